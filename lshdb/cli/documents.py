@@ -20,7 +20,7 @@ from lshdb.model import Failure
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting
-from lshdb.sources.paths import format_of, printable_path
+from lshdb.sources.paths import printable_path
 
 if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
@@ -48,13 +48,6 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False}
     return session_for(database, reading, counts=counts_printed(), stdin_key=stdin_key, **others)
-
-
-def is_table(file: str, format: str = "auto") -> bool:
-    """Whether a file, or standard input, has several documents: rows, or messages."""
-    if format == "auto":
-        return file != files.STDOUT and (format_of(file) != "text" or extracting.is_mailbox(file))
-    return format != "text"
 
 
 def content_of_file(database: Database, name: str, read: HowRead = _DEFAULT) -> Content:

@@ -1,6 +1,5 @@
 """`lshdb passages`: find the passages that a text shares with documents."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,10 +10,9 @@ import typer
 
 from lshdb import columns
 from lshdb.cli import documents, drawn_tables, messages, results, similar
-from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import UsageError
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option, Options, replaced
 from lshdb.limits import DEFAULTS
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
 
 _TextQuery = tuple[str, str | None, bool]
 """The key of a text, the text, None for a stored one, and whether it is all of a file."""
+_ADVICE = "a stored document goes with --key KEY"
 _COMMON_SHOWN = 5
 _OF_PASSAGE = ("passage_words", "line", "stored_line", "text")
 """Columns of a passage that a line ends with."""
@@ -98,7 +97,7 @@ def passages(
     files = files or []
     if sum((bool(files), texts.key is not None, texts.everything)) != 1:
         raise UsageError("give one of FILE..., -, --key KEY and --all")
-    several = _are_several(files)
+    similar.check_single_stdin(files)
     if options.group_by is not None and not texts.everything:
         raise UsageError("--group-by is for --all")
     form.check(file.db, *files)
@@ -110,6 +109,7 @@ def passages(
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:
             session = documents.queries_session(database, QueriesOptions(names=fields))
+            several = bool(files) and session.single(files, _ADVICE) is None
             queries = _text_queries(session, files) if files else [(texts.key, None, False)]
             count = _write_sources(database, queries, options, form, several=several)
             if several:
@@ -173,15 +173,6 @@ def _scores(options: PassagePairsOptions) -> list[str]:
     """The columns by which rows are ranked, which a line begins with."""
     sort = options.weighted.sort
     return [*([sort] if sort else []), *(["score", "kind"] if options.reworded else [])]
-
-
-def _are_several(files: Sequence[str]) -> bool:
-    """Whether files may have several texts: the rows of passages then begin with their keys."""
-    similar.check_single_stdin(files)
-    many_files = len(files) > 1 or any(map(similar.names_files, files))
-    if files and not many_files and files[0] != STDOUT and not os.path.exists(files[0]):
-        raise InputError(f"{files[0]}: no such file; a stored document goes with --key KEY")
-    return many_files or any(map(documents.is_table, files))
 
 
 def _text_queries(session: "Session", files: Sequence[str]) -> Iterator[_TextQuery]:

@@ -1,6 +1,5 @@
 """`lshdb query`: find documents similar to a text, or to rows of a table."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,13 +22,14 @@ from lshdb.progress import Progress, silent
 from lshdb.search.passages import unit_of
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
-from lshdb.sources import paths
 from lshdb.sources.batch import Batch
+from lshdb.sources.paths import key_of
 
 if TYPE_CHECKING:
     from lshdb.sources.session import Session
 
 _Answer = tuple[str, list[Match]]
+_ADVICE = "a text itself goes with --text, a key with --key"
 _COUNTED = 500
 """Queries between two updates of the progress bar."""
 
@@ -47,6 +47,17 @@ class QueryChoice(Options):
             raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
         if unmatched and not files:
             raise UsageError("--unmatched is for FILE...")
+
+    def content(self, session: "Session", files: Sequence[str]) -> Content | None:
+        """The text, or what the one file has; None for a stored document."""
+        if self.key is not None:
+            return None
+        if self.text is None:
+            return documents.read_content(session, files[0])
+        try:
+            return session.options.content_of(self.text)
+        except InputError as error:
+            raise InputError(f"--text: {error}") from error
 
 
 def query(
@@ -83,31 +94,35 @@ def query(
     choice.check(files, unmatched=unmatched)
     similar.check_single_stdin(files)
     counts = _QueryCounts(options.similar.top)
-    session = None
     with shards.opened(file.db, file.timeout) as databases, ExitStack() as stack:
         form.check(*(database.path for database in databases), *files)
-        database = databases[0]
+        minimum = _note_recall(databases[0], options)
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.
             options = replaced(options, top=options.similar.top + 1)
-        if not _is_single_query(database, files, reading.table.format):
-            session = documents.queries_session(database, reading)
+        session = documents.queries_session(databases[0], reading)
+        several = bool(files) and session.single(files, _ADVICE) is None
+        if several:
             shown = session.shown(messages.shows_progress(), "query", files)
             counts.progress = stack.enter_context(shown)
             batches = session.batches(files)
             answers = _answers(databases, counts.files_noted(batches), options, session)
         else:
-            content = _content(database, files, choice, reading)
+            key = counts.key_noted(files)
+            content = choice.content(session, files)
             single = QueryOptions(content, ranking=options, key=choice.key)
-            answers = iter([(counts.key_noted(files), shards.query_files(databases, single))])
+            answers = iter([(key, shards.query_files(databases, single))])
         answers = counts.of_others(answers)
-        minimum = _note_recall(database, options)
         if unmatched:
             _write_unmatched(answers, form)
         else:
-            several = session is not None
             _write_matches(answers, databases, options, form, minimum=minimum, several=several)
-    failed = _report(counts, session, unmatched=unmatched)
+    failed = session.counts.failures.count
+    if several or unmatched:
+        bad = f", failed {failed:,}" if failed else ""
+        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+    if several:
+        documents.report_skipped_files(session.counts.skipped.counts())
     return bool(failed or (fail_if_found and counts.matched))
 
 
@@ -133,7 +148,7 @@ class _QueryCounts:
         name = "".join(files)
         if name in ("", STDOUT):
             return name
-        key = paths.key_of(name)
+        key = key_of(name)
         self.files.add(key)
         return key
 
@@ -203,47 +218,6 @@ def _write_matches(
         none=f"no document with {scores[0]} {minimum:g} or more",
         extras=similar.first_words(databases, ["key"], options.similar),
     )
-
-
-def _report(counts: _QueryCounts, session: "Session | None", *, unmatched: bool) -> int:
-    """Note how many queries had a match, and what was not read; return how many failed."""
-    failed = 0 if session is None else session.counts.failures.count
-    if session is not None or unmatched:
-        bad = f", failed {failed:,}" if failed else ""
-        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
-    if session is not None:
-        documents.report_skipped_files(session.counts.skipped.counts())
-    return failed
-
-
-def _is_single_query(database: Database, files: Sequence[str], format: str) -> bool:
-    """Whether there is one query: no file, or one that is a document as a whole."""
-    if len(files) != 1:
-        return not files
-    (file,) = files
-    if similar.names_files(file):
-        return False
-    if file != STDOUT and not os.path.exists(file):
-        raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
-    # A set is a JSON array.
-    is_set = (
-        database.settings.shingling.of_sets and format == "auto" and paths.format_of(file) == "json"
-    )
-    return is_set or not documents.is_table(file, format)
-
-
-def _content(
-    database: Database, files: Sequence[str], choice: QueryChoice, reading: QueriesOptions
-) -> Content | None:
-    """The content of the one query: of a file, or a text; None for a stored document."""
-    if choice.key is not None:
-        return None
-    if choice.text is None:
-        return documents.content_of_file(database, files[0], reading)
-    try:
-        return documents.session_for(database).options.content_of(choice.text)
-    except InputError as error:
-        raise InputError(f"--text: {error}") from error
 
 
 def _note_recall(database: Database, options: RankingOptions) -> float:

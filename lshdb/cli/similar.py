@@ -1,7 +1,5 @@
 """What commands that compare documents share: inputs, thresholds, first words."""
 
-import glob
-import os
 from collections.abc import Mapping, Sequence
 
 from lshdb.cli import drawn_tables, messages
@@ -18,11 +16,6 @@ def check_single_stdin(files: Sequence[str]) -> None:
     """UsageError if standard input would be read twice."""
     if files.count(STDOUT) > 1:
         raise UsageError("- is given twice, and standard input can be read once")
-
-
-def names_files(path: str) -> bool:
-    """Whether a path stands for several files: a directory, or a pattern."""
-    return os.path.isdir(path) or (glob.has_magic(path) and not os.path.lexists(path))
 
 
 def first_words(

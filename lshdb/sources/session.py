@@ -6,7 +6,7 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 """
 
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -23,7 +23,7 @@ from lshdb.sources import paths as names
 from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import ReadCounts, failure_of, reason
-from lshdb.sources.extracting import Extractor
+from lshdb.sources.extracting import Extractor, is_mailbox
 from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import STDIN, printable_path
 from lshdb.sources.session_options import HowRead, SessionOptions, session_options
@@ -199,6 +199,26 @@ class Session:
         names.check_key_is_free(path)
         key = names.key_of(path, self.options.rules.root) if key is None else key
         return self._texts.read(source, path, key)
+
+    def single(self, paths: Sequence[str], advice: str) -> str | None:
+        """The only one of some paths if it is a document as a whole; None if there may be several.
+
+        Raises:
+            InputError: there is no such file, with this advice.
+        """
+        path, *others = paths
+        if others or os.path.isdir(path) or names.pattern_top(path) is not None:
+            return None
+        if path != STDIN and not os.path.exists(path):
+            raise InputError(f"{path}: no such file; {advice}")
+        format = self.options.format
+        if format == "auto":
+            format = "text" if path == STDIN else names.format_of(path)
+            if is_mailbox(path):
+                return None
+            if format == "json" and self.options.of_sets:
+                return path  # a set is a JSON array
+        return path if format == "text" else None
 
     def read_one(self, path: str) -> Content:
         """The one document, without a key, that a file or `-` holds; InputError if it does not."""
