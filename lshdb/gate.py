@@ -380,7 +380,7 @@ class _CheckedSizes(NamedTuple):
     notes: list[str]
 
 
-def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, positions.Counted]:
+def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, positions.TokenCounts]:
     key, content = item
     return key, positions.counted(content, shingling)
 

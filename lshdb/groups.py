@@ -37,7 +37,7 @@ from typing import (
 
 from lshdb.errors import UsageError
 
-Kind = tuple[str, Callable[[object], bool]]
+ValueKind = tuple[str, Callable[[object], bool]]
 """What the values of a type are called in messages, and whether a value is one."""
 
 _P = ParamSpec("_P")
@@ -86,7 +86,7 @@ class Option:
     parse: Callable[[str], Any] | None = None
     variable: str | None = None
     of_command: bool = True
-    kind: Kind | None = None
+    kind: ValueKind | None = None
     convert: Callable[[str, Any], Any] | None = None
     section: str | None = None
     common: bool | None = None
@@ -103,7 +103,7 @@ class Option:
 
 
 def argument(
-    help: str, kind: Kind | None = None, convert: Callable[[str, Any], Any] | None = None
+    help: str, kind: ValueKind | None = None, convert: Callable[[str, Any], Any] | None = None
 ) -> Option:
     """The `Option` of an argument of Python only, such as a function to call."""
     return Option(help, of_command=False, kind=kind, convert=convert)
@@ -363,7 +363,7 @@ def without_none(annotation: Any) -> Any:
 
 
 @cache
-def kind_of(annotation: Any) -> Kind:
+def kind_of(annotation: Any) -> ValueKind:
     """What the values of a type are called, and how to tell; of some types anything fits."""
     known = without_none(annotation)
     if known != annotation:
@@ -415,8 +415,8 @@ def _are_named(value: object) -> bool:
     return isinstance(value, Mapping) and _are_texts([*value, *value.values()])
 
 
-_TEXTS: Kind = ("texts in a list or another iterable", _are_texts)
-_KINDS: dict[object, Kind] = {
+_TEXTS: ValueKind = ("texts in a list or another iterable", _are_texts)
+_KINDS: dict[object, ValueKind] = {
     int: ("an integer", lambda value: isinstance(value, Integral)),
     float: ("a number", lambda value: isinstance(value, Real)),
     str: ("a text", lambda value: isinstance(value, str)),

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Kind, Option, Options, argument
+from lshdb.groups import Option, Options, ValueKind, argument
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -39,7 +39,7 @@ OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
-Index = Literal["auto", "now"]
+IndexTiming = Literal["auto", "now"]
 """When band rows are written: those of many documents at the end, or all with their documents."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
@@ -104,7 +104,7 @@ def _keys(name: str, values: object) -> list[str]:
     return key_arguments(name, values)
 
 
-_READER: Kind = ("a reader of files", lambda value: hasattr(value, "batches"))
+_READER: ValueKind = ("a reader of files", lambda value: hasattr(value, "batches"))
 Threshold = Annotated[
     float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
 ]
@@ -194,7 +194,7 @@ AnyReader = Annotated[
     Any,
     argument("A reader of files, instead of the options for one.", _READER),
 ]
-Workers = Annotated[
+WorkerCount = Annotated[
     int | None, argument("Processes that sign beside this one; None: the processors to spare.")
 ]
 OnBatch = Annotated[
@@ -513,7 +513,7 @@ class ReadingOptions(Options):
 class WritingOptions(Options):
     """Options of what writes many documents."""
 
-    workers: Workers = None
+    workers: WorkerCount = None
     on_batch: OnBatch = None
     progress: OnProgress = False
 
@@ -528,7 +528,7 @@ class AddManyOptions(Options):
         Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
     index: Annotated[
-        Index,
+        IndexTiming,
         Option(
             "Write band rows with each batch (now), or those of many documents at the end, sorted.",
             metavar="auto|now",
@@ -744,7 +744,7 @@ class QueryManyOptions(Options):
 
     ranking: RankingOptions
 
-    workers: Workers = None
+    workers: WorkerCount = None
     progress: OnProgress = False
 
 
@@ -1130,7 +1130,7 @@ class DataOptions(Options):
         str | os.PathLike[str] | None,
         argument("A database of what was kept before, to which kept rows are added."),
     ] = None
-    workers: Workers = None
+    workers: WorkerCount = None
     on_failure: OnFailure = None
     limits: OwnLimits = DEFAULTS
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Kind, Option, Options, argument
+from lshdb.groups import Option, Options, ValueKind, argument
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 from lshdb.model import AddReport, DroppedRow, Failure
@@ -21,7 +21,7 @@ Keep = Literal['first', 'longest', 'last']
 KeepRow = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
 OnSimilar = Literal['keep', 'skip']
 OnConflict = Literal['replace', 'keep', 'error']
-Index = Literal['auto', 'now']
+IndexTiming = Literal['auto', 'now']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow']
 Mode = Literal['create', 'read', 'write']
 SqlValue = str | int | float | bytes | None
@@ -56,7 +56,7 @@ def character(text: str) -> str: ...
 Delimiter = str | None
 Escape = str | None
 AnyReader = Any
-Workers = int | None
+WorkerCount = int | None
 OnBatch = Callable[[AddReport], None] | None
 OnFailure = Callable[[Failure], None] | None
 SampleSeed = int
@@ -358,24 +358,24 @@ class ReadingOptions(Options):
     ) -> None: ...
 
 class WritingOptions(Options):
-    workers: Workers = None
+    workers: WorkerCount = None
     on_batch: OnBatch = None
     progress: OnProgress = False
 
 class AddManyOptions(Options):
     write: WritingOptions
     on_similar: OnSimilar
-    index: Index
+    index: IndexTiming
     on_skip: Callable[[DroppedRow], None] | None
     @overload
     def __init__(
         self,
         *,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_batch: OnBatch = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        index: Index = 'auto',
+        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
     ) -> None: ...
     @overload
@@ -384,7 +384,7 @@ class AddManyOptions(Options):
         *,
         write: WritingOptions = ...,
         on_similar: OnSimilar = 'keep',
-        index: Index = 'auto',
+        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
     ) -> None: ...
 
@@ -429,11 +429,11 @@ class AddFilesOptions(Options):
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_batch: OnBatch = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        index: Index = 'auto',
+        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
         on_conflict: OnConflict = 'replace',
         reader: AnyReader = None,
@@ -489,11 +489,11 @@ class AddTableOptions(Options):
         key: str = 'id',
         text: str | None = None,
         set: str | None = None,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_batch: OnBatch = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        index: Index = 'auto',
+        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -538,7 +538,7 @@ class SyncOptions(Options):
         convert: Sequence[str] = (),
         encoding: Encoding = None,
         strict: bool = False,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_batch: OnBatch = None,
         progress: OnProgress = False,
         reader: AnyReader = None,
@@ -664,7 +664,7 @@ class QueryOptions(Options):
 
 class QueryManyOptions(Options):
     ranking: RankingOptions
-    workers: Workers
+    workers: WorkerCount
     progress: OnProgress
     @overload
     def __init__(
@@ -681,7 +681,7 @@ class QueryManyOptions(Options):
         min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         progress: OnProgress = False,
     ) -> None: ...
     @overload
@@ -689,7 +689,7 @@ class QueryManyOptions(Options):
         self,
         *,
         ranking: RankingOptions = ...,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         progress: OnProgress = False,
     ) -> None: ...
 
@@ -1186,7 +1186,7 @@ class DedupOptions(Options):
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
         fields: FieldNames = (),
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_batch: OnBatch = None,
         progress: OnProgress = False,
         reader: AnyReader = None,
@@ -1212,7 +1212,7 @@ class DataOptions(Options):
     only_against: OnlyAgainst
     on_null: OnNull
     into: str | os.PathLike[str] | None
-    workers: Workers
+    workers: WorkerCount
     on_failure: OnFailure
     limits: OwnLimits
     @overload
@@ -1249,7 +1249,7 @@ class DataOptions(Options):
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
         into: str | os.PathLike[str] | None = None,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_failure: OnFailure = None,
         limits: OwnLimits = DEFAULTS,
     ) -> None: ...
@@ -1264,7 +1264,7 @@ class DataOptions(Options):
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
         into: str | os.PathLike[str] | None = None,
-        workers: Workers = None,
+        workers: WorkerCount = None,
         on_failure: OnFailure = None,
         limits: OwnLimits = DEFAULTS,
     ) -> None: ...

@@ -26,8 +26,8 @@ Key = Annotated[
     Any,
     argument("A stored document in place of a text: its key or its uri.", convert=key_argument),
 ]
-Top = Annotated[int, Option("Maximum number of results.", min=1, max=100)]
-Threshold = Annotated[
+ToolTop = Annotated[int, Option("Maximum number of results.", min=1, max=100)]
+ToolThreshold = Annotated[
     float | None, Option("Minimum similarity; by default the database's.", above=0, max=1)
 ]
 

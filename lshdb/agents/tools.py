@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
 from lshdb import Admission, Change, Database, KeyNotFound, Similar, StoredDocument, UsageError
-from lshdb.agents.arguments import ComparedText, Key, Threshold, Top
+from lshdb.agents.arguments import ComparedText, Key, ToolThreshold, ToolTop
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
 from lshdb.keys import key_argument, key_arguments
@@ -31,7 +31,7 @@ _CHANGES = 5
 """Maximum number of changes of a similar text in the first line of an answer."""
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
-Result = tuple[str, dict[str, Any]]
+ToolResult = tuple[str, dict[str, Any]]
 """A short text, and the result as JSON."""
 
 
@@ -47,7 +47,7 @@ class Tool:
         destroys: whether it removes stored documents.
     """
 
-    run: Callable[[Database, Any], Result]
+    run: Callable[[Database, Any], ToolResult]
     arguments: type[Options]
     writes: bool = False
     destroys: bool = False
@@ -63,8 +63,8 @@ class SimilarArguments(Options):
 
     text: ComparedText = None
     key: Key = None
-    top: Top = 5
-    threshold: Threshold = None
+    top: ToolTop = 5
+    threshold: ToolThreshold = None
 
 
 class PassageArguments(Options):
@@ -72,7 +72,7 @@ class PassageArguments(Options):
 
     text: ComparedText = None
     key: Key = None
-    top: Top = 5
+    top: ToolTop = 5
 
 
 class PairArguments(Options):
@@ -88,7 +88,7 @@ class WordsArguments(Options):
     words: Annotated[
         str, argument("Words or parts of words, with blanks between, all of which a text has.")
     ]
-    top: Top = 5
+    top: ToolTop = 5
     after: Annotated[
         int, Option("Where to go on: `next` of the answer before.", min=0, max=(1 << 63) - 1)
     ] = 0
@@ -97,14 +97,14 @@ class WordsArguments(Options):
 class ClustersArguments(Options):
     """Arguments of list_clusters."""
 
-    top: Top = 10
+    top: ToolTop = 10
 
 
 class PairsArguments(Options):
     """Arguments of list_pairs."""
 
-    top: Top = 10
-    threshold: Threshold = None
+    top: ToolTop = 10
+    threshold: ToolThreshold = None
     max_similarity: Annotated[
         float | None, Option("Maximum similarity.", above=0, max=1, of_command=False)
     ] = None
@@ -120,7 +120,7 @@ class AdditionArguments(Options):
 
     key: Annotated[Any, argument("A new name for the text.", convert=key_argument)]
     text: Annotated[str, argument("The text to store.")]
-    threshold: Threshold = None
+    threshold: ToolThreshold = None
     top: Annotated[int, Option("Maximum number of similar documents named.", min=1, max=100)] = 5
     replace: Annotated[
         Any,
@@ -138,7 +138,7 @@ class RemovalArguments(Options):
     keys: Annotated[Any, argument("Stored documents: keys or uris.", convert=key_arguments)]
 
 
-def find_similar(database: Database, arguments: SimilarArguments) -> Result:
+def find_similar(database: Database, arguments: SimilarArguments) -> ToolResult:
     """Find stored documents that are near duplicates of a text or of a stored document.
 
     For a text that shares only words or a name with them, use find_words.
@@ -172,7 +172,7 @@ def find_similar(database: Database, arguments: SimilarArguments) -> Result:
     return _listed("similar document", names), result | _compared(threshold, compares_all, recall)
 
 
-def find_passages(database: Database, arguments: PassageArguments) -> Result:
+def find_passages(database: Database, arguments: PassageArguments) -> ToolResult:
     """Find which passages of a text are copied from stored documents, and where they are."""
     passages = database.passages(
         arguments.text, key=named(database, arguments.key), top=arguments.top
@@ -183,7 +183,7 @@ def find_passages(database: Database, arguments: PassageArguments) -> Result:
     return line, {"words": passages.words, "unit": passages.unit, "sources": sources}
 
 
-def find_words(database: Database, arguments: WordsArguments) -> Result:
+def find_words(database: Database, arguments: WordsArguments) -> ToolResult:
     """Find stored texts that have all of some words, whatever their case, in order of addition.
 
     Of a text, the first million characters are searched.
@@ -204,7 +204,7 @@ def find_words(database: Database, arguments: WordsArguments) -> Result:
     return line, {"documents": documents, "next": following}
 
 
-def compare_documents(database: Database, arguments: PairArguments) -> Result:
+def compare_documents(database: Database, arguments: PairArguments) -> ToolResult:
     """Compare two stored documents: similarity, what both have, and the words that differ."""
     a, b = (named(database, key) or "" for key in (arguments.a, arguments.b))
     compared = database.compare(a, b).record()
@@ -213,14 +213,14 @@ def compare_documents(database: Database, arguments: PairArguments) -> Result:
     return f"similarity {number(compared['similarity'])}", compared
 
 
-def list_clusters(database: Database, arguments: ClustersArguments) -> Result:
+def list_clusters(database: Database, arguments: ClustersArguments) -> ToolResult:
     """List groups of near duplicates, the most similar first, with the one of each to keep."""
     clusters = [asdict(cluster) for cluster in database.clusters(top=arguments.top)]
     names = [f"{cluster['keep']} ({len(cluster['members'])})" for cluster in clusters]
     return _listed("cluster", names), {"clusters": clusters}
 
 
-def list_pairs(database: Database, arguments: PairsArguments) -> Result:
+def list_pairs(database: Database, arguments: PairsArguments) -> ToolResult:
     """List pairs of near duplicates, the most similar first, or some drawn at random.
 
     To choose a threshold, read a sample of the pairs between two similarities.
@@ -246,7 +246,7 @@ def list_pairs(database: Database, arguments: PairsArguments) -> Result:
     return _listed("pair", names), {"pairs": pairs, "drawn_from": result.drawn_from}
 
 
-def describe_database(database: Database, _: NoArguments) -> Result:
+def describe_database(database: Database, _: NoArguments) -> ToolResult:
     """Describe the database: how many documents it has, and what counts as similar."""
     info = database.info()
     settings = settings_record(info.settings)
@@ -258,7 +258,7 @@ def describe_database(database: Database, _: NoArguments) -> Result:
     return line, counts | settings | {"read_only": database.read_only}
 
 
-def add_unless_similar(database: Database, arguments: AdditionArguments) -> Result:
+def add_unless_similar(database: Database, arguments: AdditionArguments) -> ToolResult:
     """Store a text under a new key, unless similar ones are stored; the answer names these.
 
     The answer has the similar texts, their similarity and the words that differ (given, stored).
@@ -299,7 +299,7 @@ def add_unless_similar(database: Database, arguments: AdditionArguments) -> Resu
     return _admitted(admission), result | _compared(*compared)
 
 
-def remove_documents(database: Database, arguments: RemovalArguments) -> Result:
+def remove_documents(database: Database, arguments: RemovalArguments) -> ToolResult:
     """Remove stored documents; all of them, or none if one is not stored."""
     keys = [named(database, key) or "" for key in arguments.keys]
     removed = [{"key": key, "excerpt": _excerpt(database.get(key))["excerpt"]} for key in keys]

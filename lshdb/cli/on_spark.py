@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lshdb.sketching.settings import Settings
-    from lshdb.spark.counts import Counted, Counts
+    from lshdb.spark.counts import CountName, Counts
     from lshdb.spark.reading import SparkRows
 
-Input = Annotated[
+SparkInput = Annotated[
     str,
     typer.Argument(metavar="INPUT", help="Parquet or JSON lines, on any path that Spark reads."),
 ]
@@ -96,7 +96,7 @@ class Spark(Options):
             messages.message(f"lshdb: {note}")
         return source
 
-    def report(self, numbers: Mapping[str, int], counts: Counts, *left_out: Counted) -> None:
+    def report(self, numbers: Mapping[str, int], counts: Counts, *left_out: CountName) -> None:
         """Warn of what was left out, and print numbers; with --json also of that."""
         for line in counts.lines():
             messages.warn(f"lshdb: {line}")

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from lshdb.deduplication.references import Reference
     from lshdb.sketching.settings import Settings
-    from lshdb.spark.counts import Counted
+    from lshdb.spark.counts import CountName
 
 
-_LEFT_OUT: tuple[Counted, ...] = (
+_LEFT_OUT: tuple[CountName, ...] = (
     "bad_keys",
     "bad_documents",
     "empty",
@@ -59,7 +59,7 @@ class Dropping(Options):
 
 def spark_dedup(
     *,
-    input: on_spark.Input,
+    input: on_spark.SparkInput,
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],

@@ -32,7 +32,7 @@ class Copying(Options):
 
 def spark_passages(
     *,
-    input: on_spark.Input,
+    input: on_spark.SparkInput,
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the passages.")
     ],

@@ -7,7 +7,7 @@ from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.deciding import Plan, decided
 from lshdb.deduplication.rules import SimilarRule
 from lshdb.ingest.add import Select
-from lshdb.ingest.batches import Item, Job
+from lshdb.ingest.batches import Addable, Job
 from lshdb.ingest.locations import Locations
 from lshdb.model import AddReport
 from lshdb.options import AddManyOptions
@@ -18,7 +18,7 @@ def selecting(options: AddManyOptions) -> Select | None:
     if options.on_similar != "skip":
         return None
 
-    def select(job: Job, items: Iterable[Item]) -> Iterator[AddReport]:
+    def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
         stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
         plan = Plan(SimilarRule(), stored=stored, kept=stored, replaces=True)
         for report, batches in decided(job, items, plan):

@@ -13,17 +13,17 @@ import numpy as np
 from lshdb.ingest.locations import Locations
 from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.shingling.arrays import IntArray, chunks_of, int_array
-from lshdb.sources.batch import Batch, Where
+from lshdb.sources.batch import Batch, RowPlace
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import StoreReader
 from lshdb.store.spool import SpooledDocument
 from lshdb.store.store import Store
 
-NOWHERE: Where = (None, None)
+NOWHERE: RowPlace = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class DropReason:
     """Why a document is dropped.
 
     Attributes:
@@ -95,7 +95,7 @@ class Collection:
                 for doc_id, key, stored, metadata in zip(*columns, strict=True)
             ]
 
-    def where(self, doc_id: int, key: str) -> Where:
+    def where(self, doc_id: int, key: str) -> RowPlace:
         """The file and line that a document is from."""
         return NOWHERE if self.locations is None else self.locations.where(doc_id, key)
 
@@ -103,7 +103,7 @@ class Collection:
         self,
         reader: StoreReader,
         documents: Batch,
-        reasons: Sequence[tuple[int, Reason]],
+        reasons: Sequence[tuple[int, DropReason]],
         fields: Sequence[str],
     ) -> Iterator[tuple[int, DroppedRow]]:
         """The dropped documents of a batch, with their indices.

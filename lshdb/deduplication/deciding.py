@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.collection import Collection, DropReason
 from lshdb.deduplication.cutting import Cutting, covering, without
 from lshdb.deduplication.matching import Matcher
 from lshdb.deduplication.rules import Comparing, RowRule
 from lshdb.errors import warn_of_limit
-from lshdb.ingest.batches import Item, Job, signed
+from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, joined
 from lshdb.keys import distinct_key
@@ -245,7 +245,7 @@ class Decider:
         with collection.reader() as reader:
             part = self._signed_for(reader, parts)
             matcher = comparing(reader, part, None, None)
-            reasons = list[tuple[int, Reason]]()
+            reasons = list[tuple[int, DropReason]]()
             for row in range(len(part.keys)):
                 itself = (
                     frozenset[int]() if collection.is_reference else {self._documents + row + 1}
@@ -320,7 +320,7 @@ class _Rows:
         self,
         collection: Collection,
         reader: StoreReader,
-        reasons: Sequence[tuple[int, Reason]],
+        reasons: Sequence[tuple[int, DropReason]],
     ) -> None:
         """Drop documents because of those of a collection."""
         batch = self.documents.batch
@@ -359,8 +359,8 @@ class _Compared:
     collection: Collection
     reader: StoreReader
     matcher: Matcher
-    reasons: list[tuple[int, Reason]] = field(default_factory=list)
-    copied: list[tuple[int, Reason]] = field(default_factory=list)
+    reasons: list[tuple[int, DropReason]] = field(default_factory=list)
+    copied: list[tuple[int, DropReason]] = field(default_factory=list)
     different: dict[int, set[int]] = field(default_factory=dict)
 
 
@@ -397,14 +397,14 @@ class _Loop:
         if versions is not None:
             same = versions.same if self._replaces(row) else versions.stored_before
             if (itself := same(key, digest)) is not None:
-                self.compared[0].reasons.append((row, Reason(itself.doc_id, 1.0, True, True)))
+                self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
                 into_database = plan.stored is plan.kept
                 if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
                     self._keys[row] = itself.key
                     self._written.append(row)
                     self._next_id += not into_database
                 return False
-        best: tuple[_Compared, Reason] | None = None
+        best: tuple[_Compared, DropReason] | None = None
         for compared in self.compared:
             reason = compared.matcher.reason(row, self._no_reasons(row, compared))
             if reason is not None and (best is None or reason.similarity > best[1].similarity):
@@ -502,7 +502,7 @@ class _Loop:
 
 
 def decided(
-    job: Job, items: Iterable[Item], plan: Plan
+    job: Job, items: Iterable[Addable], plan: Plan
 ) -> Iterator[tuple[AddReport, list[DecidedBatch]]]:
     """Decide on a stream of documents, batch by batch.
 

@@ -26,7 +26,7 @@ from lshdb.store.store import Store
 
 
 @dataclass(frozen=True)
-class Files:
+class FilesOfRows:
     """Files, read again whenever they are needed.
 
     Attributes:
@@ -121,7 +121,7 @@ def decided_files(
         root=options.rows.walk.root or "",
         rule=rule,
         settings=settings,
-        source=Files(paths, session),
+        source=FilesOfRows(paths, session),
         references=references,
         of_references=of_references,
         timeout=store.timeout,

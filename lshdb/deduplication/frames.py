@@ -41,7 +41,7 @@ from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
-Rows = TypeVar("Rows")
+AnyRows = TypeVar("AnyRows")
 _P = ParamSpec("_P")
 _Columns = Mapping[str, list[Any]]
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
@@ -150,7 +150,7 @@ def _kept_relation(table: Any) -> _KeptAlone:
 
 
 @dataclass(frozen=True, repr=False)
-class Deduplicated(Generic[Rows]):
+class Deduplicated(Generic[AnyRows]):
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
 
     A result can be pickled: with its kept rows, or with the names of the files that they are in.
@@ -198,15 +198,15 @@ class Deduplicated(Generic[Rows]):
         return len(self.dropped)
 
     @property
-    def kept(self) -> Rows:
+    def kept(self) -> AnyRows:
         """The kept rows, in order, in the form that the rows came in.
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        return cast("Rows", self._source.take(self.mask))
+        return cast("AnyRows", self._source.take(self.mask))
 
     @property
-    def annotated(self) -> Rows:
+    def annotated(self) -> AnyRows:
         """All rows, none dropped, with four columns more, in the form that the rows came in.
 
         `cluster` numbers the groups of similar rows; `kept` is the key of the row that stays in
@@ -219,7 +219,7 @@ class Deduplicated(Generic[Rows]):
         """
         if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
-        return cast("Rows", self._source.extend(self._annotations()))
+        return cast("AnyRows", self._source.extend(self._annotations()))
 
     def _annotations(self) -> dict[str, list[Any]]:
         """The columns of `annotated`."""
@@ -246,7 +246,7 @@ class Deduplicated(Generic[Rows]):
         return self._files("iter_kept").each(self.mask)
 
     @takes()
-    def rethreshold(self, threshold: float) -> "Deduplicated[Rows]":
+    def rethreshold(self, threshold: float) -> "Deduplicated[AnyRows]":
         """The result for the same or a higher threshold, with the same index.
 
         All rows are decided on again from the beginning: a row that is now kept may cause others
@@ -292,8 +292,8 @@ class _Dedup(Protocol[_P]):
     ) -> Deduplicated[list[dict[str, Any]]]: ...
     @overload
     def __call__(
-        self, data: Rows, /, *args: _P.args, **kwargs: _P.kwargs
-    ) -> Deduplicated[Rows]: ...
+        self, data: AnyRows, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> Deduplicated[AnyRows]: ...
 
 
 def _in_the_same_form(

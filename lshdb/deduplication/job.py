@@ -19,7 +19,7 @@ from lshdb.columns import Columns
 from lshdb.deduplication import input_tables
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.file_rows import Files, cutting_of, rule_of_rows
+from lshdb.deduplication.file_rows import FilesOfRows, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.references import Reference, outermost
 from lshdb.deduplication.rules import Rule, with_index
@@ -320,7 +320,7 @@ class DedupJob:
             root=rows.walk.root or "",
             rule=self.rule,
             settings=settings,
-            source=Files(self.read.paths, session),
+            source=FilesOfRows(self.read.paths, session),
             references=self.references,
             of_references=of_references,
             timeout=self.timeout,

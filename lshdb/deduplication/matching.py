@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lshdb.deduplication.collection import Reason
+from lshdb.deduplication.collection import DropReason
 from lshdb.search.lookup import IndexCodes, members
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
@@ -30,7 +30,7 @@ from lshdb.store.lookups import StoreReader
 class Matcher(Protocol):
     """Compares the documents of one batch, in order, with a collection that may grow by them."""
 
-    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+    def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         """Why a document goes; None if it may stay.
 
         Args:
@@ -50,7 +50,7 @@ class Matcher(Protocol):
     def is_cut(self, row: int) -> bool:
         """Whether a document is compared with a part of what it may resemble only."""
 
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[DropReason]:
         """A reason for each passage that a document copies, after `reason`; none by other rules."""
 
 
@@ -98,7 +98,7 @@ class BucketMatcher:
     kind: Callable[[IntArray], IndexCodes]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
-    whole_texts: Mapping[int, Reason] = field(default_factory=dict)
+    whole_texts: Mapping[int, DropReason] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.count
@@ -128,13 +128,13 @@ class BucketMatcher:
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
 
-    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+    def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         """See Matcher: the kept document that is most similar, of equal ones the first."""
         reason, whole = self._most_similar(row, without), self.whole_texts.get(row)
         is_whole = whole is not None and (reason is None or whole.similarity > reason.similarity)
         return whole if is_whole else reason
 
-    def _most_similar(self, row: int, without: Set[int]) -> Reason | None:
+    def _most_similar(self, row: int, without: Set[int]) -> DropReason | None:
         if not self._codes[row]:
             return None
         same = self._same[row]
@@ -158,7 +158,7 @@ class BucketMatcher:
         similarity, _, other = min(similar)
         return self._reason(row, other, -similarity)
 
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[DropReason]:
         """See Matcher: those that cover all that the document copies from kept ones."""
         same, copied = self._same[row], self._scored.scorer
         if not isinstance(copied, CopiedShares) or row not in self._reasons:
@@ -170,16 +170,18 @@ class BucketMatcher:
             other = ordered[index]
             share = self._similar.get(same, {}).get(other, 1.0)
             is_same = same == self._same[other]
-            yield Reason(self._doc_id[other], share, True, is_same, passage)
+            yield DropReason(self._doc_id[other], share, True, is_same, passage)
 
-    def _reason(self, row: int, other: int, similarity: float) -> Reason:
+    def _reason(self, row: int, other: int, similarity: float) -> DropReason:
         same, other_same, scored = self._same[row], self._same[other], self._scored
         self._reasons[row] = other
         passage = None
         if isinstance(scored.scorer, CopiedShares) and scored.names_passages:
             passages = scored.scorer.passages(same, other_same)
             passage = max(passages, key=attrgetter("words"), default=None)
-        return Reason(self._doc_id[other], similarity, scored.is_exact, same == other_same, passage)
+        return DropReason(
+            self._doc_id[other], similarity, scored.is_exact, same == other_same, passage
+        )
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""

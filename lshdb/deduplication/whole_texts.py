@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.collection import Collection, DropReason
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
@@ -111,12 +111,12 @@ class WholeTexts:
             rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
             self._led[rarest].append(doc_id)
 
-    def reasons(self, texts: Sequence[str]) -> dict[int, Reason]:
+    def reasons(self, texts: Sequence[str]) -> dict[int, DropReason]:
         """The reasons of texts that have a short text, by the indices of the texts."""
         runs = enumerate(_runs_of(texts, self.shingling) if self.runs else ())
         return {row: reason for row, run in runs if (reason := self._reason(run))}
 
-    def _reason(self, run: _Run) -> Reason | None:
+    def _reason(self, run: _Run) -> DropReason | None:
         """The longest short text that a text has, the first one of equally long ones."""
         offsets = {
             doc_id: offset
@@ -129,7 +129,7 @@ class WholeTexts:
         longest = min(offsets, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
         short = self.runs[longest]
         passage = run.passage_of(short, offsets[longest])
-        return Reason(longest, short.count / run.count, True, short.text == run.text, passage)
+        return DropReason(longest, short.count / run.count, True, short.text == run.text, passage)
 
 
 def _units_in(folded: bytes) -> set[bytes]:

@@ -17,7 +17,7 @@ from itertools import compress, groupby
 
 from lshdb.errors import ContentError, InputError, SettingsMismatch
 from lshdb.ingest import merging, writing
-from lshdb.ingest.batches import Item, Job, signed
+from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Failure
@@ -33,13 +33,13 @@ from lshdb.sources.session import Session, session_of
 from lshdb.store import guard, late
 from lshdb.store.store import Store
 
-Select = Callable[[Job, Iterable[Item]], Iterator[AddReport]]
+Select = Callable[[Job, Iterable[Addable]], Iterator[AddReport]]
 """Adds some of the documents of a job; the report of each batch."""
 
 
 def added(
     job: Job,
-    items: Iterable[Item],
+    items: Iterable[Addable],
     locations: Locations | None = None,
     progress: Progress = silent,
 ) -> Iterator[AddReport]:
@@ -82,7 +82,7 @@ def added(
     late.complete(store, progress)
 
 
-def _together(job: Job, items: Iterable[Item]) -> Iterator[AddReport]:
+def _together(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
     """Add a document, with those that other threads add to the file at the same time.
 
     Where 32 threads do so, and the disk takes 5 ms, that is four times as fast.
@@ -104,7 +104,7 @@ def _written(store: Store, parts: Iterable[SignedPart]) -> list[AddReport]:
 
 def add_documents(
     store: Store,
-    items: Iterable[Item],
+    items: Iterable[Addable],
     options: AddManyOptions,
     on_failure: Callable[[Failure], None] | None = None,
     *,
@@ -129,7 +129,7 @@ def add_documents(
 
 def _reports(
     store: Store,
-    items: Iterable[Item],
+    items: Iterable[Addable],
     options: AddManyOptions,
     failures: Failures,
     progress: Progress,
@@ -166,7 +166,7 @@ def _summed(
 
 def add_many(
     store: Store,
-    documents: Iterable[Item],
+    documents: Iterable[Addable],
     options: AddManyOptions,
     select: Select | None = None,
 ) -> AddReport:

@@ -29,7 +29,7 @@ from lshdb.sources.records import RecordOptions
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
 
-Item = Document | tuple[object, Content] | Mapping[str, object] | Batch
+Addable = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
 _Pending = tuple[Batch, Future[tuple[Digested] | None] | None]
 """Documents, and their future signatures; None for a batch without documents."""
@@ -76,7 +76,7 @@ class Stream:
     """
 
     job: Job
-    items: Iterable[Item]
+    items: Iterable[Addable]
     pool: Workers[tuple[Sequence[Content], bool], Digested]
     settings: Settings
     sign: bool = True
@@ -142,7 +142,9 @@ class Stream:
 
 
 @contextmanager
-def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) -> Iterator[Stream]:
+def signed(
+    job: Job, items: Iterable[Addable], settings: Settings | None = None
+) -> Iterator[Stream]:
     """The documents of a stream in batches, signed here and in a pool of worker processes.
 
     Args:
@@ -163,7 +165,7 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
         yield Stream(job, items, pool, settings)
 
 
-def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
+def _parts(items: Iterable[Addable], settings: Settings, limits: Limits) -> Iterator[Batch]:
     """The batches of a stream; documents and text files are joined to batches of a part."""
     joinable: list[Batch] = []
     size, begun, ids = 0, time.monotonic(), Ids()

@@ -36,7 +36,7 @@ from lshdb.store.store import Store
 _T = TypeVar("_T")
 
 
-class File(NamedTuple):
+class FolderFile(NamedTuple):
     """A file in the text of its folder: where it starts, how many lines end before it, its key."""
 
     start: int
@@ -55,10 +55,10 @@ class Folders:
     """
 
     store: Store
-    files: dict[str, list[File]] = field(default_factory=dict)
+    files: dict[str, list[FolderFile]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
-    def file_of(self, folder: str, index: int) -> File:
+    def file_of(self, folder: str, index: int) -> FolderFile:
         """The file that has a character of a folder's text."""
         return next(file for file in reversed(self.files[folder]) if file.start <= index)
 
@@ -143,7 +143,7 @@ def folders(
                         shown = file
                         if anonymous:
                             shown = key if len(texts) == 1 else f"{key}/file-{count}"
-                        grouped.files[key].append(File(start, lines, shown))
+                        grouped.files[key].append(FolderFile(start, lines, shown))
                         start += len(texts[file]) + len(FILES)
                         lines += with_line_feeds(texts[file]).count("\n")
                     yield Document(key, FILES.join(texts[file] for file in sorted(texts)))

@@ -3,7 +3,7 @@
 from array import array
 from dataclasses import dataclass
 
-from lshdb.sources.batch import Where
+from lshdb.sources.batch import RowPlace
 
 _LINE_BITS = 40
 """Of a packed location, for the number of a line; the others are for that of the file."""
@@ -27,7 +27,7 @@ class Locations:
         self._packed = array("q")
         self._replaced = dict[int, int]()  # of lower doc_ids
 
-    def add(self, doc_id: int, where: Where) -> None:
+    def add(self, doc_id: int, where: RowPlace) -> None:
         """Note where a document is from."""
         file, line = where
         # A text file is its own key, and the names of millions take room.
@@ -42,7 +42,7 @@ class Locations:
         else:
             self._replaced[doc_id] = packed
 
-    def where(self, doc_id: int, key: str) -> Where:
+    def where(self, doc_id: int, key: str) -> RowPlace:
         """Where a document is from; without a file and a line if it is not of this run."""
         index = doc_id - self.first
         in_run = 0 <= index < len(self._packed)

@@ -32,7 +32,7 @@ from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key, key_fault
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import AddReport
-from lshdb.options import Index, OnConflict
+from lshdb.options import IndexTiming, OnConflict
 from lshdb.progress import Progress, silent
 from lshdb.shingling.content import digest, from_stored
 from lshdb.shingling.rare_words import indexed
@@ -66,7 +66,7 @@ def merge(
     on_conflict: OnConflict = "replace",
     *,
     checked: bool = False,
-    index: Index = "auto",
+    index: IndexTiming = "auto",
     progress: Progress = silent,
 ) -> AddReport:
     """Add all documents of another database; see `merged`."""
@@ -80,7 +80,7 @@ def merged(
     on_conflict: OnConflict = "replace",
     *,
     checked: bool = False,
-    index: Index = "auto",
+    index: IndexTiming = "auto",
     progress: Progress = silent,
 ) -> Iterator[AddReport]:
     """Add all documents of another database, as they are at this moment, in transactions.

@@ -18,7 +18,7 @@ from lshdb.store.store import Store
 
 def answer_many(
     stores: Sequence[Store],
-    items: Iterable[batches.Item],
+    items: Iterable[batches.Addable],
     query: QueryManyOptions,
     *,
     on_failure: Callable[[Failure], None] | None = None,
@@ -49,7 +49,7 @@ def _query_settings(settings: Settings) -> Settings:
 
 def _answered(
     stores: Sequence[Store],
-    items: Iterable[batches.Item],
+    items: Iterable[batches.Addable],
     query: QueryManyOptions,
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:

@@ -71,7 +71,7 @@ Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
 Number = Annotated[int | None, Option("A number from 1.", min=1, max=10**12)]
 Text = Annotated[str, Option("A text; nothing if empty.")]
 Flag = Annotated[bool, Option("Set by any text.")]
-Item = TypeVar("Item", Cluster, Pair)
+ClusterOrPair = TypeVar("ClusterOrPair", Cluster, Pair)
 Facets = dict[str, dict[str, list[int]]]
 """Fields of metadata with few values: for each value the indices of the items that have it, an
 index once for each document."""
@@ -100,7 +100,7 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey(Generic[Item]):
+class Survey(Generic[ClusterOrPair]):
     """All clusters, or the most similar of all pairs.
 
     Attributes:
@@ -113,7 +113,7 @@ class Survey(Generic[Item]):
         doc_ids: int64[n, 2], the ids of the documents of each pair; None for clusters.
     """
 
-    items: list[Item]
+    items: list[ClusterOrPair]
     facets: Facets
     totals: Totals
     threshold: float
@@ -171,7 +171,7 @@ def survey_pairs(
 
 
 def _documents(
-    store: Store, items: Sequence[Item], dropped_keys: set[str], progress: Progress
+    store: Store, items: Sequence[ClusterOrPair], dropped_keys: set[str], progress: Progress
 ) -> tuple[Facets, int, IntArray]:
     """The facets of the documents of all items, the bytes of those to drop, and the ids of all.
 

@@ -22,7 +22,7 @@ from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
 from lshdb.search.shared_windows import MAX_CELLS, SharedWindows
 from lshdb.shingling import content, winnowing
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, int_array, runs
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Shares, int_array, runs
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -158,7 +158,7 @@ class CopiedShares:
         self._parts: list[_Part] = []  # those whose windows were found last are the last
         self._passages: dict[tuple[int, int], tuple[CopiedPassage, ...]] = {}
 
-    def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> similarity.Shares:
+    def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> Shares:
         """The share of the copy's words that are in passages, for each pair: float64[n].
 
         Args:

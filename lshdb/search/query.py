@@ -26,7 +26,6 @@ from lshdb.search.cut_notes import query_cut, runs_cut
 from lshdb.search.lookup import FingerprintCodes, bucket_members_up_to, members
 from lshdb.search.similarity import (
     Exact,
-    Shares,
     canonical_ids,
     check_numbers,
     containment_at,
@@ -36,7 +35,7 @@ from lshdb.search.similarity import (
     similarity_at,
 )
 from lshdb.search.weights import check_weighted, ranked, weigh
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, chunks, first_of_each
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, Shares, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing

@@ -62,7 +62,7 @@ RUN = 8
 _COPIED = 0.9
 """The share of a passage in such runs with which it is not reworded but copied."""
 
-Span = tuple[int, int]
+WordSpan = tuple[int, int]
 """First character and last + 1 of a word."""
 _Floats = npt.NDArray[np.float64]
 
@@ -389,7 +389,7 @@ def _between(terms: Terms, first: float, last: float) -> IntArray:
     return np.arange(begin, end)
 
 
-def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[Span], list[Span]]:
+def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[WordSpan], list[WordSpan]]:
     """Where two texts have words that both have and that are rare in a file, in their order."""
     a_terms, b_terms = rare_words.terms_of([a, b])
     shared = np.intersect1d(_Text.of(a, a_terms, TermWeights(reader)).hashes, b_terms.hashes)

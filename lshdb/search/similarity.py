@@ -25,6 +25,7 @@ from lshdb.shingling.arrays import (
     IntArray,
     Lanes,
     Mask,
+    Shares,
     bounded,
     chunks,
     chunks_of,
@@ -43,7 +44,6 @@ from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
 _WITH_DIGITS = re.compile(r"\w*\d\w*")
-Shares = npt.NDArray[np.float64]
 Parities = npt.NDArray[np.uint64]
 
 MARGIN = 5.0

@@ -28,7 +28,6 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
@@ -36,7 +35,7 @@ from lshdb.options import WeightedOptions
 from lshdb.search import lookup
 from lshdb.search.passage_windows import is_in
 from lshdb.shingling import rare_words
-from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
+from lshdb.shingling.arrays import IntArray, Shares, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.rare_words import STEP, WINDOW, Terms
 from lshdb.shingling.winnowing import Fingerprints, base_fingerprints, fingerprints
 from lshdb.sketching.settings import Settings
@@ -54,7 +53,6 @@ _FREQUENT = 500
 """Documents of a term above which it leads to none of them."""
 
 T = TypeVar("T")
-Shares = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ Mask = npt.NDArray[np.bool_]
 """True for each selected item."""
 Lanes = npt.NDArray[np.uint32]
 """The lanes of one signature [k] or of several [n, k]."""
+Shares = npt.NDArray[np.float64]
+"""Similarities, weights, or shares of documents."""
 NO_NUMBERS: IntArray = np.empty(0, dtype=np.int64)
 """An empty array, for example to begin a list of arrays that are joined later."""
 _T = TypeVar("_T")

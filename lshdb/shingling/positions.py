@@ -66,7 +66,7 @@ def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
     )
 
 
-class Counted(NamedTuple):
+class TokenCounts(NamedTuple):
     """How much of a text counts.
 
     Attributes:
@@ -80,10 +80,10 @@ class Counted(NamedTuple):
     unmatched: list[boilerplate.Marker]
 
 
-def counted(text: str, shingling: Shingling) -> Counted:
+def counted(text: str, shingling: Shingling) -> TokenCounts:
     """How many units of a text count under a database's shingling, and how many do not."""
     if shingling.boilerplate:
-        return Counted(len(units_of([text], shingling).starts), {}, [])
+        return TokenCounts(len(units_of([text], shingling).starts), {}, [])
     if shingling.of_programs:
         blanked = families.blanked(text)
         stretches = boilerplate.in_program(text, blanked)
@@ -96,7 +96,7 @@ def counted(text: str, shingling: Shingling) -> Counted:
         low, high = np.searchsorted(starts, (start, stop)).tolist()
         left_out[reason] = left_out.get(reason, 0) + high - low
     units = len(starts) - sum(left_out.values())
-    return Counted(units, left_out, boilerplate.unmatched(text, blanked))
+    return TokenCounts(units, left_out, boilerplate.unmatched(text, blanked))
 
 
 def count(text: str, kind: str) -> int:

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from lshdb.sources.arrow_rows import ArrowRows
 
 
-Values = Sequence[Sequence[Any]]
+ColumnValues = Sequence[Sequence[Any]]
 """Of each column, one value for each row."""
 
 
-def with_columns(rows: Rows, indices: Sequence[int], columns: Columns, values: Values) -> Rows:
+def with_columns(
+    rows: Rows, indices: Sequence[int], columns: Columns, values: ColumnValues
+) -> Rows:
     """Some rows with further columns.
 
     Args:
@@ -67,7 +69,7 @@ def _column_exists(name: str) -> UsageError:
 
 
 def _with_fields(
-    rows: TextRows, indices: Sequence[int], columns: Columns, values: Values
+    rows: TextRows, indices: Sequence[int], columns: Columns, values: ColumnValues
 ) -> TextRows:
     """Lines of JSON: the fields come last."""
     lines = list[bytes]()
@@ -91,7 +93,7 @@ def _with_cells(
     schema: TableSchema,
     indices: Sequence[int],
     columns: Columns,
-    values: Values,
+    values: ColumnValues,
 ) -> Rows:
     """Rows of CSV: the cells come last."""
     lines = list[bytes]()
@@ -110,7 +112,7 @@ def _cells(values: Sequence[object], schema: TableSchema) -> bytes:
 
 
 def _with_arrays(
-    rows: ArrowRows, indices: Sequence[int], columns: Columns, values: Values
+    rows: ArrowRows, indices: Sequence[int], columns: Columns, values: ColumnValues
 ) -> ArrowRows:
     """Record batches: the arrays come last."""
     import pyarrow as pa

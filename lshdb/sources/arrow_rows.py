@@ -632,7 +632,7 @@ class ArrowSink(sinks.Sink):
         else:
             self._put_values(rows, indices)
 
-    def put(self, rows: sinks.Values) -> None:
+    def put(self, rows: sinks.RowValues) -> None:
         """As Sink.put."""
         self._put(row_batches(self._schema, rows))
 
@@ -682,7 +682,7 @@ def schema_of(columns: Columns) -> pa.Schema:
     return pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
 
 
-def row_batches(schema: pa.Schema, rows: sinks.Values) -> Iterator[pa.RecordBatch]:
+def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches."""
     rows = iter(rows)
     while values := list(islice(rows, _BATCH)):

@@ -18,7 +18,7 @@ from lshdb.store.rows import FileState
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Where = tuple[str | None, int | None]
+RowPlace = tuple[str | None, int | None]
 """The file that a row or document is from, and its number there; None where there is none."""
 Record = dict[str, Any]
 
@@ -116,14 +116,14 @@ class Batch:
     unread: Sequence[str] = ()
     replaced: int = 0
     size: int = 0
-    wheres: Sequence[Where] = ()
+    wheres: Sequence[RowPlace] = ()
 
     @property
     def count(self) -> int:
         """How many rows or text files there are."""
         return len(self.keys) if self.origin is None else len(self.origin.numbers)
 
-    def where(self) -> Sequence[Where]:
+    def where(self) -> Sequence[RowPlace]:
         """Where each document is from."""
         if self.wheres:
             return self.wheres

@@ -248,7 +248,7 @@ def rows_of(texts: list[bytes], schema: TableSchema) -> TextRows:
 
 
 def csv_lines(
-    rows: sinks.Values,
+    rows: sinks.RowValues,
     delimiter: str = ",",
     newline: str = "\n",
     *,
@@ -312,7 +312,7 @@ class _CsvSink(sinks.LineSink):
         else:
             self._put_values(rows, indices)
 
-    def put(self, rows: sinks.Values) -> None:
+    def put(self, rows: sinks.RowValues) -> None:
         newline = self._newline.decode()
         lines = csv_lines(rows, self._delimiter, newline, screen=self._screen, escape=self._escape)
         self._put_lines(lines)

@@ -40,7 +40,7 @@ _OF_DATABASES = (".db", ".sqlite", ".sqlite3")
 _BLOCK = 1 << 20
 
 
-class Format(Protocol):
+class RowFormat(Protocol):
     """Reads and writes files of rows."""
 
     def read(self, source: inputs.Input) -> Iterator[Batch]:
@@ -65,7 +65,7 @@ def check_one_table(rows: object) -> None:
         )
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> RowFormat:
     """A format by its name; InputError without the library that it takes."""
     kind, module, reader = _FORMATS[name]
     try:
@@ -74,7 +74,7 @@ def format_named(name: str) -> Format:
         format_module = import_module(f"lshdb.sources.{module}")
     except ImportError as error:
         raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
-    return cast(Format, getattr(format_module, reader)(name))
+    return cast(RowFormat, getattr(format_module, reader)(name))
 
 
 @contextmanager

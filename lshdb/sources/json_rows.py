@@ -257,7 +257,7 @@ class _JsonSink(sinks.LineSink):
     def write(self, origin: Origin, indices: Sequence[int]) -> None:  # of any columns
         self._put_lines(lines_of(origin, indices))
 
-    def put(self, rows: sinks.Values) -> None:
+    def put(self, rows: sinks.RowValues) -> None:
         names = self._columns or ()
         lines = (json_of(dict(zip(names, row, strict=True))) + b"\n" for row in rows)
         self._put_lines(map(in_ascii, lines) if self._screen else lines)

@@ -14,7 +14,7 @@ from typing import IO
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import batch, outputs
 
-Values = Iterable[Sequence[object]]
+RowValues = Iterable[Sequence[object]]
 """Rows, of a value for each column."""
 
 
@@ -66,7 +66,7 @@ class Sink:
         """The same, of rows with the columns of the head, if they have one."""
         raise NotImplementedError
 
-    def put(self, rows: Values) -> None:
+    def put(self, rows: RowValues) -> None:
         """Write rows as they come, of a value for each column of the head."""
         raise NotImplementedError
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LIMITS = Limits()
 """Those of jobs on Spark, where no file has its own."""
-Counted = Literal[
+CountName = Literal[
     "bad_keys",
     "bad_documents",
     "empty",
@@ -21,7 +21,7 @@ Counted = Literal[
     "cut_passages",
     "short_references",
 ]
-_LINES: dict[Counted, str] = {
+_LINES: dict[CountName, str] = {
     "bad_keys": "rows without a usable key, left out",
     "bad_documents": "rows without a usable document, left out",
     "cut_buckets": "buckets of more documents than the limit, compared with the first of each only",
@@ -58,13 +58,13 @@ class Counts:
                 "Spark Connect cannot count what tasks leave out: use spark-submit, or a session "
                 "with a master"
             )
-        self._counted = {name: context.accumulator(0) for name in get_args(Counted)}
+        self._counted = {name: context.accumulator(0) for name in get_args(CountName)}
 
-    def add(self, name: Counted, count: int) -> None:
+    def add(self, name: CountName, count: int) -> None:
         """Count in a task."""
         self._counted[name].add(count)
 
-    def __getitem__(self, name: Counted) -> int:
+    def __getitem__(self, name: CountName) -> int:
         """One of the counts."""
         return self._counted[name].value
 

@@ -17,8 +17,9 @@ from lshdb import Settings
 from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
 from lshdb.options import SparkPairsOptions
-from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
+from lshdb.search.similarity import estimates, jaccard, shared_by_pairs
 from lshdb.shingling import arrays, hashing, shingles
+from lshdb.shingling.arrays import Shares
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs

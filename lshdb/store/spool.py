@@ -17,7 +17,7 @@ from lshdb.shingling.arrays import bounded
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 
-Decision = tuple[int, str, DroppedRow | None, int]
+RowDecision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
 number of its cluster (0 if clusters are not recorded)."""
 
@@ -93,7 +93,7 @@ class Spool:
         """Record the clusters of documents, by number."""
         self._write(sql.SPOOL_CLUSTER, clusters)
 
-    def decisions(self, first: int, end: int) -> list[Decision]:
+    def decisions(self, first: int, end: int) -> list[RowDecision]:
         """The decisions about the documents numbered from `first` to below `end`, in order."""
         with self._errors():
             rows = self._connection.execute(sql.SPOOL_DECISIONS, (first, end)).fetchall()

@@ -11,11 +11,9 @@ Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets,
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from lshdb.shingling.arrays import Shares
 from lshdb.sketching.constructions import Construction
-
-Shares = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from helpers import text_families
 
 import lshdb
 from lshdb.columns import Columns
-from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.collection import Collection, DropReason
 from lshdb.deduplication.matching import Matcher
 from lshdb.deduplication.rules import RULES, Comparing
 from lshdb.errors import UsageError
@@ -217,9 +217,9 @@ class FirstWords:
     words: list[str]
     first: dict[str, int] = field(default_factory=dict)
 
-    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+    def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         doc_id = self.first.get(self.words[row], 0)
-        return Reason(doc_id, 1.0, True, False) if doc_id and doc_id not in without else None
+        return DropReason(doc_id, 1.0, True, False) if doc_id and doc_id not in without else None
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:  # noqa: ARG002
         self.first.setdefault(self.words[row], doc_id)
@@ -227,7 +227,7 @@ class FirstWords:
     def is_cut(self, row: int) -> bool:  # noqa: ARG002
         return False
 
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:  # noqa: ARG002
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[DropReason]:  # noqa: ARG002
         return iter(())
 
 
