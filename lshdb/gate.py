@@ -17,7 +17,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -29,6 +29,7 @@ import numpy as np
 from lshdb import CopiedPassage, Database, Failure, InputError, Shingling, UsageError
 from lshdb import open as open_database
 from lshdb.formatting import counted, number
+from lshdb.groups import replaced
 from lshdb.json_text import loads
 from lshdb.options import (
     GateOptions,
@@ -41,6 +42,7 @@ from lshdb.shingling import boilerplate, positions
 from lshdb.sources import git
 from lshdb.sources.paths import STDIN, key_of, opened, printable_path
 from lshdb.sources.session import session_of
+from lshdb.store.partial_files import PartialFile, clear_left_over
 from lshdb.workers import in_processes
 
 _CODE = (
@@ -245,9 +247,8 @@ class _GateRun:
                 passages=self.request.min_tokens,
                 check_settings=True,
             )
-            with open_database(opening) as database:
-                step = self._step(suffixes)
-                database.sync([self.top], step)
+            step = self._step(suffixes)
+            with self._index(opening, step) as database:
                 others = self._untracked(database, step, missing, tracked)
                 search = _Search(database, self._keys(database), others, self.changes, self.request)
                 size += len(database)
@@ -282,6 +283,27 @@ class _GateRun:
         )
         share = result.share
         return replace(result, found=[replace(finding, repository_share=share) for finding in new])
+
+    @contextmanager
+    def _index(self, opening: OpenOptions, step: SyncOptions) -> Iterator[Database]:
+        """The index, in step with the files; a new one takes its name when it is complete."""
+        path, is_made = opening.path, False
+        clear_left_over(os.fspath(path))
+        if not os.path.exists(path):
+            partial = PartialFile(os.fspath(path))
+            try:
+                limits = replace(opening.limits, durable=False)
+                with open_database(replaced(opening, path=partial.path, limits=limits)) as database:
+                    database.sync([self.top], step)
+                with suppress(FileExistsError):  # another run was faster
+                    partial.take_name(replace=False, sync=True)
+                    is_made = True
+            finally:
+                partial.discard()
+        with open_database(opening) as database:
+            if not is_made:
+                database.sync([self.top], step)
+            yield database
 
     def _step(self, suffixes: str) -> SyncOptions:
         """How the files of a kind are read."""

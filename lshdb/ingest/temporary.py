@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from lshdb.limits import Limits
@@ -24,7 +25,7 @@ def temporary_store(
         keys_repeat: whether documents are all new, though their keys may be repeated.
     """
     with temporary_directory(beside) as directory:
-        path = directory / "dedup.db"
+        path, limits = directory / "dedup.db", replace(limits, durable=False)
         with closing(
             Store.open(
                 path, "create", TIMEOUT, lambda: settings, keys_repeat=keys_repeat, limits=limits

@@ -199,9 +199,10 @@ def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
     else:
         # Here SQLite does not itself wait for others that create the same file.
         end = time.monotonic() + connection.timeout
-        transactions.run_when_free(connection, "PRAGMA journal_mode = WAL", end)
+        journal = "WAL" if connection.limits.durable else "MEMORY"
+        transactions.run_when_free(connection, f"PRAGMA journal_mode = {journal}", end)
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if connection.limits.durable else 'OFF'}")
         connection.execute("PRAGMA fullfsync = ON")  # macOS has another call for that
         connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
         connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")

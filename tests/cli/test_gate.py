@@ -6,8 +6,10 @@ import json
 import os
 import random
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -338,6 +340,18 @@ def test_an_index_by_other_rules_is_not_used(repository: Repository) -> None:
     assert [path.exists() for path in old] == [False] * 3
     assert (place / "mine.db").exists()
     assert now.stat().st_ino == before
+
+
+def test_a_killed_first_run_leaves_no_index(repository: Repository) -> None:
+    """The index has its name when it is complete, and is then like any other: with a log."""
+    directory = repository.directory / ".git" / "lshdb"
+    repository("gate")
+    (name,) = [path.name for path in directory.iterdir() if path.name.startswith("code")]
+    (directory / name).rename(directory / f"{name}.7.lshdb.partial")
+    repository("gate")
+    assert sorted(path.name[:4] for path in directory.iterdir()) == ["code", "text"]
+    with closing(sqlite3.connect(directory / name)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_git_calls_sources_binary(repository: Repository) -> None:
