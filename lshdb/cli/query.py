@@ -20,13 +20,12 @@ from lshdb.groups import Option, Options, replaced
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.progress import Progress, silent
-from lshdb.search.passages import unit_of
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources import paths
-from lshdb.sources.batch import Batch
 
 if TYPE_CHECKING:
+    from lshdb.sources.batch import Batch
     from lshdb.sources.session import Session
 
 _Answer = tuple[str, list[Match]]
@@ -122,7 +121,7 @@ class _QueryCounts:
         self.files: set[str] = set()
         self.progress: Progress = silent
 
-    def files_noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def files_noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
         """The batches; the keys of text files among them are remembered."""
         for batch in batches:
             self.files.update(key for key, _ in batch.states)
@@ -150,7 +149,7 @@ class _QueryCounts:
 
 def _answers(
     databases: Sequence[Database],
-    batches: Iterable[Batch],
+    batches: "Iterable[Batch]",
     options: RankingOptions,
     session: "Session",
 ) -> Iterator[_Answer]:
@@ -240,8 +239,12 @@ def _content(
         return None
     if choice.text is None:
         return documents.content_of_file(database, files[0], reading)
+    if not (of_sets := database.settings.shingling.of_sets):
+        return choice.text
+    from lshdb.sources.records import RecordOptions
+
     try:
-        return documents.session_for(database).options.content_of(choice.text)
+        return RecordOptions(of_sets).content_of(choice.text)
     except InputError as error:
         raise InputError(f"--text: {error}") from error
 
@@ -260,6 +263,8 @@ def _note_recall(database: Database, options: RankingOptions) -> float:
 def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
     if run := database.settings.passages:
+        from lshdb.search.passages import unit_of
+
         unit = unit_of(database.settings)
         messages.message(
             f"documents that hold {run} or more {unit}s of the query in a row are found, however "
