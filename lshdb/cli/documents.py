@@ -19,7 +19,6 @@ from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources import extracting
 from lshdb.sources.paths import printable_path
 
 if TYPE_CHECKING:
@@ -137,10 +136,12 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     for kind, why in _READ.items():
         if amount := counts.get(kind):
             messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
-    left_out = counts.get("documents")
-    if left_out and extracting.lacks_library():
-        install = extracting.INSTALL
-        messages.message(f"{of}to read the {counted(left_out, 'document')} left out: {install}")
+    if left_out := counts.get("documents"):
+        from lshdb.sources.extracting import INSTALL, lacks_library
+
+        if lacks_library():
+            text = f"to read the {counted(left_out, 'document')} left out: {INSTALL}"
+            messages.message(f"{of}{text}")
 
 
 def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:
@@ -149,8 +150,10 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        if not extracting.can_guess():
-            messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
+        from lshdb.sources.extracting import INSTALL, can_guess
+
+        if not can_guess():
+            messages.message(f"to have the encodings of texts guessed: {INSTALL}")
     report_skipped_files(counts)
     if left_out := counts.get("archives"):
         messages.message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")

@@ -10,7 +10,6 @@ import typer
 
 import lshdb
 from lshdb import groups, options
-from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
 from lshdb.sources.paths import printable_path
 
@@ -135,6 +134,8 @@ def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
     if "parameters" in values:
         if "where" not in values:
             raise UsageError("-p is for the parameters of --where, which is not given")
+        from lshdb.cli.sql_values import with_values  # 5 ms, without which most commands start
+
         sql = with_values(values["where"], values["parameters"], "--where")
         values["where"], values["parameters"] = sql
     options: groups.Options = group(**values)

@@ -19,13 +19,12 @@ from lshdb.groups import Option, Options, replaced
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.progress import Progress, silent
-from lshdb.search.passages import unit_of
-from lshdb.shingling.shingling import Content
+from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sketching.constructions import candidate_probability
-from lshdb.sources.batch import Batch
 from lshdb.sources.paths import key_of
 
 if TYPE_CHECKING:
+    from lshdb.sources.batch import Batch
     from lshdb.sources.session import Session
 
 _Answer = tuple[str, list[Match]]
@@ -48,14 +47,18 @@ class QueryChoice(Options):
         if unmatched and not files:
             raise UsageError("--unmatched is for FILE...")
 
-    def content(self, session: "Session", files: Sequence[str]) -> Content | None:
-        """The text, or what the one file has; None for a stored document."""
-        if self.key is not None:
-            return None
-        if self.text is None:
+    def content(
+        self, session: "Session | None", files: Sequence[str], of_sets: OfSets
+    ) -> Content | None:
+        """What the one file has, or the text; None for a stored document."""
+        if session is not None:
             return documents.read_content(session, files[0])
+        if self.text is None or not of_sets:
+            return self.text
+        from lshdb.sources.records import RecordOptions
+
         try:
-            return session.options.content_of(self.text)
+            return RecordOptions(of_sets).content_of(self.text)
         except InputError as error:
             raise InputError(f"--text: {error}") from error
 
@@ -100,16 +103,18 @@ def query(
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.
             options = replaced(options, top=options.similar.top + 1)
-        session = documents.queries_session(databases[0], reading)
-        several = bool(files) and session.single(files, _ADVICE) is None
-        if several:
+        # A query for a text or key imports nothing that reads files.
+        session = documents.queries_session(databases[0], reading) if files else None
+        several = session is not None and session.single(files, _ADVICE) is None
+        if session is not None and several:
             shown = session.shown(messages.shows_progress(), "query", files)
             counts.progress = stack.enter_context(shown)
             batches = session.batches(files)
             answers = _answers(databases, counts.files_noted(batches), options, session)
         else:
             key = counts.key_noted(files)
-            content = choice.content(session, files)
+            of_sets = databases[0].settings.shingling.of_sets
+            content = choice.content(session, files, of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
             answers = iter([(key, shards.query_files(databases, single))])
         answers = counts.of_others(answers)
@@ -117,11 +122,11 @@ def query(
             _write_unmatched(answers, form)
         else:
             _write_matches(answers, databases, options, form, minimum=minimum, several=several)
-    failed = session.counts.failures.count
+    failed = 0 if session is None else session.counts.failures.count
     if several or unmatched:
         bad = f", failed {failed:,}" if failed else ""
         messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
-    if several:
+    if session is not None and several:
         documents.report_skipped_files(session.counts.skipped.counts())
     return bool(failed or (fail_if_found and counts.matched))
 
@@ -137,7 +142,7 @@ class _QueryCounts:
         self.files: set[str] = set()
         self.progress: Progress = silent
 
-    def files_noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def files_noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
         """The batches; the keys of text files among them are remembered."""
         for batch in batches:
             self.files.update(key for key, _ in batch.states)
@@ -165,7 +170,7 @@ class _QueryCounts:
 
 def _answers(
     databases: Sequence[Database],
-    batches: Iterable[Batch],
+    batches: "Iterable[Batch]",
     options: RankingOptions,
     session: "Session",
 ) -> Iterator[_Answer]:
@@ -234,6 +239,8 @@ def _note_recall(database: Database, options: RankingOptions) -> float:
 def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
     if run := database.settings.passages:
+        from lshdb.search.passages import unit_of
+
         unit = unit_of(database.settings)
         messages.message(
             f"documents that hold {run} or more {unit}s of the query in a row are found, however "

@@ -25,8 +25,7 @@ from lshdb.cli import drawn_tables, files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.formatting import counted, number, plain
 from lshdb.json_text import encode
-from lshdb.sources import formats, paths, sinks
-from lshdb.sources.json_rows import in_ascii
+from lshdb.sources import paths
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
@@ -119,6 +118,8 @@ def _write_formatted(
     is_screen: bool,
 ) -> None:
     """Write rows as CSV, JSON or in the format of a file."""
+    from lshdb.sources import formats, sinks  # 15 ms, which text does not need
+
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     if formats.KIND[format] == "columns":
         if object in columns.values():
@@ -147,6 +148,8 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
             if kinds == {int, float}:
                 kinds = {float}
             if len(kinds) > 1:
+                from lshdb.sources import sinks
+
                 raise sinks.several_types(name)
             types[name] = next(iter(kinds), str)
     return types
@@ -179,6 +182,8 @@ def write_record(
 
 def json_line(fields: Mapping[str, object]) -> None:
     """Print a JSON object on a line; in ASCII, so that a terminal obeys nothing in it."""
+    from lshdb.sources.json_rows import in_ascii
+
     print(in_ascii(encode(fields)).decode())
 
 

@@ -28,8 +28,8 @@ from lshdb.options import (
     PairsOptions,
     PassagePairsOptions,
 )
-from lshdb.shingling.families import FILES
 from lshdb.shingling.positions import with_line_feeds
+from lshdb.shingling.tokens import FILES
 from lshdb.sources.paths import escaped, key_of
 from lshdb.store.store import Store
 

@@ -23,7 +23,7 @@ from operator import itemgetter
 from typing import Literal
 
 from lshdb.model import Change, Passage
-from lshdb.shingling import tokens
+from lshdb.shingling import families, tokens
 from lshdb.shingling.boundaries import visible_word
 from lshdb.shingling.positions import cut, page_at
 from lshdb.shingling.shingling import Element
@@ -173,7 +173,7 @@ class _Side:
         self.same: list[Span] = []
         self._moved = joined_spans(self.moved)
         self._blanks = self.blanks and not self.programs
-        self._compared = tokens.masked(self.text) if self.programs else self.text
+        self._compared = tokens.masked(families.blanked(self.text)) if self.programs else self.text
 
     def contents(self) -> list[str]:
         """The lines, as they are compared."""
@@ -287,7 +287,8 @@ def sets_beside(
 def agreement(a: str, b: str, *, programs: bool) -> str:
     """What two texts agree in, if they have the same words (or tokens) in order; else nothing."""
     if programs:
-        same = tokens.unmasked(tokens.masked(a)) == tokens.unmasked(tokens.masked(b))
+        masked = [tokens.masked(families.blanked(text)) for text in (a, b)]
+        same = tokens.unmasked(masked[0]) == tokens.unmasked(masked[1])
         return "The same tokens; names, comments or blanks differ" if same else ""
     first, second = (cut([text], "word").folded for text in (a, b))
     same = first == second

@@ -28,9 +28,9 @@ from lshdb.search import similarity
 from lshdb.search.lookup import FingerprintCodes, members
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
-from lshdb.shingling.families import FILES
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.shingling import Shingling
+from lshdb.shingling.tokens import FILES
 from lshdb.shingling.winnowing import run_fingerprints, windows
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader

@@ -15,7 +15,6 @@ order of their documents, so that most of the next ones were just read.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -152,20 +151,26 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Sh
     """
     shingling = store.settings.shingling
     query_hashes: Hashes | None = None
-    scores: list[Shares] = []
+    scores: list[float] = []
     same: list[bool] = []
-    # Read and shingled with the first of them, which takes half of the time of two calls.
-    texts = chain([stored], store.contents(doc_ids))
-    for batch in bounded(texts, len, store.limits.text_batch):
+    for batch in bounded(store.contents(doc_ids), len, store.limits.text_batch):
         same += [text == stored for text in batch]
-        contents = [from_stored(text, shingling) for text in batch]
+        others = [text for text in batch if text != stored]
+        if not others:
+            continue
+        # Shingled with the first of them, which takes half of the time of two calls.
+        texts = [stored, *others] if query_hashes is None else others
+        contents = [from_stored(text, shingling) for text in texts]
         sets = distinct_shingles(contents, shingling, secret_seed())
         if query_hashes is None:
             query_hashes = sets.hashes[: sets.offsets[1]]
-        scores.append(
-            jaccard(intersections(query_hashes, sets), len(query_hashes), sizes_of(sets.offsets))
-        )
-    return np.concatenate(scores)[1:], np.array(same[1:], dtype=np.bool_)
+            sets = Shingles(sets.hashes[sets.offsets[1] :], sets.offsets[1:] - sets.offsets[1])
+        shared = intersections(query_hashes, sets)
+        scores += jaccard(shared, len(query_hashes), sizes_of(sets.offsets)).tolist()
+    identical = np.array(same, dtype=np.bool_)
+    all_scores = np.ones(len(same))
+    all_scores[~identical] = scores
+    return all_scores, identical
 
 
 def check_numbers(settings: Settings) -> None:

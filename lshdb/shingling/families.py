@@ -21,10 +21,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import cache
 
-FILES = "\x1c"
-"""What is between the files of one text: ASCII's separator of files, a blank for all shingles."""
-QUOTE, QUOTED = "\1", "\2"
-"""The first character of a string in a blanked text, and its others."""
+from lshdb.shingling.tokens import FILES, QUOTE, QUOTED
+
 _SAMPLE = 1 << 12
 """Characters of a text by which its family is guessed."""
 _DEPTH = 3

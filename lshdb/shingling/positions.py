@@ -7,17 +7,22 @@ character; otherwise each folded character counts as made of the whole stretch, 
 character.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lshdb.shingling import arrays, boilerplate, families, folding, programs, shingles, tokens
+from lshdb.shingling import arrays, folding, programs, shingles, tokens
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
+
+if TYPE_CHECKING:
+    from lshdb.shingling import boilerplate
 
 _SEPARATOR = "\0"
 """A character that never combines, does not fold and is no part of a word."""
@@ -84,6 +89,8 @@ def counted(text: str, shingling: Shingling) -> TokenCounts:
     """How many units of a text count under a database's shingling, and how many do not."""
     if shingling.boilerplate:
         return TokenCounts(len(units_of([text], shingling).starts), {}, [])
+    from lshdb.shingling import boilerplate, families  # see lshdb.shingling.programs
+
     if shingling.of_programs:
         blanked = families.blanked(text)
         stretches = boilerplate.in_program(text, blanked)

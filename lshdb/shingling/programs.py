@@ -6,12 +6,14 @@ Comments and strings are blanked first (lshdb.shingling.families), then what doe
 
 from collections.abc import Iterator, Sequence
 
-from lshdb.shingling import boilerplate, families, tokens
+from lshdb.shingling import tokens
 from lshdb.shingling.shingling import Shingling
 
 
 def blanked_program(text: str, shingling: Shingling) -> str:
     """The program with blanks for comments and what does not count, and marks for strings."""
+    from lshdb.shingling import boilerplate, families  # 10 ms, which texts and sets do not need
+
     if not shingling.boilerplate and boilerplate.is_generated(text):
         return " " * len(text)
     blanked = families.blanked(text)

@@ -68,10 +68,13 @@ def groups(
     """
     reuse_freed_memory()
     count, block = len(contents), block or BLOCK[shingling.kind]
+    if count == 1:  # a query: the arrays below would take longer
+        yield [0]
+        return
     lengths = lengths_of(contents)
     texts = () if shingling.of_sets else cast(Sequence[str], contents)
-    if count == 1 or (0 < lengths.sum() + count <= block and all(map(str.isascii, texts))):
-        yield [*range(count)]  # a query, or few documents: the arrays below would take longer
+    if 0 < lengths.sum() + count <= block and all(map(str.isascii, texts)):
+        yield [*range(count)]  # the same of few documents
         return
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
@@ -166,11 +169,11 @@ def distinct_shingles(
         else:
             repeated = shingle_group([contents[i] for i in group], shingling, seed)
             shingles = distinct_in_each(repeated)
+        if len(group) == len(contents):
+            return shingles
         hashes.append(shingles.hashes)
         sizes.append(sizes_of(shingles.offsets))
         order += group
-    if len(order) == 1:
-        return shingles
     joined = Shingles(np.concatenate(hashes), offsets_of(np.concatenate(sizes)))
     return joined if order == [*range(len(order))] else select_documents(joined, np.argsort(order))
 

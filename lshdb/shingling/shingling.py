@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
-from lshdb.shingling import boilerplate
 from lshdb.shingling.arrays import IntArray
 
 Element = str | int
@@ -108,6 +107,8 @@ class Shingling:
         The boilerplate of programs is left out later, when comments and strings are known.
         """
         if not (self.boilerplate or self.of_programs):
+            from lshdb.shingling import boilerplate  # 5 ms, which only `lshdb gate` needs
+
             return [boilerplate.without(text, boilerplate.in_text(text)) for text in texts]
         return texts if self.numbers else [text.translate(_DIGITS) for text in texts]
 

@@ -15,6 +15,7 @@ callers keep it out of comparisons.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -234,6 +235,7 @@ Sketch = FastSketch | MinHashSketch
 """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
 
+@lru_cache(maxsize=8)
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)

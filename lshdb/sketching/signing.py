@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from lshdb.shingling.arrays import IntArray, Lanes
+from lshdb.shingling.arrays import IntArray, Lanes, sizes_of
 from lshdb.shingling.content import digest
 from lshdb.shingling.programs import cut_programs
 from lshdb.shingling.rare_words import indexed
@@ -121,7 +121,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             )
             shingles = shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(shingles)
-            counts[group] = np.diff(shingles.offsets)
+            counts[group] = sizes_of(shingles.offsets)
         if run:
             fingerprints.append(of_group(group_contents, group, shingling, run, seed, cut))
     keys = bucket_keys(signatures, settings.construction, settings.seed)

@@ -3,9 +3,9 @@
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
+from types import TracebackType
 
 from lshdb.errors import (
     Busy,
@@ -35,28 +35,34 @@ _ADVICE = {
 }
 
 
-@contextmanager
-def translated_errors(
-    path: Path, real_path: Path | None = None, *, reading: bool = False
-) -> Iterator[None]:
+class translated_errors:  # noqa: N801  # used like the functions of contextlib
     """Raise lshdb's errors in place of SQLite's, chosen by SQLite's error code.
+
+    A class, and no generator: a query enters it eight times, which takes 10 us less.
 
     Args:
         path: the file, as messages name it.
         real_path: where it is; None for `path` itself.
         reading: whether the block only reads it.
     """
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(error, path, real_path or path, reading) from error
-    except OSError as error:
-        if error.errno not in _TOO_MANY:
-            raise
-        raise StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}") from error
-    except UnicodeDecodeError as error:
-        # About a value, or SQLite's message about it.
-        raise DamagedFile(f"{path} is damaged: a text is not UTF-8; {RESTORE}") from error
+
+    def __init__(self, path: Path, real_path: Path | None = None, *, reading: bool = False) -> None:
+        self._path, self._real_path, self._reading = path, real_path or path, reading
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        path = self._path
+        if isinstance(error, sqlite3.Error):
+            raise _translate(error, path, self._real_path, self._reading) from error
+        if isinstance(error, OSError) and error.errno in _TOO_MANY:
+            raise StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}") from error
+        if isinstance(error, UnicodeDecodeError):
+            # About a value, or SQLite's message about it.
+            raise DamagedFile(f"{path} is damaged: a text is not UTF-8; {RESTORE}") from error
 
 
 def _translate(error: sqlite3.Error, path: Path, real_path: Path, reading: bool) -> Exception:
