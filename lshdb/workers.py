@@ -5,11 +5,12 @@ the result, as pickles through its standard input and output; a thread here wait
 calling thread waits for a result, it does items that no worker has begun. A worker that dies or
 cannot be started costs only time: its item is done here.
 
-`scripts/bench processes` measures what a worker saves: a third of the time of adding, on two
-processors. Threads alone save nothing, as parsing and SQLite's binding of rows hold the
-interpreter's lock. The processes of multiprocessing are as fast, but they run the user's main
-module again, which fails for a script without a main guard; they import modules from the current
-directory, which may be a stranger's; and they outlive a killed parent.
+A worker saves a third of the time of adding on two processors: `add_files` of 50,000 documents of
+3 KB in one file, without workers and with one, in turn. Threads alone save nothing, as parsing and
+SQLite's binding of rows hold the interpreter's lock. The processes of multiprocessing are as fast,
+but they run the user's main module again, which fails for a script without a main guard; they
+import modules from the current directory, which may be a stranger's; and they outlive a killed
+parent.
 """
 
 import os

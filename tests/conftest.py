@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extras import pytest_addoption as pytest_addoption
+from extras import pytest_itemcollected as pytest_itemcollected
+from extras import pytest_make_collect_report as pytest_make_collect_report
+from extras import pytest_runtest_makereport as pytest_runtest_makereport
+from extras import pytest_runtest_setup as pytest_runtest_setup
+from extras import refuse_missing
 from helpers import Command
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
@@ -55,7 +61,11 @@ _SLOW = 0.1
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read how long tests took in earlier runs; a process of xdist gets it from the first one."""
+    """Read how long tests took in earlier runs; a process of xdist gets it from the first one.
+
+    With --every-extra the run ends here if an extra is missing.
+    """
+    refuse_missing(config)
     given: dict[str, float] | None = getattr(config, "workerinput", {}).get(_REMEMBERED)
     if given is None:
         cache = getattr(config, "cache", None)

@@ -7,7 +7,7 @@ shingles of every document, the largest first, are looked up among the remembere
 missed, however different the lengths are. A document takes 54 bytes of memory.
 
 All documents may share their rarest shingle. So the shingles of a document are computed once as
-long as they fit into memory, and a few of them always stay there. `scripts/bench repetitive`
+long as they fit into memory, and a few of them always stay there. `scripts/bench dedup`
 measures the cost of a pair.
 """
 

@@ -2,7 +2,7 @@
 
 Signatures are read once, and their band rows sorted (lshdb.store.index). Then the table of bands is
 emptied, and filled in the order of its key: SQLite appends, instead of visiting a page per row, and
-uses the pages of the old rows (`scripts/bench reindex`). SQLite's own sorter, over a temporary
+uses the pages of the old rows (`scripts/bench scale`). SQLite's own sorter, over a temporary
 table, takes 2.8 times the CPU time for a million documents. Two parts that are sorted separately
 take a tenth to a third more for two million. Readers see the new rows only at the end: until then
 the pages are in the write-ahead log, and the table itself is unchanged.

@@ -2,7 +2,7 @@
 
 A query is a batch of one. The buckets of some thousand documents are looked up together, so that a
 page of the table is read once for all of them; signatures, contents and keys of candidates are read
-once each. `scripts/bench many` shows what that saves.
+once each.
 
 A bucket may hold 100,000 documents: copies of one, or documents under one heading. If only the best
 matches are wanted, only the first documents of such a bucket are read, and only the most promising

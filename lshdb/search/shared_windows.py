@@ -4,7 +4,7 @@ Rows of a table that repeat a line share windows with all rows that have it, and
 times. So no window of one text is compared with each of another: a table has, for each other text
 and each distinct window, where it is. A text that repeats no window has each of its runs there.
 Texts that repeat some are compared once for each arrangement of their shared windows: all rows that
-consist of one line have the same. `scripts/bench repetitive` measures that.
+consist of one line have the same. `scripts/bench dedup` measures that.
 """
 
 from __future__ import annotations

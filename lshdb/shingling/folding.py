@@ -113,7 +113,7 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     ends the syllable before it. So an additional letter changes only the cuts next to it.
     These are not always what a reader calls syllables, but about two letters with their marks:
     unrelated texts share runs of 8 and 13 of them as rarely as of Chinese characters
-    (`scripts/measure experiments.scripts`).
+    (docs/choosing.md has the figures).
     """
     letter = (classes & SYLLABIC) != 0
     # The sound marks of kana are words, as kana are.

@@ -29,7 +29,7 @@ first product as it is; the reversed bytes make it 2^7, and the second product h
 (Folding the high half onto the low one, as the public hash does, would make it 2^31: 32 bits.) A
 difference that is lucky in the first product and so meets the second one high up has to guess as
 many bits before: a model of 16 bits, which should give 2^-12, has 2^-11 for the likeliest
-difference of all, and 2^-7 with folding (`scripts/measure torture.forging`). Lengths differ by
+difference of all, and 2^-7 with folding (over a million draws). Lengths differ by
 a multiple of the unknown LENGTH, integers and strings have different constants, and in the sum of
 a `word` shingle (lshdb.shingling.shingles) each difference is multiplied with another unknown odd
 number: two words that change places collide if their difference and that of two such numbers have

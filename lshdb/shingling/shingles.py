@@ -14,7 +14,7 @@ without blanks at its ends, so that equal texts are similar.
 
 Work is done in blocks: one holds many small documents, or a piece of a large one. Larger blocks
 need fewer calls for the same text; but their arrays, several times as large, should fit in the
-processor's cache. `scripts/bench kernels` measures a change.
+processor's cache. `scripts/bench peers` measures a change.
 """
 
 import operator

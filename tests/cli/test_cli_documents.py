@@ -207,6 +207,7 @@ def test_web_pages_are_programs_among_programs(command: Command, folder: Path) -
     assert "<p>" in command.done("sql", "-d", "code.db", sql).out
 
 
+@pytest.mark.extra("documents")
 def test_a_message_is_a_document(command: Command, folder: Path) -> None:
     quoted = (
         "The ferry leaves at noon today.\n\nOn Monday, Bob wrote:\n> When does it leave then?\n"

@@ -125,6 +125,7 @@ def test_a_table_is_all_of_them_and_takes_nothing_from_the_iterator(db: lshdb.Da
         assert list(closed) == []
 
 
+@pytest.mark.extra("web")
 def test_what_a_notebook_shows_is_text(db: lshdb.Database) -> None:
     results: list[Any] = [
         db.query(key="a", fields=["mixed"]),
@@ -138,6 +139,7 @@ def test_what_a_notebook_shows_is_text(db: lshdb.Database) -> None:
         assert "\x1b" not in repr(one)
 
 
+@pytest.mark.extra("web")
 def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
     with database_of(path, ((str(number), ["same"]) for number in range(30)), shingle="set") as db:
         for one, note in [
@@ -160,6 +162,7 @@ def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
             list(late)
 
 
+@pytest.mark.extra("web")
 def test_a_notebook_leaves_out_columns_without_values(db: lshdb.Database) -> None:
     assert shown(db.query(key="a")).texts("th") == [
         "key", "similarity", "exact", "estimate", "bands", "identical",
@@ -175,6 +178,7 @@ def test_a_notebook_leaves_out_columns_without_values(db: lshdb.Database) -> Non
         assert side == ("right" if is_number else "left"), text
 
 
+@pytest.mark.extra("web")
 def test_a_notebook_says_of_nothing_what_there_is_not(db: lshdb.Database) -> None:
     with lshdb.open(db.path.with_name("none.db"), passages=8) as none:
         for empty, said in [
@@ -194,6 +198,7 @@ def test_a_notebook_says_of_nothing_what_there_is_not(db: lshdb.Database) -> Non
         assert shown(matches).texts("p") == ["no document at 0.7 or more"]
 
 
+@pytest.mark.extra("web")
 def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
     db.add("copy", f"{TEXT} a")
     info = shown(db.info())
@@ -222,6 +227,7 @@ def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
     assert len(drawn.texts("tr")) == 3
 
 
+@pytest.mark.extra("web")
 def test_a_notebook_shows_compared_sets_and_signatures(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "sets.db", shingle="set") as sets:
         sets.add_many([("x", [1, 2, HOSTILE]), ("y", [2, 3, HOSTILE]), ("none", [])])

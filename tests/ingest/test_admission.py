@@ -10,9 +10,9 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from facts import facts
 from hypothesis import given
 from hypothesis import strategies as st
-from measure.common.facts import facts
 
 import lshdb
 from lshdb.search.differences import changed_words

@@ -18,7 +18,7 @@ from typing import Any
 import measure
 import pytest
 from helpers import Command
-from measure.bench import command, contamination, dedup_peers, pages, scale
+from measure.bench import command, contamination, dedup_peers, gate, pages, peers, scale
 from measure.common import commands
 from measure.harness import corpora, engines, figures, lab, report, tasks
 
@@ -40,27 +40,40 @@ def run_here(started: Sequence[str | Path], **_: object) -> commands.Measured:
     return commands.Measured(out, time.perf_counter() - begun, 0, 0, [])
 
 
-@pytest.mark.parametrize("benchmark", command.BENCHMARKS)
+@pytest.mark.parametrize("benchmark", [name for name in command.BENCHMARKS if name != "against"])
 def test_a_benchmark_writes_its_figures(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (commands, contamination, lab):
+    for module in (commands, contamination, dedup_peers, gate, lab):
         monkeypatch.setattr(module, "measure", run_here)
     # Pieces of programs are of these, not of tens of thousands of installed modules.
     monkeypatch.setattr(corpora, "sysconfig", SimpleNamespace(get_path=lambda _: SCRIPTS))
     out = tmp_path / "out.json"
     options = ["--quick", "--shingle", "word:3", "--documents", "40", "--json", str(out)]
-    # Peers are other projects' affair, except that those installed take the same documents.
     used = [name for name in engines.NAMES if engines.installed(name) is not None]
-    used = used if benchmark == "kernels" else ["lshdb"]
     options += ["--engines", ",".join(used), "--directory", str(tmp_path)]
     assert command.main([benchmark, *options]) == 0
     assert list(tmp_path.iterdir()) == [out], "its files are deleted"
     found = figures.read(out)["figures"]
-    assert set(used) <= {figure["engine"] for figure in found}
+    assert set(used if benchmark == "peers" else ["lshdb"]) <= {row["engine"] for row in found}
+    names = set(peers.PARTS) if benchmark == "peers" else {benchmark}
+    assert {figure["benchmark"] for figure in found} == names
     for figure in found:
-        assert figure["benchmark"] == benchmark
         assert 0 <= figure["min"] <= figure["median"] <= figure["max"]
+
+
+def test_the_list_of_benchmarks_says_how_long_each_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    readme = (SCRIPTS / "README.md").read_text("utf-8")
+    for name, module in command.BENCHMARKS.items():
+        first = (module.__doc__ or "").partition("\n")[0]
+        assert re.search(r"\. (A|An|Ten|Half an) (minutes?|hour)\.$", first), name
+        assert first.partition(": ")[2] in shown
+        assert re.search(rf"^\| `{name}( REV)?` \|", readme, re.MULTILINE)
 
 
 def results(*paths: Path) -> list[dict[str, Any]]:
@@ -70,22 +83,22 @@ def results(*paths: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("page", "name", "table"),
     [
-        ("docs/figures.md", "table", lambda: report.markdown(results(*RESULTS.glob("*.json")))),
+        ("docs/figures.md", "table", lambda: report.markdown(results(*RESULTS.glob("*.jsonl")))),
         (
             "docs/figures.md",
             "scale",
-            lambda: scale.markdown(*results(*RESULTS.glob("scale/*.json"))),
+            lambda: scale.markdown(*results(*RESULTS.glob("scale/*.jsonl"))),
         ),
-        ("docs/figures.md", "pages", lambda: pages.markdown(*results(RESULTS / "pages.json"))),
+        ("docs/figures.md", "pages", lambda: pages.markdown(*results(RESULTS / "pages.jsonl"))),
         (
             "docs/figures.md",
             "dropped",
-            lambda: dedup_peers.markdown(*results(RESULTS / "peers/dedup.json")),
+            lambda: dedup_peers.markdown(*results(RESULTS / "peers/dedup.jsonl")),
         ),
         (
             "docs/figures.md",
             "contamination",
-            lambda: contamination.markdown(*results(RESULTS / "peers/contamination.json")),
+            lambda: contamination.markdown(*results(RESULTS / "peers/contamination.jsonl")),
         ),
     ],
 )

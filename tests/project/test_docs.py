@@ -54,6 +54,7 @@ def printed(expected: str, output: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, **IDS)  # type: ignore[arg-type]
+@pytest.mark.extra("test-all")
 def test_console_examples(page: Path, tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     for command, expected in examples(text):
@@ -94,6 +95,7 @@ def ran(command: str, given: str, directory: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("page", PAGES, **IDS)  # type: ignore[arg-type]
+@pytest.mark.extra("test-all")
 def test_python_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     test = doctest.DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, str(page), 0)
@@ -205,6 +207,7 @@ def run(test: doctest.DocTest, directory: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", ["lshdb", *MODULES])
+@pytest.mark.extra("test-all")
 def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(name)
     for number, test in enumerate(doctest.DocTestFinder().find(module)):

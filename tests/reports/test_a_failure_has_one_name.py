@@ -100,6 +100,7 @@ def test_a_command_names_it(command: Command, job: str) -> None:
         assert all(name in page for name in expected)
 
 
+@pytest.mark.extra("documents")
 def test_the_library_names_it(command: Command) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIBRARY],

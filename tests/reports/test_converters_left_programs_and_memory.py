@@ -85,6 +85,7 @@ def test_programs_end_with_lshdb(command: Command, number: signal.Signals) -> No
 
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.extra("documents")
 def test_the_process_that_extracts_ends_with_lshdb(
     command: Command, number: signal.Signals
 ) -> None:

@@ -20,6 +20,8 @@ import pytest
 
 from lshdb.sources.documents import process
 
+pytestmark = pytest.mark.extra("documents")
+
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

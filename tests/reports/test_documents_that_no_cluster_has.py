@@ -48,6 +48,7 @@ def test_single_documents_are_listed(
     assert {one.lowest for one in listed} == {1.0}
 
 
+@pytest.mark.extra("web")
 def test_by_command_and_on_the_page(command: Command, path: Path) -> None:
     database_of(path, TEXTS).close()
     done = command.done("clusters", "--min-size", "1", "--json", "--fields", "text")

@@ -72,6 +72,7 @@ def test_encodings_are_guessed_once(command: Command) -> None:
         assert json.loads(str(stored(command)["moved.txt"][1]))["encoding"] == "koi8-r"
 
 
+@pytest.mark.extra("documents")
 def test_what_is_named_or_strict_is_not_guessed(command: Command) -> None:
     command.write("d/a.txt", GERMAN.encode("latin-1"))
     command.write("d/b.txt", GERMAN.encode("utf-16"))

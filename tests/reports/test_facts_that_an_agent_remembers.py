@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from facts import Fact, facts
 from helpers import environment, installed
-from measure.common.facts import Fact, facts
 
 import lshdb
 

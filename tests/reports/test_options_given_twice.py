@@ -51,6 +51,7 @@ def test_a_variable_is_for_an_alias(command: Command) -> None:
     assert len(command.done(*asked, "-d", "lsh.db").lines) == 2
 
 
+@pytest.mark.extra("web")
 def test_a_field_of_an_address(command: Command) -> None:
     with lshdb.open(command.path("lsh.db")):
         pass

@@ -23,6 +23,7 @@ def command(path: Path) -> Command:
     return Command(path.parent)
 
 
+@pytest.mark.extra("web")
 def test_the_same_sample_by_command_and_page(command: Command) -> None:
     drawn = command.done(*SAMPLE, "--json")
     every = command.done("pairs", "--max-similarity", "0.8", "--json", says="").records

@@ -138,6 +138,7 @@ class TestLogs:
         assert self.run(log, "dedup", "in.jsonl", "-o", name) == f"before\n{ROW}"
         assert sorted(os.listdir(log.directory)) == ["in.jsonl", "log", "more", "out", "out.jsonl"]
 
+    @pytest.mark.extra("web")
     def test_so_it_is_for_each_command(self, log: Command) -> None:
         log.done("add", "in.jsonl", "--auto-key")
         log.done("add", "more/b.jsonl", "--auto-key")

@@ -70,6 +70,7 @@ def test_halves_of_pairs_are_replaced_and_counted(folder: Command) -> None:
     assert (strict.status, "added 5, " in strict.err) == (1, True)
 
 
+@pytest.mark.extra("documents")
 def test_metadata_that_is_too_large_costs_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

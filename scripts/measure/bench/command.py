@@ -21,78 +21,34 @@ from rich.console import Console
 
 from measure.bench import (
     against,
-    check,
     contamination,
     dedup,
     dedup_peers,
-    dedup_tables,
     gate,
-    hot,
-    ingest,
-    inputs,
-    join,
-    kernels,
-    many,
     pages,
-    pairs,
     passages,
-    passages_header,
-    passages_peers,
-    processes,
-    query,
-    reindex,
-    repetitive,
+    peers,
     scale,
     service,
-    single,
-    spark,
-    spark_dedup,
-    spark_header,
-    startup,
 )
 from measure.common.commands import CommandFailed
 from measure.harness import machine, report
 from measure.harness.engines import NAMES, installed
-from measure.harness.figures import OWN, read, results, write
+from measure.harness.figures import read, results, write
 from measure.harness.lab import Lab, Options
 
-WITH_PEERS: Final[dict[str, ModuleType]] = {
-    "kernels": kernels,
-    "ingest": ingest,
-    "query": query,
-    "join": join,
-}
 BENCHMARKS: Final[dict[str, ModuleType]] = {
-    **WITH_PEERS,
-    "many": many,
-    "pairs": pairs,
-    "hot": hot,
-    "repetitive": repetitive,
-    "passages": passages,
-    "passages-header": passages_header,
+    "peers": peers,
     "dedup": dedup,
+    "dedup-peers": dedup_peers,
     "contamination": contamination,
-    "check": check,
-    "reindex": reindex,
-    "inputs": inputs,
-    "processes": processes,
+    "passages": passages,
+    "pages": pages,
     "scale": scale,
     "service": service,
-    "single": single,
-    "startup": startup,
-    "pages": pages,
-}
-ALONE: Final[dict[str, ModuleType]] = {
-    "spark": spark,
-    "spark-dedup": spark_dedup,
-    "spark-header": spark_header,
-    "against": against,
-    "dedup --peers": dedup_peers,
-    "dedup-tables": dedup_tables,
     "gate": gate,
-    "passages --peers": passages_peers,
+    "against": against,
 }
-"""What `all` leaves out."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,9 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(report.markdown(runs))
         return 0
     options = _options(given)
-    if getattr(given, "peers", False):
-        given.command += " --peers"
-    names = list(BENCHMARKS) if given.command == "all" else [given.command]
+    names = [name for name in BENCHMARKS if name != "against"]
+    names = names if given.command == "all" else [given.command]
     facts = machine.facts()
     found: dict[str, Any] = {}
     failed = False
@@ -116,11 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="lshdb-bench-") as directory:
         lab = Lab(options, Path(directory).resolve())
         for name in names:
-            if OWN not in options.engines and name not in WITH_PEERS:
-                continue
             lab.benchmark = name
             try:
-                (BENCHMARKS | ALONE)[name].run(lab)
+                BENCHMARKS[name].run(lab)
             except CommandFailed as error:
                 print(f"scripts/bench: {name}: {error}", file=sys.stderr)
                 failed = True
@@ -129,8 +82,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 write(given.json, found)
     if given.command == "against" and not failed:
         _console().print(against.table(found))
-    elif given.command == "dedup --peers" and not failed:
-        _console().print(dedup_peers.table(found))
     elif found:
         report.show(found, _console())
     return int(failed)
@@ -142,7 +93,6 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--quick", action="store_true", help="small sizes, one repetition")
     common.add_argument("--documents", type=_count, metavar="N", help="how many documents")
-    common.add_argument("--size", type=_count, metavar="BYTES", help="of a document")
     common.add_argument("--shingle", metavar="word:W|char:K", help="default: word:3, or both")
     common.add_argument("--input", type=Path, metavar="FILE.jsonl", help="documents of your own")
     common.add_argument("--json", type=Path, metavar="OUT.json", help="write all figures")
@@ -153,17 +103,13 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="where files are made (default: TMPDIR); `against` keeps its environments there",
     )
-    for name, module in (BENCHMARKS | ALONE).items():
-        if " " in name:  # an option of another
-            continue
+    for name, module in BENCHMARKS.items():
         own = commands.add_parser(
             name, parents=[common], help=_first_line(module), description=module.__doc__
         )
-        if (peers := ALONE.get(f"{name} --peers")) is not None:
-            own.add_argument("--peers", action="store_true", help=_first_line(peers))
         if name == "against":
             own.add_argument("revision", metavar="REV", help="the earlier version, for git")
-    commands.add_parser("all", parents=[common], help="every benchmark")
+    commands.add_parser("all", parents=[common], help="all but against. Four hours.")
     table = commands.add_parser("table", help="print the table of the documentation from JSON")
     table.add_argument("results", type=Path, metavar="RESULTS.json", nargs="+")
     return parser
@@ -191,13 +137,12 @@ def _options(given: argparse.Namespace) -> Options:
     if given.input is not None and not given.input.is_file():
         raise SystemExit(f"scripts/bench: {given.input} is not a file")
     missing = [name for name in wanted if installed(name) is None]
-    for name in missing if given.command in (*WITH_PEERS, "all") else ():
+    for name in missing if given.command in ("peers", "all") else ():
         print(f"scripts/bench: {name} is not installed and left out", file=sys.stderr)
     return Options(
         engines=tuple(name for name in wanted if name not in missing),
         quick=given.quick,
         documents=given.documents,
-        size=given.size,
         shingle=given.shingle,
         input=given.input,
         repeat=given.repeat or (1 if given.quick else 3),

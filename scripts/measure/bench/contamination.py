@@ -1,10 +1,10 @@
-"""contamination: what each rule of `lshdb dedup` finds of test questions within pages.
+"""contamination: what rules of `lshdb dedup` find of test questions in pages. Ten minutes.
 
 Pages are pieces of the Python sources of this machine, or your own (--input); questions are 40
 words of other pieces. One page in 20 gets a question in its middle, changed in one of five ways. A
 page without one that is dropped is a false alarm, unless it shares 13 words in a row with a
 question by itself. But for --quick, datatrove's filter of n-grams (13 words) is given the same, in
-a separate environment, which stays in --directory (or the user's cache). Ten minutes.
+a separate environment, which stays in --directory (or the user's cache).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""gate: the first run of `lshdb gate` on 100 MB of sources and the next one, beside jscpd.
+"""gate: `lshdb gate` on 100 MB of sources, first and again, beside jscpd. Ten minutes.
 
 A repository of 10,000 files of Python sources is made and committed. lshdb makes its index (first
 run), and reads only what has changed (warm); both compare what has changed since HEAD, which is

@@ -1,4 +1,4 @@
-"""pages: each page of `lshdb serve --review`, first and again. Ten minutes for a million.
+"""pages: each page of `lshdb serve --review`, of a million documents. Ten minutes.
 
 The first time is until the page shows what it is about: what takes long is computed in the
 background, and the page is asked for again as a browser would.

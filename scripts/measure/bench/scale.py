@@ -1,8 +1,9 @@
-"""scale: millions of short documents, keys in order or not, with all of memory or 700 MB.
+"""scale: adding a million short documents or more, with all of memory or 700 MB. Half an hour.
 
     scripts/bench scale --documents 10_000_000
 
-A million take five minutes; 30 million, two hours and 60 GB of disk. Documents go in by what
+Keys are in order or not; then come whole commands on the file. 30 million take two hours and 60 GB
+of disk. Documents go in by what
 `lshdb add` is made of, in one call, with the time of each transaction: so the rates of each tenth
 of the run can be compared, and a hundred million documents projected. Band rows that are written at
 the end count evenly for all tenths. 700 MB is the limit of a control group, page cache included,
@@ -11,16 +12,17 @@ which only root can make: elsewhere it is not measured.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from measure.bench.query import ask
+from measure.bench.peers import ask
 from measure.common.commands import lshdb, memory_group
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
 from measure.harness.figures import CPU, P50, P99, PEAK, RATE, SECONDS, Values
-from measure.harness.lab import Lab, Run, bytes_on_disk, with_peak
+from measure.harness.lab import Job, Lab, Run, bytes_on_disk, taken, with_peak
 from measure.harness.report import number
 
 KEPT: Final = "last tenth / first tenth"
@@ -32,6 +34,17 @@ DISK: Final = "disk GB"
 _PROJECTED: Final = 100_000_000
 _SIZE: Final = 310
 _GROUP: Final = 700_000_000
+
+COMMANDS: Final = (
+    "pairs --json",
+    "clusters --json",
+    "clusters --star --json",
+    "check",
+    "check --deep",
+    "backup copy.db",
+    "reindex --threshold 0.7",
+    "reindex --threshold 0.8 --recall 0.99",
+)
 
 Curve = list[tuple[int, float]]
 """Documents in the file, and the seconds until they were."""
@@ -70,9 +83,28 @@ def _case(lab: Lab, case: str, corpus: Corpus, memory: int, *, whole: bool) -> N
                 values[PAIRS] = lshdb("pairs", "-d", database, "-o", out).seconds
                 out.unlink()
     lab.keep(case, corpus.documents, [values])
+    if whole and not memory:
+        _commands(lab, case, corpus.documents, database)
     if whole:
         lab.keep(f"projection to {_PROJECTED:,}: {case}", _PROJECTED, [_projected(added, values)])
     database.unlink()
+
+
+def _commands(lab: Lab, case: str, documents: int, database: Path) -> None:
+    """Whole commands; the last ends with the file as it was."""
+
+    def run(command: str) -> Values:
+        copy = lab.fresh(".db")
+        words = [str(copy) if word == "copy.db" else word for word in command.split()]
+        done = lshdb(*words, "-d", database)
+        copy.unlink(missing_ok=True)
+        return taken(done)
+
+    cases = {f"lshdb {command}, {case}": command for command in COMMANDS}
+    lab.measure([Job(name, documents, partial(run, one)) for name, one in cases.items()])
+    for name in cases:
+        lab.aim(name, SECONDS, 120)
+        lab.aim(name, PEAK, 1000)
 
 
 def _values(corpus: Corpus, database: Path, added: Run) -> Values:
@@ -140,6 +172,8 @@ def markdown(*runs: dict[str, Any]) -> str:
     for run in sorted(runs, key=lambda run: int(run["options"]["documents"])):
         found = {(one["case"], one["measure"]): one["median"] for one in run["figures"]}
         for case in dict.fromkeys(case for case, _ in found):
+            if case.startswith("lshdb "):
+                continue
             if case.startswith("projection"):
                 hours = [number(found[case, measure]) for measure in HOURS]
                 projected = (

@@ -1,6 +1,7 @@
 """service: what is similar to a text, and adding it, by 1 and by 32 clients at once. A minute.
 
-`lshdb.Service`, beside a `Database` for each thread that asks and then adds, or only asks.
+`lshdb.Service`, beside a `Database` for each thread that asks and then adds, or only asks; and
+`db.add` one by one, each on the disk when it returns, beside `db.add_many`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,29 @@ def run(lab: Lab) -> None:
             for clients in _CLIENTS
         ]
     )
+    some = texts[:500]
+    lab.measure(
+        [
+            Job("add, one by one", len(some), partial(_add, lab, some, one_by_one=True)),
+            Job("add_many", len(some), partial(_add, lab, some, one_by_one=False)),
+        ]
+    )
+
+
+def _add(lab: Lab, texts: list[str], *, one_by_one: bool) -> Values:
+    path = lab.fresh(".db")
+    with lshdb.open(path) as db:
+        db.add("first", "the tables are made with it")
+        rows = [(str(number), text) for number, text in enumerate(texts)]
+        begun = time.perf_counter()
+        if one_by_one:
+            for key, text in rows:
+                db.add(key, text)
+        else:
+            db.add_many(rows)
+        seconds = time.perf_counter() - begun
+    path.unlink()
+    return {"ms a document": 1000 * seconds / len(texts)}
 
 
 def _service(lab: Lab, texts: list[str], clients: int) -> Values:

@@ -1,1 +1,1 @@
-"""What all rooms use: generated documents, measured commands, exact answers by brute force."""
+"""What all rooms use: generated documents, measured commands."""

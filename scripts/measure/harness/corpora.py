@@ -27,15 +27,7 @@ COPIES: Final = "copies of one document"
 HOT: Final = (COPIES, "documents with one header")
 """Collections in which some buckets hold a large part of the documents."""
 
-_ACCENTED: Final = str.maketrans("aeiouncszy", "áéíóúñčšžý")
-_CYRILLIC: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абсдефгхийклмнопярстувшчыз")
-_IDEOGRAPHS: Final = range(0x4E00, 0x9F00)
 _LARGE: Final = 50_000
-_CLAUSE: Final = 7
-_SENTENCE: Final = 21
-
-ALPHABETS: Final = {"ASCII": 1.0, "accented": 1.32, "Cyrillic": 1.83, "Chinese": 1.04}
-"""About how many bytes of UTF-8 a character of the ASCII text becomes in each alphabet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +47,6 @@ class Corpus:
     what: str = ""
 
 
-def written_in(text: str, alphabet: str) -> str:
-    """An ASCII text in another alphabet: equal words stay equal, so similarities stay too."""
-    if alphabet == "ASCII":
-        return text
-    if alphabet == "accented":
-        return text.translate(_ACCENTED)
-    if alphabet == "Cyrillic":
-        return text.translate(_CYRILLIC)
-    return "".join(_in_chinese(text.split()))
-
-
-def _in_chinese(words: list[str]) -> Iterator[str]:
-    """An ideograph for every three letters or fewer, no blanks, full-width punctuation."""
-    for number, word in enumerate(words, 1):
-        for start in range(0, len(word), 3):
-            index = int.from_bytes(word[start : start + 3].encode(), "big") * 40503
-            yield chr(_IDEOGRAPHS[index % len(_IDEOGRAPHS)])
-        if number % _SENTENCE == 0:
-            yield "。"
-        elif number % _CLAUSE == 0:
-            yield "，"
-
-
 def size_name(size: int) -> str:
     """3 KB for 3000."""
     return f"{size / 1000:g} KB" if size >= 1000 else f"{size} B"
@@ -87,7 +56,6 @@ def write_generated(
     path: Path,
     documents: int,
     size: int,
-    alphabet: str = "ASCII",
     duplicates: float = 0.1,
     shortest: int | None = None,
 ) -> Corpus:
@@ -96,11 +64,10 @@ def write_generated(
     Large ones are made of smaller ones, and so without near duplicates: the generator makes a
     thousand at once.
     """
-    characters = max(1, round(size / ALPHABETS[alphabet]))
-    parts = -(-characters // _LARGE)
+    parts = -(-size // _LARGE)
     generated = texts(
         documents * parts,
-        characters // parts,
+        size // parts,
         duplicates=duplicates,
         similarity=SIMILARITY,
         shortest=shortest,
@@ -108,7 +75,7 @@ def write_generated(
     made = (text for _, text in generated)
     whole = (" ".join(itertools.islice(made, parts)) for _ in range(documents))
     what = size_name(size) if shortest is None else f"{shortest / 1000:g} to {size_name(size)}"
-    return _write(path, (written_in(text, alphabet) for text in whole), what)
+    return _write(path, whole, what)
 
 
 def write_hot(path: Path, kind: str, documents: int, size: int) -> Corpus:
@@ -136,23 +103,6 @@ def write_headed(path: Path, documents: int, words: int, share: float) -> Corpus
     made = (text.split()[:words] for _, text in texts(documents + 1, 12 * words, duplicates=0))
     head = next(made)[: round(share * words)]
     return _write(path, (" ".join([*head, *own[len(head) :]]) for own in made))
-
-
-def write_parts(path: Path, documents: int, size: int, share: float) -> Corpus:
-    """Write documents of about `size` bytes, of which a share are runs of words of earlier ones."""
-    choose = random.Random(1)
-    wholes: list[list[str]] = []
-
-    def made(text: str) -> str:
-        if wholes and choose.random() < share:
-            words = choose.choice(wholes)
-            first = choose.randrange(len(words) // 2)
-            return " ".join(words[first : first + choose.randrange(10, len(words))])
-        wholes[choose.randrange(1000) :] = [text.split()]
-        return text
-
-    generated = texts(documents, size, duplicates=0)
-    return _write(path, (made(text) for _, text in generated), f"{size_name(size)}, with parts")
 
 
 def write_copy(path: Path, source: Path, limit: int) -> Corpus:

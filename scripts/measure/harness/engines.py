@@ -197,16 +197,6 @@ class Rensa:
         pass
 
 
-class RensaC(Rensa):
-    """rensa's C-MinHash, which has no LSH of its own that keeps the signatures: sketch only."""
-
-    def __init__(self, shingle: str, threads: int, path: Path | None) -> None:
-        import rensa
-
-        super().__init__(shingle, threads, path)
-        self._sketch = rensa.CMinHash
-
-
 class Gaoya:
     """gaoya: shingles, signatures and index in Rust, on all cores."""
 
@@ -286,13 +276,12 @@ _CLASSES: Final[dict[str, Callable[[str, int, Path | None], Engine]]] = {
     "lshdb": Lshdb,
     "datasketch": Datasketch,
     "rensa": Rensa,
-    "rensa C": RensaC,
     "gaoya": Gaoya,
     "FastSketchLSH": FastSketchLSH,
 }
 NAMES: Final = ("lshdb", "datasketch", "rensa", "gaoya", "FastSketchLSH")
 
-_SHARE: Final = {"datasketch": 0.1, "rensa": 0.2, "rensa C": 0.2, "FastSketchLSH": 0.2}
+_SHARE: Final = {"datasketch": 0.1, "rensa": 0.2, "FastSketchLSH": 0.2}
 """The part of the documents that is enough for an engine whose shingles are made in Python."""
 
 NOTES: Final = {
@@ -312,11 +301,6 @@ def make(name: str, shingle: str, *, threads: int = 0, path: Path | None = None)
 def enough(name: str, documents: int) -> int:
     """How many of the documents an engine is given where figures are rates."""
     return max(1, round(documents * _SHARE.get(name, 1.0)))
-
-
-def sketchers(name: str) -> list[str]:
-    """The kinds of sketch that an engine has, as names for `make`."""
-    return ["rensa", "rensa C"] if name == "rensa" else [name]
 
 
 def installed(name: str) -> str | None:

@@ -1,8 +1,8 @@
-"""Figures, ratios to the peers', and aims: the results of a benchmark, as data.
+"""Figures and aims: the results of a benchmark, as data.
 
 A figure is one measure of one engine in one case of a benchmark, over all repetitions; reports
-show the median. A run is a dictionary of machine, options, figures, ratios and aims; its file has a
-line for each figure and aim, without what follows from the figures.
+show the median. A run is a dictionary of machine, options, figures and aims. Its file has a line
+for the first two, then one for each case, without the aims.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ Values = dict[str, float]
 """The measures of one run."""
 
 LESS_IS_BETTER: Final = {PEAK, P50, P99, MAX, FIRST, SECONDS, CPU}
-COMPARED: Final = {RATE, SPEED, *LESS_IS_BETTER}
-"""Measures of which the ratio to a peer's says something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +58,6 @@ class Figure:
         """The figure in a run."""
         spread = {"median": self.median, "min": min(self.runs), "max": max(self.runs)}
         return asdict(self) | spread
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """lshdb's median over a peer's, of the same measure in the same case."""
-
-    benchmark: str
-    case: str
-    measure: str
-    engine: str
-    ratio: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,19 +149,6 @@ def collect(
     ]
 
 
-def ratios(figures: Sequence[Figure]) -> list[Ratio]:
-    """Lshdb over each peer, wherever both were measured."""
-    found: list[Ratio] = []
-    for figure in figures:
-        if figure.engine == OWN or figure.measure not in COMPARED:
-            continue
-        own = _median(figures, figure.benchmark, figure.case, OWN, figure.measure)
-        if own is not None and figure.median:
-            ratio = own / figure.median
-            found.append(Ratio(figure.benchmark, figure.case, figure.measure, figure.engine, ratio))
-    return found
-
-
 def results(
     machine: dict[str, Any],
     options: dict[str, Any],
@@ -186,33 +160,29 @@ def results(
         "machine": machine,
         "options": options,
         "figures": [figure.record() for figure in figures],
-        "ratios": [asdict(ratio) for ratio in ratios(figures)],
         "aims": [aim.record(figures) for aim in aims],
     }
 
 
-_COLUMNS: Final = ("benchmark", "case", "engine", "measure", "documents")
-"""Of a figure in a file; its runs come last."""
-
-
 def write(path: Path, run: dict[str, Any]) -> None:
-    """Write a run as JSON; values have six significant digits."""
-    rows = [
-        [*(one[name] for name in _COLUMNS), [float(f"{value:.6g}") for value in one["runs"]]]
-        for one in run["figures"]
-    ]
-    parts = [f' "{name}": {json.dumps(run[name])}' for name in ("machine", "options")]
-    for name, lines in (("figures", rows), ("aims", run["aims"])):
-        listed = ",\n".join(f"  {json.dumps(line)}" for line in lines)
-        parts.append(f' "{name}": [\n{listed}\n ]')
-    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+    """Write a run as JSON lines; values have six significant digits."""
+    cases: dict[tuple[str, str], dict[str, Any]] = {}
+    for figure in run["figures"]:
+        engines = cases.setdefault((figure["benchmark"], figure["case"]), {})
+        _, measures = engines.setdefault(figure["engine"], (figure["documents"], {}))
+        measures[figure["measure"]] = [float(f"{value:.6g}") for value in figure["runs"]]
+    lines = [{name: run[name] for name in ("machine", "options")}]
+    rows = [*lines, *([*case, engines] for case, engines in cases.items())]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:
     """The run in a file that `write` made."""
-    run = json.loads(path.read_text("utf-8"))
+    first, *rows = map(json.loads, path.read_text("utf-8").splitlines())
     figures = [
         Figure(benchmark, case, engine, measure, documents, tuple(runs))
-        for benchmark, case, engine, measure, documents, runs in run["figures"]
+        for benchmark, case, engines in rows
+        for engine, (documents, measures) in engines.items()
+        for measure, runs in measures.items()
     ]
-    return results(run["machine"], run["options"], figures, ()) | {"aims": run["aims"]}
+    return results(first["machine"], first["options"], figures, ())

@@ -35,7 +35,7 @@ class Options:
 
     Attributes:
         engines: those that are installed.
-        documents, size, shingle: of the corpus.
+        documents, shingle: of the corpus.
         input: the user's own documents.
         against: the revision that `against` compares with.
         directory: where files are made; None for a temporary directory.
@@ -44,7 +44,6 @@ class Options:
     engines: tuple[str, ...]
     quick: bool = False
     documents: int | None = None
-    size: int | None = None
     shingle: str | None = None
     input: Path | None = None
     repeat: int = 3
@@ -116,16 +115,13 @@ class Lab:
         directory.mkdir()
         return directory / f"bench{suffix}"
 
-    def corpus(
-        self, documents: int, size: int = SIZE, alphabet: str = "ASCII", duplicates: float = 0.1
-    ) -> Corpus:
+    def corpus(self, documents: int, size: int = SIZE, duplicates: float = 0.1) -> Corpus:
         """A corpus of generated documents, or of the first of the user's own."""
-        size = self.options.size or size
-        name = (documents, size, alphabet, duplicates)
+        name = (documents, size, duplicates)
         if name not in self._corpora:
             path = self.fresh(".jsonl")
             self._corpora[name] = (
-                corpora.write_generated(path, documents, size, alphabet, duplicates)
+                corpora.write_generated(path, documents, size, duplicates)
                 if self.options.input is None
                 else corpora.write_copy(path, self.options.input, documents)
             )
@@ -193,7 +189,7 @@ class Lab:
 
     def aim(self, case: str, measure: str, bound: float, **more: Any) -> None:
         """Say what a figure should be; the user's own documents have no aims."""
-        if self.options.input is not None or self.options.size is not None:
+        if self.options.input is not None:
             return
         if more.get("over", OWN) in (OWN, *self.options.engines):
             self.aims.append(Aim(self.benchmark, case, measure, bound, **more))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from rich.console import Console
@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from measure.harness.engines import NAMES, NOTES
-from measure.harness.figures import OWN, P50, P99, PEAK, RATE, SECONDS, SPEED
+from measure.harness.figures import P50, P99, PEAK, RATE, SECONDS, SPEED
 
 Record = dict[str, Any]
 
@@ -30,75 +30,27 @@ _KERNELS: Final = ("char:5, 3 KB", "word:3, 3 KB")
 
 def show(results: Record, console: Console) -> None:
     """Print everything: a table for each benchmark, then the aims."""
-    ratios = _ratios(results)
     for benchmark in _distinct(figure["benchmark"] for figure in results["figures"]):
-        figures = [one for one in results["figures"] if one["benchmark"] == benchmark]
+        figures = [figure for figure in results["figures"] if figure["benchmark"] == benchmark]
         engines = _distinct(figure["engine"] for figure in figures)
         table = Table(title=benchmark, title_justify="left")
-        table.add_column("case")
-        table.add_column("measure")
+        for name in ("case", "measure"):
+            table.add_column(name)
         for engine in engines:
             table.add_column(escape(engine), justify="right")
-        cells = {(one["case"], one["measure"], one["engine"]): one for one in figures}
-        for case, measure in _distinct((one["case"], one["measure"]) for one in figures):
-            row = [_cell(cells.get((case, measure, engine)), ratios) for engine in engines]
-            table.add_row(escape(case), escape(measure), *row)
+        cells = {(row["case"], row["measure"], row["engine"]): row for row in figures}
+        for case, measure in _distinct((row["case"], row["measure"]) for row in figures):
+            shown = (cells.get((case, measure, engine)) for engine in engines)
+            medians = ("" if cell is None else number(cell["median"]) for cell in shown)
+            table.add_row(escape(case), escape(measure), *medians)
         console.print(table)
-        for line in _given(figures, engines):
-            console.print(f"  {escape(line)}", highlight=False)
-    if ratios:
-        console.print(
-            "In brackets: lshdb's figure over the peer's. Peers hold documents in memory."
-        )
     for engine in _distinct(figure["engine"] for figure in results["figures"]):
         if engine in NOTES:
             console.print(f"  {engine}: {NOTES[engine]}", highlight=False)
-    if results["aims"]:
-        console.print(_aims(results))
-
-
-def _aims(results: Record) -> Table:
-    table = Table(title="aims of lshdb", title_justify="left")
-    for name in ("benchmark", "case", "measure", "wanted", "reached", "verdict"):
-        table.add_column(name, justify="right" if name == "reached" else "left")
     for aim in results["aims"]:
-        colour = {"meets": "green", "not measured": "yellow"}.get(aim["verdict"], "red")
-        table.add_row(
-            aim["benchmark"],
-            escape(aim["case"]),
-            escape(aim["measure"]),
-            aim["wanted"],
-            "" if aim["value"] is None else number(aim["value"]),
-            f"[{colour}]{aim['verdict']}[/]",
-        )
-    return table
-
-
-def _given(figures: list[Record], engines: list[str]) -> Iterator[str]:
-    """Which engines were given fewer documents than lshdb."""
-    for case in _distinct(figure["case"] for figure in figures):
-        counts = {one["engine"]: one["documents"] for one in figures if one["case"] == case}
-        own = counts.get(OWN)
-        fewer = [
-            f"{engine} {counts[engine]:,}" for engine in engines if counts.get(engine, own) != own
-        ]
-        if fewer:
-            yield f"{case}: documents given to lshdb {own or 0:,}, to {', '.join(fewer)}"
-
-
-def _cell(figure: Record | None, ratios: dict[tuple[str, str, str, str], float]) -> str:
-    if figure is None:
-        return ""
-    shown = number(figure["median"])
-    ratio = ratios.get((figure["benchmark"], figure["case"], figure["measure"], figure["engine"]))
-    return shown if ratio is None else f"{shown} ({number(ratio)})"
-
-
-def _ratios(results: Record) -> dict[tuple[str, str, str, str], float]:
-    return {
-        (one["benchmark"], one["case"], one["measure"], one["engine"]): one["ratio"]
-        for one in results["ratios"]
-    }
+        value = "" if aim["value"] is None else f" {number(aim['value'])}"
+        line = f"{aim['verdict']}: {aim['case']}: {aim['measure']}{value}, wanted {aim['wanted']}"
+        console.print(line, highlight=False, markup=False)
 
 
 def markdown(runs: Sequence[Record]) -> str:

@@ -8,7 +8,6 @@ The result is JSON on the last line. Times begin after documents are read and mo
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import sys
 import time
@@ -75,48 +74,6 @@ def query(
         "queries/s": len(taken) / sum(taken),
         "found %": 100 * found / max(1, expected),
     }
-
-
-def many(
-    database: str,
-    queries: str,
-    one_by_one: int,
-    at_once: bool,
-    workers: int | None = None,
-    **how: Any,
-) -> Values:
-    """Queries a second, CPU microseconds of all processes for each, and the share with a match.
-
-    Of queries one by one only the first `one_by_one` are asked. Before, a few are asked in both
-    ways, and the answers compared.
-    """
-    import lshdb
-
-    with open(queries, encoding="utf-8") as lines:
-        asked = [(str(index), json.loads(line)["text"]) for index, line in enumerate(lines)]
-    with lshdb.open(database, mode="read") as db:
-        few = asked[:_WARM_UP]
-        if list(db.query_many(few, **how)) != [(key, db.query(text, **how)) for key, text in few]:
-            raise SystemExit("query_many gives other answers than query")
-        if not at_once:
-            asked = asked[:one_by_one]
-        used, begun = _cpu(), time.perf_counter()
-        if at_once:
-            answers = db.query_many(asked, workers=workers, **how)
-        else:
-            answers = ((key, db.query(text, **how)) for key, text in asked)
-        matched = sum(bool(matches) for _, matches in answers)
-        seconds, used = time.perf_counter() - begun, _cpu() - used
-    return {
-        "queries/s": len(asked) / seconds,
-        "CPU us a query": used / len(asked) * 1e6,
-        "with a match %": 100 * matched / len(asked),
-    }
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of its processes that have ended."""
-    return sum(os.times()[:4])
 
 
 def passages(database: str, queries: str) -> Values:
@@ -229,7 +186,6 @@ _TASKS: Final[dict[str, Callable[..., dict[str, Any]]]] = {
     "kernels": kernels,
     "index": index,
     "query": query,
-    "many": many,
     "passages": passages,
     "hot": hot,
     "join": join,

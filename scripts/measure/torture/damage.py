@@ -35,50 +35,29 @@ QUESTIONS: Final = (
     ("buckets", "--key", "text 7", "--json"),
     ("tune", "--json", "--top", "2"),
     ("sql", "SELECT doc_id, key, shingles, digest, content FROM documents ORDER BY doc_id"),
-    ("sql", "SELECT count(*) FROM candidate_pairs"),
-    ("passages", "--key", "text 3", "--json"),
+    ("sql", "SELECT count(*) FROM candidate_pairs"), ("passages", "--key", "text 3", "--json"),
     ("passages", "--key", "text 3", "--json", "--reworded"),
-    ("passages", "--all", "--passages", "--json"),
-    ("pairs", "--json", "--sort", "weighted"),
-    ("pairs", "--json", "--fields", "text"),
-    ("clusters", "--json", "--star", "--min-size", "1"),
-    ("clusters", "--json", "--folders"),
-    ("decisions", "--json"),
-    ("decisions", "--json", "--drop"),
-    ("decisions", "--json", "--disagreements"),
-    ("plot", "-o", "-"),
-    ("report", "-o", "-"),
-)
+    ("passages", "--all", "--passages", "--json"), ("pairs", "--json", "--sort", "weighted"),
+    ("pairs", "--json", "--fields", "text"), ("clusters", "--json", "--star", "--min-size", "1"),
+    ("clusters", "--json", "--folders"), ("decisions", "--json"),
+    ("decisions", "--json", "--drop"), ("decisions", "--json", "--disagreements"),
+    ("plot", "-o", "-"), ("report", "-o", "-"),
+)  # fmt: skip
 """Commands that only read, each with one answer."""
 _VARYING: Final = ("info", "report")
 """Info prints the size of the file, which may have been lengthened; a report the time."""
 CHANGES: Final = (
-    ("add", "-", "--json"),
-    ("add", "-", "--json", "--on-similar", "skip"),
-    ("remove", "text 3", "text 11"),
-    ("remove", "text 20"),
-    ("check",),
-    ("check", "--deep"),
-    ("check", "--repair"),
-    ("reindex", "--threshold", "0.45"),
-    ("decide", "drop", "text 3"),
-    ("trash", "--dry-run"),
-    ("trash", "--yes"),
-    ("sync", "."),
-    ("pairs", "--into-table"),
+    ("add", "-", "--json"), ("add", "-", "--json", "--on-similar", "skip"),
+    ("remove", "text 3", "text 11"), ("remove", "text 20"), ("check",), ("check", "--deep"),
+    ("check", "--repair"), ("reindex", "--threshold", "0.45"), ("decide", "drop", "text 3"),
+    ("trash", "--dry-run"), ("trash", "--yes"), ("sync", "."), ("pairs", "--into-table"),
     ("backup", "--replace", "backup.db"),
-)
+)  # fmt: skip
 TABLES: Final = ("settings", "documents", "signatures", "bands")
 _ALL_TABLES: Final = (
-    *TABLES,
-    "indexed",
-    "base_texts",
-    "files",
-    "fingerprints",
-    "decisions",
-    "similar_pairs",
+    *TABLES, "indexed", "base_texts", "files", "fingerprints", "decisions", "similar_pairs",
     "similar_pairs_made",
-)
+)  # fmt: skip
 _DOCUMENTS: Final = 40
 _LINES: Final = (
     b"".join(
@@ -89,36 +68,11 @@ _LINES: Final = (
     + b'{"id": "text 4", "set": ["x", 3]}\n{"id": "new", "text": "entirely new words are here"}\n'
 )
 ODD: Final = (
-    None,
-    0,
-    -1,
-    1,
-    7,
-    2**31,
-    2**62,
-    2**63 - 1,
-    -(2**63),
-    0.5,
-    1e308,
-    float("inf"),
-    "",
-    "x",
-    "set",
-    "word:3",
-    "word:9999",
-    "and 1, or 1",
-    "and 4, or 4, and 4, or 2",
-    "and 9, " * 100,
-    "fast",
-    "[1",
-    "[" * 5000,
-    '["a", null, 1.5]',
-    "\ud7ff\U0010ffff",
-    b"",
-    b"\xff" * 16,
-    b"\0" * 512,
-    "a" * 100_000,
-)
+    None, 0, -1, 1, 7, 2**31, 2**62, 2**63 - 1, -(2**63), 0.5, 1e308, float("inf"), "", "x",
+    "set", "word:3", "word:9999", "and 1, or 1", "and 4, or 4, and 4, or 2", "and 9, " * 100,
+    "fast", "[1", "[" * 5000, '["a", null, 1.5]', "\ud7ff\U0010ffff", b"", b"\xff" * 16,
+    b"\0" * 512, "a" * 100_000,
+)  # fmt: skip
 
 
 def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:

@@ -1,7 +1,5 @@
 """Short facts made from a seed, each with a paraphrase and with a fact that differs in one detail.
 
-    python scripts/measure common.facts COUNT > facts.jsonl
-
 A fact is a sentence such as an agent remembers: who lives where, what costs how much, which
 version of what runs where. Its paraphrase says the same in another sentence. Its `near` fact has
 the same words but for a name, a city, a number or a date: similar, and not the same.
@@ -9,11 +7,9 @@ the same words but for a name, a city, a number or a date: similar, and not the 
 
 from __future__ import annotations
 
-import json
 import random
-from argparse import ArgumentParser
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 _FIRST = "Ann Ben Clara David Elena Farid Grace Hugo Ines Jonas Kavya Liam Mara Noor Oscar Petra"
 _LAST = "Alvarez Brandt Chen Dubois Eriksen Fischer Garcia Haddad Ivanov Jensen Kowalski Lindqvist"
@@ -122,11 +118,3 @@ def _details(draw: random.Random) -> dict[str, str]:
     ranges |= {"minor": (0, 20), "patch": (0, 30), "port": (1_024, 9_999), "hour": (8, 18)}
     chosen |= {name: str(draw.randint(*ends)) for name, ends in ranges.items()}
     return chosen | {"minute": draw.choice(("00", "15", "30", "45"))}
-
-
-def main() -> None:
-    """Print facts as JSON lines."""
-    parser = ArgumentParser(prog="common.facts", description=__doc__)
-    parser.add_argument("count", type=int)
-    for fact in facts(parser.parse_args().count):
-        print(json.dumps(asdict(fact)))

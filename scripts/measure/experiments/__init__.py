@@ -1,1 +1,0 @@
-"""What an index finds, beside brute force or beside its S-curve."""

