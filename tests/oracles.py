@@ -404,6 +404,21 @@ def minhash_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]
     ]
 
 
+def bucket_keys(lanes: Sequence[int], construction: str, seed: int) -> list[int]:
+    """The key of each band: of a mixed sum of its lanes the high 48 bits, as a signed integer."""
+    levels = levels_of(construction)
+    rows = levels[0][1] if levels[0][0] == "and" else 1
+    used = lanes_of(construction)
+    factors = constants(seed, "bands", used)
+    (multiplier,) = constants(seed, "bucket keys", 1)
+    keys = []
+    for start in range(0, used, rows):
+        key = sum(lanes[i] * factors[i] for i in range(start, start + rows)) % (1 << 64)
+        key = (key ^ (key >> 32)) * multiplier % (1 << 64)
+        keys.append((key - (1 << 64) if key >> 63 else key) >> 16)
+    return keys
+
+
 # constructions
 
 
