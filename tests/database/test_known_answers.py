@@ -35,7 +35,8 @@ PROGRAM = ROOT / "docs" / "plain_lshdb.py"
 
 
 def content_of(document: dict[str, Any]) -> str:
-    return str(document["content"]) * document.get("times", 1)
+    times: int = document.get("times", 1)
+    return str(document["content"]) * times
 
 
 def given_text(document: dict[str, Any]) -> str:
