@@ -70,7 +70,10 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
         USUAL | {"shingle": "char:5", "construction": "and 5, or 12"},
         [SENTENCE, "f\xfcnf", *TEXTS[6:9]],
     ),
-    (USUAL | {"shingle": "word:1"}, [SENTENCE, TEXTS[12]]),
+    (
+        USUAL | {"shingle": "word:1", "passages": 5, "reworded": True},
+        [SENTENCE, TEXTS[2], TEXTS[6], TEXTS[12], "to be or not to be " * 3],
+    ),
     (USUAL | {"shingle": "set", "construction": "and 2, or 4, and 2, or 4"}, SETS),
 )
 """Settings, and documents under them."""
@@ -139,6 +142,11 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
         "shingles": distinct,
         "hashes": hexadecimal(hashes),
     }
+    if "passages" in settings:
+        prints = oracles.fingerprints(content, kind, settings["passages"], settings["seed"])
+        facts["fingerprints"] = sorted(prints.items())
+    if "reworded" in settings:
+        facts["terms"] = oracles.terms(content)
     if hashes:
         sign = oracles.fast_signature if settings["sketch"] == "fast" else oracles.minhash_signature
         facts["lanes"] = sign(hashes, settings["permutations"], settings["seed"])

@@ -204,6 +204,26 @@ def words(text: str) -> list[str]:
     return found or [whole for whole in [collapsed(text)] if whole]
 
 
+def terms(text: str) -> list[str]:
+    """The words of four bytes or more, each with the next one if that follows without a blank."""
+    folded, end = fold(text), 0
+    bounds = []
+    for word in words(text) if any(map(is_part_of_word, folded)) else []:
+        begin = folded.index(word, end)
+        end = begin + len(word)
+        bounds.append((begin, end))
+    joined = [
+        folded[begin : following[1] if following[0] == end else end]
+        for (begin, end), following in zip(bounds, [*bounds[1:], (-1, -1)], strict=False)
+    ]
+    return [term for term in joined if len(term.encode()) >= 4]
+
+
+def is_part_of_word(character: str) -> bool:
+    """Whether the character is in a word."""
+    return is_ideograph(character) or is_word_character(character)
+
+
 def char_shingles(text: str, size: int) -> list[str]:
     """The shingles `char:size` of a text, in order, repeated as often as they occur."""
     whole = collapsed(text)
