@@ -1,8 +1,7 @@
 """Reads and writes lshdb files by Python's standard library alone: docs/format.md as a program.
 
-For files of texts with contents, shingles `word:w`, the sketch `fast` and a plain construction, but
-without passages, reworded copies and base texts. unicode14.bin is beside it or in lshdb's source.
-usage: python plain_lshdb.py FILE add < rows.jsonl | query TEXT | pairs
+For texts with contents, shingles `word:w`, the sketch `fast` and plain constructions only. It needs
+unicode14.bin. usage: python plain_lshdb.py FILE add < rows.jsonl | query TEXT | pairs
 """
 
 import hashlib
@@ -28,10 +27,10 @@ SILENT = {i: "" for i, kind in enumerate(CLASSES) if kind & 16 and not 0xE0020 <
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 P1, P2, P3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9  # primes of xxHash
 P4, P5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-USABLE = """SELECT shingle || ' ' || construction, permutations, seed, threshold FROM settings
-    WHERE (SELECT application_id FROM pragma_application_id) = 1819502692 AND content = 1
-        AND (SELECT user_version FROM pragma_user_version) = 5 AND sketch = 'fast' AND passages = 0
-        AND tokenizer IS NULL AND NOT EXISTS (SELECT 1 FROM base_texts)
+USABLE = """SELECT shingle || ' ' || construction, permutations, lane_bits, seed, threshold
+    FROM settings WHERE (SELECT application_id FROM pragma_application_id) = 1819502692
+        AND (SELECT user_version FROM pragma_user_version) = 6 AND sketch = 'fast' AND passages = 0
+        AND content = 1 AND tokenizer IS NULL AND NOT EXISTS (SELECT 1 FROM base_texts)
         AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'rare_words')"""
 NEXT = """SELECT 1 + max(coalesce((SELECT max(doc_id) FROM documents), 0),
     coalesce((SELECT max(doc_id) FROM indexed), 0), coalesce(indexed_to, 0)) FROM settings"""
@@ -115,10 +114,11 @@ class File:
         self.run = sqlite3.connect(uri, 60, uri=True, isolation_level=None).execute
         self.run("PRAGMA foreign_keys = ON")
         self.run(f"BEGIN {kind}")
-        shape, self.k, self.seed, self.threshold = self.run(USABLE).fetchone() or ("", 0, 0, 0)
+        row = self.run(USABLE).fetchone() or ("", 0, 0, 0, 0)
+        shape, self.k, self.bits, self.seed, self.threshold = row
         known = re.fullmatch(r"word:(\d+) and (\d+), or (\d+)", shape) or sys.exit("unknown kind")
         self.size, self.rows, self.bands = map(int, known.groups())
-        self.packing = struct.Struct(f"<{self.k}I")
+        self.packing = struct.Struct(f"<{self.k}{'H' if self.bits == 16 else 'I'}")
 
     def word_hash(self, word):
         octets, c = word.encode(), constants(self.seed, "span word", 4)
@@ -136,7 +136,7 @@ class File:
         m = constants(self.seed, "fast multipliers", 2)
         t, lanes = constants(self.seed, "fast rounds", 2 * self.k), {}
         for h in sorted(mix(x ^ f[0], f[1], f[2]) for x in hashes):
-            lanes.setdefault((h >> 32) * self.k >> 32, h & M32)
+            lanes.setdefault((h >> 32) * self.k >> 32, h)
 
         def later(i):
             first = [((x * f[3] & M64) >> 32 ^ t[i] >> 32) * m[0] & M32 for x in hashes]
@@ -145,7 +145,8 @@ class File:
         for i in range(1, self.k):
             for g in later(i) if len(lanes) < self.k else ():
                 lanes.setdefault(g * self.k >> 32, g)
-        return [lanes[j] if j in lanes else later(self.k + j)[0] for j in range(self.k)]
+        lanes = [lanes[j] if j in lanes else later(self.k + j)[0] for j in range(self.k)]
+        return [lane & (1 << self.bits) - 1 for lane in lanes]
 
     def buckets(self, lanes):
         products = [*map(int.__mul__, lanes, constants(self.seed, "bands", self.rows * self.bands))]
@@ -156,9 +157,8 @@ class File:
 
     def add(self, key, text):
         text = re.sub("[\ud800-\udfff]", "\ufffd", text)
-        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         runs, ((doc_id,),) = shingles(text, self.size), self.run(NEXT)
-        row = doc_id, key, len(runs), digest, text
+        row = doc_id, key, len(runs), hashlib.blake2b(text.encode(), digest_size=16).digest(), text
         self.run("INSERT INTO documents VALUES (?, ?, ?, ?, NULL, ?)", row)
         if runs:
             lanes = self.signature(self.hashes({*runs}))

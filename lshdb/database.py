@@ -875,7 +875,7 @@ class Database:
         ...     report = db.add("fox", "The fox and the grapes")
         ...     known = db.signatures()
         >>> known.keys, known.signatures.shape, str(known.made_with)
-        (['fox'], (1, 128), 'shingle word:3, 128 lanes, sketch fast, seed 1')
+        (['fox'], (1, 128), 'shingle word:3, 128 lanes of 16 bits, sketch fast, seed 1')
         """
         from lshdb.exchange.signatures import signatures
 
@@ -901,7 +901,8 @@ class Database:
 
         Args:
             keys: n keys, as for `add`; one given again replaces the earlier document.
-            signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
+            signatures: uint16[n, permutations], uint32 for lanes of 32 bits, or other integers
+                that fit in them.
             made_with: how they were made.
             shingles: int64[n], how many shingles each document has, repetitions counted; not for
                 another program's signatures, whose lengths and containment are unknown.
@@ -950,7 +951,7 @@ class Database:
         Similarities are estimates even where contents are kept.
 
         Args:
-            signature: uint32[permutations].
+            signature: uint16[permutations], or uint32 for lanes of 32 bits.
             made_with: how it was made, which must be as in the database.
             top: as for `query`.
             threshold: as for `query`.

@@ -58,7 +58,8 @@ class StoredDocument:
         key: the user's name for it.
         content: its text or the elements of its set; None where content is not kept.
         shingles: how many shingles it has, repetitions counted.
-        signature: uint32[permutations]; None for a document without shingles.
+        signature: uint16[permutations], or uint32 if lanes have 32 bits; None for a document
+            without shingles.
         bucket_keys: int64[bands], the bucket of each band; None for the same documents.
         metadata: its other fields by name; None if there are none.
     """
@@ -67,7 +68,7 @@ class StoredDocument:
     key: str
     content: str | tuple[Element, ...] | None
     shingles: int
-    signature: npt.NDArray[np.uint32] | None = field(repr=False, compare=False)
+    signature: npt.NDArray[np.uint16 | np.uint32] | None = field(repr=False, compare=False)
     bucket_keys: npt.NDArray[np.int64] | None = field(repr=False, compare=False)
     metadata: dict[str, Any] | None = None
 
@@ -80,7 +81,7 @@ class Match:
         key: the document's key.
         similarity: Jaccard similarity, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
-        estimate: the share of the signatures' lanes that agree.
+        estimate: the similarity by how many of the signatures' lanes agree.
         bands: in how many bands the two share a bucket.
         containment: the share of the query's distinct shingles that the document holds, exact
             if `similarity` is; None unless the query asked for it.
@@ -422,8 +423,9 @@ class Comparison:
         identical: whether both have the same content, as for Match.
         a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
         b_in_a: shared / b_shingles, likewise.
-        estimate: the share of the signatures' lanes that agree, 0 with an empty document.
-        standard_error: the estimate's, sqrt(J (1 - J) / lanes), with the exact J if it is known.
+        estimate: the similarity by how many lanes agree, 0 with an empty document.
+        standard_error: the estimate's, about sqrt(J (1 - J) / lanes), with the exact J if it is
+            known.
         agreeing_lanes: how many lanes agree.
         lanes: how many lanes a signature has.
         shared_buckets: the buckets that both are in.
@@ -524,7 +526,7 @@ class Pair:
         b: the key of the other document.
         similarity: Jaccard similarity, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
-        estimate: the share of the signatures' lanes that agree.
+        estimate: the similarity by how many of the signatures' lanes agree.
         identical: whether both have the same content, as for Match.
         weighted, weighted_share: as for Match.
         a_metadata, b_metadata: the requested fields of each, as for Match.

@@ -56,9 +56,11 @@ def check(path: Path) -> None:
     library's own check says the same.
     """
     assert lshdb.check(path, deep=True).problems == ()
-    ((_, _, _, shingle, lanes, construction, sketch, seed, content, run, *later),) = rows(
+    ((_, _, _, shingle, lanes, bits, construction, sketch, seed, content, run, *later),) = rows(
         path, "SELECT * FROM settings"
     )
+    assert bits in (16, 32)
+    lane_type = f"<u{bits // 8}"
     assert later == [None, None, None]
     base = rows(path, "SELECT digest, content FROM base_texts")
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
@@ -91,7 +93,8 @@ def check(path: Path) -> None:
         assert shingles == len(hashes)
         if hashes:
             signature = signature_of[str(sketch)](hashes, lanes, seed)
-            signatures[doc_id] = np.array(signature, dtype="<u4").tobytes()
+            low = [lane % (1 << bits) for lane in signature]
+            signatures[doc_id] = np.array(low, dtype=lane_type).tobytes()
         if run and hashes:
             assert isinstance(document, str)
             found = oracles.fingerprints(document, shingling.kind, run, seed)
@@ -106,16 +109,17 @@ def check(path: Path) -> None:
         assert list(stored_signatures) == [doc_id for (doc_id,) in filled]
     assert set(rows(path, "SELECT * FROM fingerprints")) == fingerprints
     assert set(rows(path, "SELECT * FROM bands")) == _band_rows(
-        stored_signatures, Construction.parse(str(construction)), seed, lanes
+        stored_signatures, Construction.parse(str(construction)), seed, (lanes, lane_type)
     )
 
 
 def _band_rows(
-    signatures: dict[object, object], construction: Construction, seed: int, lanes: int
+    signatures: dict[object, object], construction: Construction, seed: int, shape: tuple[int, str]
 ) -> set[Row]:
-    """The band rows of these signatures."""
+    """The band rows of these signatures, of lanes of a number and a type."""
+    lanes, lane_type = shape
     packed = b"".join(blob for blob in signatures.values() if isinstance(blob, bytes))
-    matrix = np.frombuffer(packed, dtype="<u4").reshape(len(signatures), lanes)
+    matrix = np.frombuffer(packed, dtype=lane_type).reshape(len(signatures), lanes)
     keys = bucket_keys(matrix, construction, seed).tolist()
     return {
         (band, key, doc_id)

@@ -16,11 +16,12 @@ from typing import Any
 
 import oracles
 
-PATH = Path(__file__).parent / "golden" / "format-5-vectors.json"
+PATH = Path(__file__).parent / "golden" / "format-6-vectors.json"
 USUAL = {
     "shingle": "word:3",
     "sketch": "fast",
     "permutations": 128,
+    "lane_bits": 16,
     "construction": "and 6, or 16",
     "seed": 1,
 }
@@ -61,7 +62,11 @@ SETS: tuple[list[oracles.Element], ...] = (
 LONG = " ".join(f"{word}{number}" for number in range(40) for word in ("red", "green", "blue"))
 GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
     (USUAL, TEXTS),
-    (USUAL | {"permutations": 16, "construction": "and 1, or 16", "seed": 12345}, [LONG, SENTENCE]),
+    (
+        USUAL
+        | {"permutations": 16, "lane_bits": 32, "construction": "and 1, or 16", "seed": 12345},
+        [LONG, SENTENCE],
+    ),
     (
         USUAL | {"sketch": "minhash", "permutations": 100, "seed": (1 << 63) - 1},
         [SENTENCE, "Hello", LONG],
@@ -89,7 +94,7 @@ LABELS = {
     "fast multipliers": 2,
     "minhash factors": 3,
     "minhash terms": 3,
-    "minhash multipliers": 2,
+    "minhash multipliers": 3,
     "bands": 3,
     "bucket keys": 1,
 }
@@ -149,7 +154,8 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
         facts["terms"] = oracles.terms(content)
     if hashes:
         sign = oracles.fast_signature if settings["sketch"] == "fast" else oracles.minhash_signature
-        facts["lanes"] = sign(hashes, settings["permutations"], settings["seed"])
+        lanes = sign(hashes, settings["permutations"], settings["seed"])
+        facts["lanes"] = [lane % (1 << settings["lane_bits"]) for lane in lanes]
         facts["bucket_keys"] = oracles.bucket_keys(
             facts["lanes"], settings["construction"], settings["seed"]
         )

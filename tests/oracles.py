@@ -413,13 +413,15 @@ def _fast_signature(distinct: AbstractSet[int], lanes: int, seed: int) -> list[i
 def minhash_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
     """The textbook's MinHash of a set of shingle hashes, lane by lane."""
     distinct = set(hashes)
-    multiplier_1, multiplier_2 = constants(seed, "minhash multipliers", 2)
+    if not distinct:
+        return [MASK32] * lanes
+    multiplier_1, multiplier_2, multiplier_3 = constants(seed, "minhash multipliers", 3)
     mixed = [_mix(x, multiplier_1, multiplier_2) for x in distinct]
     mixed = [x ^ (x >> 32) for x in mixed]
     factors = constants(seed, "minhash factors", lanes)
     terms = constants(seed, "minhash terms", lanes)
     return [
-        min((((a * x + b) & MASK64) >> 32 for x in mixed), default=MASK32)
+        (min((a * x + b) & MASK64 for x in mixed) * multiplier_3 & MASK64) >> 32
         for a, b in zip(factors, terms, strict=True)
     ]
 
@@ -437,6 +439,19 @@ def bucket_keys(lanes: Sequence[int], construction: str, seed: int) -> list[int]
         key = (key ^ (key >> 32)) * multiplier % (1 << 64)
         keys.append((key - (1 << 64) if key >> 63 else key) >> 16)
     return keys
+
+
+def estimate(agreeing: int, lanes: int, bits: int = 16) -> float:
+    """The similarity of which this many of the lanes agree, some by accident."""
+    accident = 2.0**-bits if bits == 16 else 0.0
+    return max(agreeing / lanes - accident, 0.0) / (1 - accident)
+
+
+def standard_error(similarity: float, lanes: int, bits: int = 16) -> float:
+    """The deviation of such an estimate, if lanes agree independently of each other."""
+    accident = 2.0**-bits if bits == 16 else 0.0
+    agree = similarity + (1 - similarity) * accident
+    return math.sqrt(agree * (1 - agree) / lanes) / (1 - accident)
 
 
 # constructions

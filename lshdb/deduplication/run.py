@@ -180,7 +180,9 @@ class Run:
     def _database_of(self, name: str) -> Iterator[Collection]:
         with closing(Store.open(Path(name), "read", self.timeout, limits=self.limits)) as store:
             self.rule.check(store.settings, name)
-            check_comparable(name, Sketching.of(store.settings), Sketching.of(self.settings))
+            # Documents are signed with as many bits as the reference has.
+            compared = replace(self.settings, lane_bits=store.settings.lane_bits)
+            check_comparable(name, Sketching.of(store.settings), Sketching.of(compared))
             yield Collection(store, reference=name)
 
     @contextmanager

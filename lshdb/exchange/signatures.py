@@ -21,7 +21,6 @@ from lshdb.store.store import Store
 
 _BATCH = 50_000
 """Number of documents written in a transaction."""
-_LARGEST_LANE = (1 << 32) - 1
 _UNKNOWN = 1
 """The number of shingles that is stored where it is above 0, but unknown."""
 
@@ -31,7 +30,7 @@ def signatures(store: Store) -> SignatureSet:
     settings = store.settings
     with store.reading():
         documents, empty = store.count()
-        matrix = np.empty((documents - empty, settings.permutations), dtype=np.uint32)
+        matrix = np.empty((documents - empty, settings.permutations), dtype=settings.lane_type)
         shingles = np.empty(len(matrix), dtype=np.int64)
         keys: list[str] = []
         digests: list[bytes] = []
@@ -47,21 +46,29 @@ def signatures(store: Store) -> SignatureSet:
     )
 
 
-def lanes(signatures: npt.ArrayLike, permutations: int) -> arrays.Lanes:
-    """Signatures as uint32[n, permutations]; ContentError for another type or width."""
+def lanes(signatures: npt.ArrayLike, made_with: Sketching, settings: Settings) -> arrays.Lanes:
+    """Signatures as lanes [n, permutations] of a file, cut to the bits that it keeps.
+
+    Raises:
+        ContentError: another type or number of lanes, or lanes of more bits than `made_with` says.
+    """
     matrix: npt.NDArray[Any] = np.asarray(signatures)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
         raise ContentError(
             f"signatures are a matrix of integers, a row for each document, not {matrix.dtype} "
             f"with {matrix.ndim} dimensions"
         )
-    if matrix.shape[1] != permutations:
-        raise ContentError(f"signatures have {matrix.shape[1]} lanes, and need {permutations}")
-    if matrix.size and not 0 <= matrix.min() <= matrix.max() <= _LARGEST_LANE:
+    if matrix.shape[1] != settings.permutations:
         raise ContentError(
-            "lanes are integers from 0 to 4294967295: fold longer ones to 32 bits, all in one way"
+            f"signatures have {matrix.shape[1]} lanes, and need {settings.permutations}"
         )
-    return matrix.astype(np.uint32, copy=False)
+    bits = made_with.lane_bits
+    if matrix.size and not 0 <= matrix.min() <= matrix.max() < 1 << bits:
+        raise ContentError(
+            f"lanes are integers from 0 to {(1 << bits) - 1}: fold longer ones to {bits} bits, "
+            "all in one way"
+        )
+    return matrix.astype(settings.lane_type, copy=False)
 
 
 def add_signatures(
@@ -82,7 +89,7 @@ def add_signatures(
             "without contents (content=False, lshdb init --no-content)"
         )
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
-    matrix = lanes(signatures, settings.permutations)
+    matrix = lanes(signatures, made_with, settings)
     checked_keys = batches.checked_keys(keys)
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), checked_keys, sizes, digests)
@@ -117,7 +124,7 @@ def query_signature(
     """The stored documents similar to a signature's; see Database.query_signature."""
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
-    row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
+    row = lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
     minimum = threshold or store.settings.threshold
     return matches_of(search(store, query, row), containment=False, fields=(), threshold=minimum)
 
@@ -126,7 +133,7 @@ def _sizes(
     shingles: npt.ArrayLike | None, matrix: arrays.Lanes, settings: Settings
 ) -> arrays.IntArray:
     """The number of shingles of each document, int64[n]; ContentError for impossible numbers."""
-    empty = (matrix == minhash.EMPTY).all(axis=1)
+    empty = minhash.is_empty(matrix)
     if settings.shingling.foreign:
         if shingles is not None:
             raise ContentError("for another program's signatures, numbers of shingles are not kept")
@@ -138,7 +145,8 @@ def _sizes(
         raise ContentError("numbers of shingles are integers, one for each document")
     if len(sizes) == len(empty) and ((sizes < 0).any() or (empty != (sizes == 0)).any()):
         raise ContentError(
-            "a document without shingles has 4294967295 in all lanes, and no other may"
+            f"a document without shingles has {np.iinfo(matrix.dtype).max} in all lanes, and no "
+            "other may"
         )
     if len(sizes) and sizes.max() > content.LARGEST:
         raise ContentError(f"no document has more than {content.LARGEST:,} shingles")
@@ -163,8 +171,8 @@ def _check_lengths(
 
 def _digests(matrix: arrays.Lanes) -> list[bytes]:
     """Digests of signatures, where there are no contents; no content has the same digest."""
-    packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
-    width = matrix.shape[1] * 4
+    packed = np.ascontiguousarray(matrix, dtype=matrix.dtype.newbyteorder("<")).tobytes()
+    width = matrix.shape[1] * matrix.itemsize
     return [
         content.digest(b"\xff" + packed[start : start + width])
         for start in range(0, len(packed), width)

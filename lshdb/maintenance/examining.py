@@ -312,7 +312,7 @@ class CheckedBatch:
         if deep and self.contents:
             signing_settings = replace(self.settings, passages=0, reworded=False)
             signed = signing.sign([*self.contents.values()], signing_settings)
-            lanes = signed.signatures.astype("<u4")
+            lanes = signed.signatures.astype(self.settings.lane_type.newbyteorder("<"))
             for number, count, own_lanes in zip(
                 self.contents, signed.shingles.tolist(), lanes, strict=True
             ):
@@ -331,15 +331,15 @@ class CheckedBatch:
 
     def signatures(self) -> index.Signatures:
         """The signatures that have the right size, and the ids of their documents."""
-        size = 4 * self.settings.permutations
+        lane_type, size = self.settings.lane_type, self.settings.signature_bytes
         blobs = {
             document.doc_id: blob
             for document in self.documents
             if len(blob := document.signature or b"") == size
         }
-        packed = np.frombuffer(b"".join(blobs.values()), dtype="<u4")
+        packed = np.frombuffer(b"".join(blobs.values()), dtype=lane_type.newbyteorder("<"))
         matrix = packed.reshape(len(blobs), self.settings.permutations)
-        return arrays.int_array(blobs), matrix.astype(np.uint32, copy=False)
+        return arrays.int_array(blobs), matrix.astype(lane_type, copy=False)
 
     def texts(self) -> tuple[arrays.IntArray, list[str]]:
         """The ids and texts of documents that have a shingle by their count or a signature."""
@@ -384,7 +384,7 @@ class CheckedBatch:
             "shingles": not 0 <= document.shingles <= LARGEST,
             # A signature of another size is useless, as is one of a document without shingles.
             "signature": signature is not None
-            and (len(signature) != 4 * settings.permutations or document.shingles <= 0),
+            and (len(signature) != settings.signature_bytes or document.shingles <= 0),
             "signature-missing": signature is None and document.shingles > 0,
         }
         if document.content is not None:

@@ -151,7 +151,7 @@ def rebuild_bands(
         index: of the file.
         settings: of the new index.
         signatures: of all documents that have one, some at a time and in the order of their ids:
-            int64[n], uint32[n, k].
+            int64[n], [n, k].
         expected: how many documents these are; about, where the file is damaged.
         progress: called with the number of signatures that were read and rows that were written.
 

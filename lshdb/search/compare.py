@@ -14,7 +14,7 @@ from lshdb.shingling import hashing, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, Lanes
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingling import Element
-from lshdb.sketching import constructions, signing
+from lshdb.sketching import constructions, minhash, signing
 from lshdb.store.store import Store
 
 _PlainContent = str | tuple[Element, ...]
@@ -60,7 +60,8 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
     shared_elements = None
     if isinstance(a_side.content, tuple) and isinstance(b_side.content, tuple):
         shared_elements = tuple(differences.sets_beside(a_side.content, b_side.content)[2])
-    likely = agreeing / lanes if similarity is None else similarity
+    estimate = float(minhash.estimate(agreeing, lanes, settings.lane_bits))
+    likely = estimate if similarity is None else similarity
     return Comparison(
         a=a_side.key,
         b=b_side.key,
@@ -72,8 +73,8 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         identical=a_side.digest == b_side.digest and not settings.shingling.foreign,
         a_in_b=a_in_b,
         b_in_a=b_in_a,
-        estimate=agreeing / lanes,
-        standard_error=float(standard_error(likely, lanes)),
+        estimate=estimate,
+        standard_error=float(standard_error(likely, settings)),
         agreeing_lanes=agreeing,
         lanes=lanes,
         shared_buckets=buckets,

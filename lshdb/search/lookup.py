@@ -112,7 +112,7 @@ class BucketMembers(NamedTuple):
 
 
 def buckets_of(store: StoreReader, signature: Lanes) -> banding.BucketKeys:
-    """The bucket keys int64[b] of a signature uint32[k]."""
+    """The bucket keys int64[b] of a signature [k]."""
     settings = store.settings
     keys: banding.BucketKeys = banding.bucket_keys(
         signature[np.newaxis], settings.construction, settings.seed

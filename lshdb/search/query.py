@@ -49,7 +49,7 @@ from lshdb.store.store import Store
 _MAX_TOP = 1 << 31
 """More matches than any file has."""
 _PAIRS = 1 << 13
-"""Pairs compared at once: 512 bytes each, of signatures, fit in a cache."""
+"""Pairs compared at once: 256 bytes each, of signatures, fit in a cache."""
 _FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, which
 would take a sixth of its time."""
@@ -137,7 +137,7 @@ class _Pairs(NamedTuple):
 
 
 def search(store: Store, query: RankingOptions, wanted: QueryOptions | Lanes) -> list[Match]:
-    """The matches of what is wanted, a document or a signature uint32[k], best first."""
+    """The matches of what is wanted, a document or a signature [k], best first."""
     condition = query.similar.condition
     if condition.where is None:
         with store.alone(), store.reading():
@@ -214,8 +214,9 @@ def _query_batch(store: StoreReader, wanted: QueryOptions | Lanes) -> QueryBatch
         row = row_of_key(store, wanted.key)
         signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
         stored = [] if row.content is None else [row.content]
-    if signature is None or (signature == minhash.EMPTY).all():
-        signature, shingles = np.full(settings.permutations, minhash.EMPTY, dtype=np.uint32), 0
+    if signature is None or minhash.is_empty(signature):
+        empty = np.full(settings.permutations, minhash.EMPTY, dtype=np.uint32)
+        signature, shingles = empty.astype(settings.lane_type), 0
     signatures, construction = signature[np.newaxis], settings.construction
     keys = banding.bucket_keys(signatures, construction, settings.seed)
     signed = signing.Signed(signatures, np.array([shingles]), keys, construction)
@@ -344,7 +345,7 @@ def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch)
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
                 scores = estimates(batch.signed.signatures[0], signatures)
-                minimum = min_estimate(_threshold(store, query), signatures.shape[1])
+                minimum = min_estimate(_threshold(store, query), store.settings)
                 doc_ids = doc_ids[scores >= minimum]
             parts.append(doc_ids)
     return np.concatenate(parts)
@@ -370,7 +371,7 @@ def _threshold(store: StoreReader, query: RankingOptions) -> float:
 
 def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs) -> _Pairs:
     """The matches among candidates, the best of each query first."""
-    lanes, top, containment = store.settings.permutations, query.similar.top, query.containment
+    settings, top, containment = store.settings, query.similar.top, query.containment
     threshold = _threshold(store, query)
     level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
@@ -391,7 +392,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
         return np.minimum(minimum, 1)
 
     def possible(subset: _Pairs) -> Mask:
-        return subset.estimates >= min_estimate(needed(subset), lanes)
+        return subset.estimates >= min_estimate(needed(subset), settings)
 
     pairs = _estimated(store, query, batch, pairs, possible)
     if top is not None:
@@ -453,7 +454,7 @@ def _verified(
             last = order[np.arange(len(queries)) - queries.searchsorted(queries) == top - 1]
             level[pairs.query[last]] = np.maximum(level[pairs.query[last]], decisive[last])
             left = pairs.chosen(waiting)
-            possible = left.estimates >= min_estimate(needed(left), store.settings.permutations)
+            possible = left.estimates >= min_estimate(needed(left), store.settings)
             # At level 1, the rest of the equal documents were added later, and rank behind these.
             waiting = waiting[possible & ((level[left.query] < 1) | containment)]
         first *= 4
@@ -468,7 +469,7 @@ def _estimated(
     possible: Callable[[_Pairs], Mask],
 ) -> _Pairs:
     """Those of the candidates that are possible by their estimates, with these and the bands."""
-    construction, lanes = store.settings.construction, store.settings.permutations
+    settings, construction = store.settings, store.settings.construction
     shape = -1, construction.bands, construction.rows
     parts: list[_Pairs] = []
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
@@ -479,7 +480,9 @@ def _estimated(
             part_of_pairs = pairs.chosen(indices[part])
             query_lanes = batch.signed.signatures[part_of_pairs.query]
             agree = query_lanes == signatures[part_of_pairs.document - documents.start]
-            part_of_pairs.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
+            part_of_pairs.estimates[:] = minhash.estimate(
+                agree.sum(axis=1, dtype=np.uint16), settings.permutations, settings.lane_bits
+            )
             (kept,) = possible(part_of_pairs).nonzero()
             collided = agree[kept, : construction.lanes].reshape(shape).all(axis=2)
             part_of_pairs = part_of_pairs.chosen(kept)

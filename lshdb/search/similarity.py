@@ -38,6 +38,7 @@ from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles
+from lshdb.sketching import minhash
 from lshdb.sketching.constructions import evaluate
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
@@ -105,24 +106,31 @@ def containment_at(similarities: Shares, size: int | IntArray, other_sizes: IntA
 
 
 def estimates(a_lanes: Lanes, b_lanes: Lanes) -> Shares:
-    """Estimated similarities of signatures uint32[n, k], or one uint32[k], to others: float64[n].
+    """Estimated similarities of signatures [n, k], or one [k], to others: float64[n].
 
-    The share of lanes that agree, an unbiased estimate.
+    By minhash.estimate, from how many lanes agree; the lanes of both have the same type.
     """
-    lanes = b_lanes.shape[-1]
-    agreement: Shares = (a_lanes == b_lanes).sum(axis=-1, dtype=np.uint16) / lanes
-    return agreement
+    agreeing = (a_lanes == b_lanes).sum(axis=-1, dtype=np.uint16)
+    return minhash.estimate(agreeing, b_lanes.shape[-1], 8 * b_lanes.itemsize)
 
 
-def standard_error(similarity: Shares | float, lanes: int) -> Shares:
-    """The standard error sqrt(J (1 - J) / k) of the estimate of a similarity from k lanes."""
-    errors: Shares = np.sqrt(similarity * (1.0 - np.asarray(similarity)) / lanes)
+def standard_error(similarity: Shares | float, settings: Settings) -> Shares:
+    """The standard error of the estimate of a similarity J from k lanes, float64[n].
+
+    With the probability e of an accident a lane agrees with probability p = J + (1 - J) e, so the
+    error is sqrt(p (1 - p) / k) / (1 - e) = sqrt(p (1 - J) / ((1 - e) k)). Without accidents it is
+    sqrt(J (1 - J) / k).
+    """
+    by_accident = minhash.accident(settings.lane_bits)
+    different = 1.0 - np.asarray(similarity)
+    agree = similarity + different * by_accident
+    errors: Shares = np.sqrt(agree * different / ((1 - by_accident) * settings.permutations))
     return errors
 
 
-def min_estimate(similarity: Shares | float, lanes: int) -> Shares:
+def min_estimate(similarity: Shares | float, settings: Settings) -> Shares:
     """The lowest estimate of a pair that may still have the similarity, by MARGIN."""
-    return np.asarray(similarity) - MARGIN * standard_error(similarity, lanes)
+    return np.asarray(similarity) - MARGIN * standard_error(similarity, settings)
 
 
 # one set and many
@@ -446,7 +454,7 @@ class Estimates:
     """Estimated similarities, from signatures.
 
     Attributes:
-        signatures: gives the signatures uint32[n, lanes] of documents, by numbers int64[n].
+        signatures: gives the signatures [n, lanes] of documents, by numbers int64[n].
         same: int64[m], one number for equal documents, whose signatures are equal.
         store: the database, whose settings and limits count.
     """
@@ -475,10 +483,10 @@ class Estimates:
     def _signatures_of(
         self, a_documents: IntArray, b_documents: IntArray
     ) -> Iterator[tuple[IntArray, Lanes, Lanes]]:
-        """The signatures uint32[p, k] of pairs at indices int64[p], except equal ones."""
+        """The signatures [p, k] of pairs at indices int64[p], except equal ones."""
         different = np.flatnonzero(self.same[a_documents] != self.same[b_documents])
-        lanes = self.store.settings.permutations
-        at_once = max(1, self.store.limits.join_signatures // (8 * lanes))
+        pair_bytes = 2 * self.store.settings.signature_bytes
+        at_once = max(1, self.store.limits.join_signatures // pair_bytes)
         for block in chunks(len(different), at_once):
             indices = different[block]
             documents = _marked(a_documents[indices], b_documents[indices], len(self.same))

@@ -10,8 +10,8 @@ IntArray = npt.NDArray[np.int64]
 """Numbers of documents, counts, or indices."""
 Mask = npt.NDArray[np.bool_]
 """True for each selected item."""
-Lanes = npt.NDArray[np.uint32]
-"""The lanes of one signature [k] or of several [n, k]."""
+Lanes = npt.NDArray[np.uint16 | np.uint32]
+"""The lanes of one signature [k] or of several [n, k], uint16 or uint32 by the file's settings."""
 NO_NUMBERS: IntArray = np.empty(0, dtype=np.int64)
 """An empty array, for example to begin a list of arrays that are joined later."""
 _T = TypeVar("_T")

@@ -24,7 +24,7 @@ def bucket_keys(signatures: Lanes, construction: Construction, seed: int) -> Buc
     32 of 1,236 bytes a document.
 
     Args:
-        signatures: uint32[n, k], k at least the construction's lanes; further lanes are not used.
+        signatures: [n, k], k at least the construction's lanes; further lanes are not used.
         construction: the number of bands b and of rows r.
         seed: the seed of the constants.
 

@@ -1,16 +1,21 @@
-"""MinHash sketches: a set of shingle hashes becomes a signature of k lanes of 32 bits.
+"""MinHash sketches: a set of shingle hashes becomes a signature of k lanes of 16 or 32 bits.
 
-The share of lanes in which two signatures agree is an unbiased estimate of the Jaccard
-similarity of the sets. Two sketches with one interface:
+A lane of 16 bits is the low half of the lane of 32 bits, so that a wide signature can be cut to a
+narrow one. Two sketches with one interface:
 
 `fast`: fast similarity sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017, arXiv 1704.04370). Round
 i < k throws every shingle into one random lane, round k + j every shingle into lane j; a lane
 keeps the smallest hash of the first round that reaches it, and rounds end when no lane is empty.
 
-`minhash`: the textbook's (Broder 1997): k hash functions, lane j is the minimum of the j-th.
+`minhash`: the textbook's (Broder 1997): k hash functions, lane j is made from the minimum of the
+j-th.
 
-A document without shingles has the signature EMPTY in every lane; it is similar to nothing, and
-callers keep it out of comparisons.
+A document without shingles has all bits set in every lane; it is similar to nothing, and callers
+keep it out of comparisons.
+
+Two sets of Jaccard similarity J have the same hash in a lane with probability J; of other hashes w
+bits are equal by accident, with probability 2^-w. So the mean share of lanes that agree is
+J + (1 - J) 2^-w, and `estimate` takes the accidents out (b-bit minwise hashing: Li, König, 2010).
 """
 
 from collections.abc import Callable, Iterable
@@ -19,16 +24,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.shingling.arrays import IntArray, Lanes, chunks, chunks_of, sizes_of
+from lshdb.shingling.arrays import IntArray, Lanes, Mask, chunks, chunks_of, sizes_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, select_documents
 from lshdb.shingling.shingling import Shingles
 from lshdb.sketching.settings import SketchName
 
 _ShortHashes = npt.NDArray[np.uint32]
+Shares = npt.NDArray[np.float64]
 
 EMPTY = 0xFFFFFFFF
-"""The value of every lane of a document without shingles."""
+"""A lane of 32 bits of a document without shingles."""
 
 _32 = np.uint64(32)
 _NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -38,7 +44,7 @@ BLOCK_HASHES = 1 << 15
 
 @dataclass(eq=False)
 class FastSketch:
-    """Fast similarity sketching.
+    """Fast similarity sketching, in lanes of 32 bits.
 
     Round 0 has a hash of 64 bits: h(x) = mix(x XOR c_0); mix multiplies, folds the high half onto
     the low one and multiplies again, with seeded odd constants. The high half of h(x), scaled to
@@ -178,10 +184,14 @@ class FastSketch:
 
 @dataclass(eq=False)
 class MinHashSketch:
-    """The textbook's MinHash.
+    """The textbook's MinHash, in lanes of 32 bits.
 
-    Hash functions: h_j(x) = (a_j * mix(x) + b_j mod 2^64) >> 32, multiply-shift (Dietzfelbinger
-    et al. 1997), exact in 64-bit arithmetic.
+    Hash functions: h_j(x) = a_j * mix(x) + b_j mod 2^64, multiply-shift (Dietzfelbinger et al.
+    1997), exact in 64-bit arithmetic. Lane j is the high half of m * min h_j(x) mod 2^64.
+
+    The product is needed because neither half of the minimum can be kept as it is: its highest bits
+    are zeros, the more the larger the set, and its lowest bits depend only on those of mix(x), so
+    that two shingles would agree in all lanes or in none.
     """
 
     lanes: int
@@ -191,12 +201,26 @@ class MinHashSketch:
     def __post_init__(self) -> None:
         self._factors = constants(self.seed, "minhash factors", self.lanes)
         self._terms = constants(self.seed, "minhash terms", self.lanes)
-        self._multipliers = constants(self.seed, "minhash multipliers", 2)
+        self._multipliers = constants(self.seed, "minhash multipliers", 3)
 
     def signatures(self, shingles: Shingles) -> Lanes:
         """The signatures of n documents, uint32[n, lanes]."""
-        counts = np.diff(shingles.offsets)
-        signatures = np.full((len(counts), self.lanes), EMPTY, dtype=np.uint32)
+        return self._kept(self._minima(shingles), sizes_of(shingles.offsets) > 0)
+
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Lanes, int]:
+        """See FastSketch.of_pieces; `pieces` is called once."""
+        minima = np.full((1, self.lanes), _NOTHING)
+        total = 0
+        for hashes in pieces():
+            total += len(hashes)
+            piece = Shingles(hashes, np.array([0, len(hashes)]))
+            np.minimum(minima, self._minima(piece), out=minima)
+        return self._kept(minima, np.array([total > 0]))[0], total
+
+    def _minima(self, shingles: Shingles) -> Hashes:
+        """The smallest hash of each function for n documents, uint64[n, lanes]."""
+        counts = sizes_of(shingles.offsets)
+        minima = np.full((len(counts), self.lanes), _NOTHING)
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
@@ -208,18 +232,14 @@ class MinHashSketch:
                 h = mixed * self._factors[lane]
                 h += self._terms[lane]
                 minimum[:, lane] = np.minimum.reduceat(h, starts[part] - begin)
-            signatures[filled[part]] = minimum >> _32
-        return signatures
+            minima[filled[part]] = minimum
+        return minima
 
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Lanes, int]:
-        """See FastSketch.of_pieces; `pieces` is called once."""
-        signature = np.full(self.lanes, EMPTY, dtype=np.uint32)
-        total = 0
-        for hashes in pieces():
-            total += len(hashes)
-            piece = Shingles(hashes, np.array([0, len(hashes)]))
-            np.minimum(signature, self.signatures(piece)[0], out=signature)
-        return signature, total
+    def _kept(self, minima: Hashes, filled: Mask) -> Lanes:
+        """The lanes uint32[n, k] of minima uint64[n, k]; EMPTY where a document is not filled."""
+        lanes: Lanes = ((minima * self._multipliers[2]) >> _32).astype(np.uint32)
+        lanes[~filled] = EMPTY
+        return lanes
 
     def _mix(self, hashes: Hashes) -> Hashes:
         """Mix hashes: multiply-shift alone is biased on sets with structure."""
@@ -237,3 +257,32 @@ Sketch = FastSketch | MinHashSketch
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
+
+
+def is_empty(signatures: Lanes) -> Mask:
+    """Which of the signatures [n, k], or whether one [k], are those of no shingle."""
+    empty: Mask = (signatures == np.iinfo(signatures.dtype).max).all(axis=-1)
+    return empty
+
+
+def accident(lane_bits: int) -> float:
+    """The probability that lanes of different winners agree: 2^-16 for lanes of 16 bits.
+
+    It is 0 for lanes of 32 bits: 2^-32 is a hundred-millionth of the error of an estimate, and the
+    lanes of other programs may have another one.
+    """
+    return 0.0 if lane_bits > 16 else 2.0**-lane_bits
+
+
+def estimate(agreeing: npt.NDArray[np.integer] | int, lanes: int, lane_bits: int) -> Shares:
+    """The similarity of pairs of which this many of k lanes agree, float64[n].
+
+    (a - e) / (1 - e) for the share a of the lanes and the probability e of an accident: unbiased,
+    but for a pair that agrees in no lane, whose estimate is 0.
+
+    >>> estimate(np.array([0, 64, 128]), 128, 16).round(6).tolist()
+    [0.0, 0.499992, 1.0]
+    """
+    by_accident = accident(lane_bits)
+    similarity: Shares = np.maximum(agreeing / lanes - by_accident, 0) / (1 - by_accident)
+    return similarity

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from lshdb.errors import SettingsError
 from lshdb.formatting import listed, percent
 from lshdb.groups import Option, check_value
@@ -47,6 +49,7 @@ class Settings:
         passages: words (for `char` shingles characters) of the shortest run that the index of
             passages always finds, 3 to 1000; 0 without such an index.
         reworded: whether rare words are indexed, which find reworded copies.
+        lane_bits: bits of a lane, 16 or 32.
     """
 
     threshold: float
@@ -59,10 +62,13 @@ class Settings:
     content: bool
     passages: int = 0
     reworded: bool = False
+    lane_bits: int = 16
 
     def __post_init__(self) -> None:
         for name, (kind, option) in _SETTINGS.items():
             check_value(name, getattr(self, name), kind, option, SettingsError)
+        if self.lane_bits not in (16, 32):
+            raise SettingsError(f"lane_bits {self.lane_bits!r:.100} is not 16 or 32")
         if self.construction.lanes > self.permutations:
             raise SettingsError(
                 f"{self.construction} takes {self.construction.lanes} lanes, and there are "
@@ -85,6 +91,16 @@ class Settings:
                 "sets or signatures alone"
             )
 
+    @property
+    def lane_type(self) -> np.dtype[np.uint16 | np.uint32]:
+        """The type of lanes in memory; in the file they are little-endian."""
+        return np.dtype(f"u{self.lane_bits // 8}")
+
+    @property
+    def signature_bytes(self) -> int:
+        """Bytes of a signature."""
+        return self.permutations * self.lane_bits // 8
+
 
 def settings_record(settings: Settings) -> dict[str, str | float | bool | list[str]]:
     """The settings by the names and in the order in which `lshdb info` shows them."""
@@ -93,6 +109,7 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
         "recall": settings.recall,
         "shingle": str(settings.shingling),
         "permutations": settings.permutations,
+        "lane_bits": settings.lane_bits,
         "bands": settings.construction.bands,
         "rows": settings.construction.rows,
         "construction": str(settings.construction),
@@ -124,7 +141,8 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
         ),
         "index": (
             f"{shape if shape.higher else f'{shape.bands} bands of {shape.rows} rows'}, "
-            f"signatures of {settings.permutations} lanes ({settings.sketch}, seed {settings.seed})"
+            f"{settings.permutations} lanes of {settings.lane_bits} bits "
+            f"({settings.sketch}, seed {settings.seed})"
         ),
         "contents": (
             "kept, so similarities are exact"

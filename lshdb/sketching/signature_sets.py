@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsMismatch, UsageError
+from lshdb.shingling.arrays import Lanes
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.settings import Settings, SketchName
@@ -17,8 +18,9 @@ from lshdb.sketching.settings import Settings, SketchName
 class Sketching:
     """How signatures are made: two signatures can be compared only if all these values are equal.
 
-    lshdb knows nothing about lanes of another program: `foreign` takes a name instead, by which the
-    user says what made them and how.
+    Except for `lane_bits`: lanes of 32 bits are cut to 16 where they meet such. lshdb knows nothing
+    about lanes of another program: `foreign` takes a name instead, by which the user says what made
+    them and how.
 
     Attributes:
         shingle: as in the settings, `word:3`; `foreign:NAME` for another program's lanes.
@@ -26,6 +28,7 @@ class Sketching:
         sketch: `fast` or `minhash`; None for another program's lanes.
         seed: of the hashes; None for another program's lanes.
         base: the digest of the base texts in hexadecimal; empty without.
+        lane_bits: bits of a lane, 16 or 32; 32 for another program's lanes.
     """
 
     shingle: str
@@ -33,16 +36,18 @@ class Sketching:
     sketch: SketchName | None
     seed: int | None
     base: str = ""
+    lane_bits: int = 16
 
     @classmethod
     def of(cls, settings: Settings) -> Sketching:
         """How a database makes its signatures."""
         shingling = settings.shingling
         if shingling.foreign:
-            return cls(str(shingling), settings.permutations, None, None)
+            return cls(str(shingling), settings.permutations, None, None, "", settings.lane_bits)
         texts = [text for _, text in shingling.base]
         base = digest("\0".join(texts).encode()).hex() if texts else ""
-        return cls(str(shingling), settings.permutations, settings.sketch, settings.seed, base)
+        sketch, seed = settings.sketch, settings.seed
+        return cls(str(shingling), settings.permutations, sketch, seed, base, settings.lane_bits)
 
     @classmethod
     def foreign(cls, name: str, permutations: int) -> Sketching:
@@ -51,10 +56,10 @@ class Sketching:
         >>> Sketching.foreign("datasketch, char:5, sha1, seed 1", 128).shingle
         'foreign:datasketch, char:5, sha1, seed 1'
         """
-        return cls(str(Shingling.parse(f"foreign:{name}")), permutations, None, None)
+        return cls(str(Shingling.parse(f"foreign:{name}")), permutations, None, None, "", 32)
 
     def __str__(self) -> str:
-        how = f"shingle {self.shingle}, {self.permutations} lanes"
+        how = f"shingle {self.shingle}, {self.permutations} lanes of {self.lane_bits} bits"
         if self.sketch is None:
             return how
         base = f", base texts {self.base}" if self.base else ""
@@ -71,7 +76,7 @@ def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
         raise UsageError(f"made_with {other!r:.100} is not a lshdb.Sketching")
     for field in Sketching.__slots__:
         value, other_value = getattr(made_with, field), getattr(other, field)
-        if value != other_value:
+        if value != other_value and not (field == "lane_bits" and value < other_value):
             difference = (
                 f"{field} {value or 'none'}, and the documents are compared by "
                 f"{other_value or 'none'}"
@@ -87,7 +92,7 @@ class SignatureSet:
 
     Attributes:
         keys: the documents' keys, in the order of addition.
-        signatures: uint32[n, permutations].
+        signatures: uint16[n, permutations], or uint32 if lanes have 32 bits.
         made_with: how the signatures were made.
         shingles: int64[n], how many shingles each document has, repetitions counted; None if
             another program made the signatures.
@@ -95,7 +100,7 @@ class SignatureSet:
     """
 
     keys: list[str]
-    signatures: npt.NDArray[np.uint32]
+    signatures: Lanes
     made_with: Sketching
     shingles: npt.NDArray[np.int64] | None
     digests: list[bytes]

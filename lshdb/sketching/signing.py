@@ -31,7 +31,7 @@ class Signed:
     """The signatures of n documents.
 
     Attributes:
-        signatures: uint32[n, permutations].
+        signatures: [n, permutations], of the type of the lanes.
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
         bucket_keys: int64[n, bands].
         construction: the shape that the bucket keys were made for.
@@ -51,9 +51,10 @@ class Signed:
     base: bytes = b""
 
     def fits(self, settings: Settings) -> bool:
-        """Whether this has exactly the parts that an index of these settings needs."""
+        """Whether this has the parts that an index of these settings needs, and wide lanes."""
         return (
-            self.run == settings.passages
+            self.signatures.dtype.itemsize >= settings.lane_type.itemsize
+            and self.run == settings.passages
             and (self.terms is not None) == settings.reworded
             and self.base == base_of(settings.shingling)
         )
@@ -70,11 +71,18 @@ class Signed:
         )
 
     def banded(self, settings: Settings) -> Signed:
-        """The same with bucket keys for these settings: the file may have been reindexed."""
-        if self.construction == settings.construction:
+        """The same with bucket keys and lanes for these settings.
+
+        The file may have been reindexed, or be another one with narrower lanes.
+        """
+        same_type = self.signatures.dtype == settings.lane_type
+        if same_type and self.construction == settings.construction:
             return self
-        keys = bucket_keys(self.signatures, settings.construction, settings.seed)
-        return replace(self, bucket_keys=keys, construction=settings.construction)
+        signatures = self.signatures.astype(settings.lane_type, copy=False)
+        keys = bucket_keys(signatures, settings.construction, settings.seed)
+        return replace(
+            self, signatures=signatures, bucket_keys=keys, construction=settings.construction
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Signed]) -> Signed:
@@ -104,7 +112,8 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
     is_code = shingling.of_programs
-    signatures = np.empty((len(contents), settings.permutations), dtype=np.uint32)
+    # What is assigned to narrow lanes is cut to its low half.
+    signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
     run = settings.passages
     fingerprints = []

@@ -31,7 +31,7 @@ def signatures(df: DataFrame, options: SparkOptions) -> DataFrame:
 
     Returns:
         key string; shingles long, how many, repetitions counted; signature binary,
-        4 x permutations bytes, little-endian; bucket_keys array of long, one per band. The last
+        as a file has it; bucket_keys array of long, one per band. The last
         two are null for a document without shingles.
 
     Raises:
@@ -53,9 +53,10 @@ def signed(documents: DataFrame, settings: Settings, counts: Counts | None = Non
         filled = pa.array(batch_signed.shingles > 0)
         if counts is not None:
             counts.add("empty", len(contents) - filled.true_count)
-        data = pa.py_buffer(np.ascontiguousarray(batch_signed.signatures, dtype="<u4"))
+        stored_type = settings.lane_type.newbyteorder("<")
+        data = pa.py_buffer(np.ascontiguousarray(batch_signed.signatures, dtype=stored_type))
         blobs = pa.Array.from_buffers(
-            pa.binary(4 * settings.permutations), len(contents), [None, data]
+            pa.binary(settings.signature_bytes), len(contents), [None, data]
         )
         bands = batch_signed.bucket_keys.shape[1]
         buckets = pa.FixedSizeListArray.from_arrays(batch_signed.bucket_keys.ravel(), bands)

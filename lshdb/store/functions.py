@@ -10,6 +10,7 @@ from lshdb.errors import LshdbError
 from lshdb.json_text import loads
 from lshdb.shingling.content import encoded
 from lshdb.shingling.shingling import Content, Shingling
+from lshdb.sketching import minhash
 from lshdb.store import rows, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import check_format, first_row
@@ -21,8 +22,8 @@ LONGEST = 4_000_000
 def register_functions(connection: sqlite3.Connection) -> None:
     """Register lshdb's SQL functions on an sqlite3 connection to an lshdb file.
 
-    lsh_similarity(signature, signature): the estimate of the Jaccard similarity, the share of
-    lanes that agree. NULL unless both are BLOBs with the length of the database's signatures.
+    lsh_similarity(signature, signature): the estimate of the Jaccard similarity, from how many
+    lanes agree. NULL unless both are BLOBs with the length of the database's signatures.
 
     lsh_shingles(content): the distinct shingles of a text (or the elements of a set's JSON array)
     as the database defines them, as a JSON array. NULL if it is not a text, or not an array of
@@ -48,14 +49,16 @@ def register_functions(connection: sqlite3.Connection) -> None:
         check_format(connection, path)
         base = connection.execute(sql.BASE_TEXTS).fetchall()
         settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path, base)
-    lanes = settings.permutations
+    lanes, size = settings.permutations, settings.signature_bytes
+    stored_type = settings.lane_type.newbyteorder("<")
 
     def lsh_similarity(*signatures: object) -> float | None:
-        blobs = [blob for blob in signatures if isinstance(blob, bytes) and len(blob) == lanes * 4]
+        blobs = [blob for blob in signatures if isinstance(blob, bytes) and len(blob) == size]
         if len(blobs) != 2:
             return None
-        first, second = (np.frombuffer(blob, dtype="<u4") for blob in blobs)
-        return int(np.count_nonzero(first == second)) / lanes
+        first, second = (np.frombuffer(blob, dtype=stored_type) for blob in blobs)
+        agreeing = int(np.count_nonzero(first == second))
+        return float(minhash.estimate(agreeing, lanes, settings.lane_bits))
 
     lsh_shingles = partial(_shingles, settings.shingling)
     with sqlite_errors.translated_errors(path):

@@ -73,7 +73,7 @@ RARE_WORDS = IndexTable("rare_words", 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_R
 
 
 Signatures = tuple[IntArray, Lanes]
-"""Signatures of n documents: the ids int64[n], and the lanes uint32[n, k]."""
+"""Signatures of n documents: the ids int64[n], and the lanes [n, k]."""
 
 
 def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray, IntArray]:
@@ -90,7 +90,7 @@ def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray
 def band_codes(
     doc_ids: IntArray, signatures: Lanes, settings: Settings
 ) -> tuple[IntArray, IntArray]:
-    """The band rows of documents with signatures uint32[n, k], as `codes_of_keys` returns them."""
+    """The band rows of documents with signatures [n, k], as `codes_of_keys` returns them."""
     keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
     return codes_of_keys(doc_ids, keys)
 
@@ -119,7 +119,7 @@ def sorted_bands(
     sorted together.
 
     Args:
-        signatures: blocks of signatures, in the order of their ids: int64[n], uint32[n, k].
+        signatures: blocks of signatures, in the order of their ids: int64[n], [n, k].
         settings: the settings that bands are made by.
         limits: how much is in memory.
 
@@ -197,9 +197,9 @@ class Index:
         self._connection.run_many(table.delete, rows)
 
     def insert_signatures(self, doc_ids: IntArray, signatures: Lanes) -> None:
-        """Insert the signatures uint32[n, k] of documents int64[n]."""
-        little = np.ascontiguousarray(signatures, dtype="<u4")
-        width = signatures.shape[1] * 4
+        """Insert the signatures [n, k] of documents int64[n]."""
+        little = np.ascontiguousarray(signatures, dtype=signatures.dtype.newbyteorder("<"))
+        width = signatures.shape[1] * signatures.itemsize
         packed = bytearray(little)  # see store.DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
         self._connection.run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
@@ -238,7 +238,7 @@ class Index:
         self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:
-        """Delete the signatures uint32[n, k] and band rows of documents int64[n]."""
+        """Delete the signatures [n, k] and band rows of documents int64[n]."""
         codes, members = band_codes(doc_ids, signatures, settings)
         order = np.lexsort((members, codes))  # pages are then visited in order, each once
         rows = rows_of(codes[order], members[order])

@@ -121,7 +121,7 @@ class DocumentColumns:
         digests: the digests of the contents, 16 bytes each.
         metadata: the metadata of each, as stored.
         contents: the content of each; None where contents are not kept.
-        signatures: uint32[n, k]; arbitrary lanes for a document without shingles.
+        signatures: [n, k]; arbitrary lanes for a document without shingles.
         states: the state of the file that each document was read from; None for others.
     """
 
@@ -352,12 +352,12 @@ class StoreReader:
             )
 
     def signatures(self, doc_ids: IntArray) -> index.Signatures:
-        """The ids of those documents that have a signature, and the signatures uint32[n, k]."""
+        """The ids of those documents that have a signature, and the signatures [n, k]."""
         rows = self._rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
 
     def signatures_of(self, doc_ids: IntArray) -> Lanes:
-        """The signatures uint32[n, k] of these documents, in this order; all must have one."""
+        """The signatures [n, k] of these documents, in this order; all must have one."""
         return self._signature_matrix(list(self._rows_of(sql.SIGNATURES, doc_ids)))[1]
 
     def shared_buckets(self, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
@@ -440,7 +440,7 @@ class StoreReader:
     def all_signatures(
         self, max_rows: int | None = None, after: int = 0
     ) -> Iterator[index.Signatures]:
-        """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k].
+        """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], [n, k].
 
         Only documents with an id above `after`.
         """
@@ -453,7 +453,7 @@ class StoreReader:
 
         They are read lazily, about `max_bytes` or `max_rows` documents at a time.
         """
-        other_bytes = 4 * self.settings.permutations + _OBJECTS
+        other_bytes = self.settings.signature_bytes + _OBJECTS
 
         def size_of(row: tuple[Any, ...]) -> int:
             try:
@@ -476,7 +476,7 @@ class StoreReader:
                 f"signature and no shingles; {sqlite_errors.RESTORE}"
             )
         self._packed(digests, DIGEST_BYTES, "digest")
-        without = bytes(4 * self.settings.permutations)
+        without = bytes(self.settings.signature_bytes)
         _, lanes = self._signature_matrix([(0, lanes or without) for lanes in signatures])
         for column, kind in zip(states, (int, int, str), strict=True):
             typed_column(column, kind, nothing)
@@ -686,11 +686,12 @@ class StoreReader:
         return readonly_sql.run_readonly(self._connection, statement, parameters, seconds)
 
     def _signature_matrix(self, rows: list[tuple[SqlValue, ...]]) -> index.Signatures:
-        lanes = self.settings.permutations
+        settings = self.settings
         doc_ids = integers(row[:1] for row in rows)
-        packed = self._packed((row[1] for row in rows), lanes * 4, "signature")
-        matrix = np.frombuffer(packed, dtype="<u4").reshape(len(rows), lanes)
-        return doc_ids, matrix.astype(np.uint32, copy=False)
+        packed = self._packed((row[1] for row in rows), settings.signature_bytes, "signature")
+        flat = np.frombuffer(packed, dtype=settings.lane_type.newbyteorder("<"))
+        matrix = flat.reshape(len(rows), settings.permutations)
+        return doc_ids, matrix.astype(settings.lane_type, copy=False)
 
     def _counts(self, rows: Iterable[tuple[SqlValue, ...]]) -> IntArray:
         """Counts of shingles or characters of documents, one per row: int64[n]."""

@@ -98,7 +98,7 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
         threshold, recall, shingle, lanes, construction, sketch, seed, content, *others = values
-        passages, reworded, _, later, _, _ = others
+        passages, lane_bits, reworded, _, later, _, _ = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         texts = tuple(map(_base_text, base))
@@ -114,6 +114,7 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
             keeps_content,
             passages,
             bool(reworded),
+            lane_bits,
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error
@@ -139,6 +140,7 @@ def write_settings(connection: sqlite3.Connection, settings: Settings) -> None:
         settings.seed,
         int(settings.content),
         settings.passages,
+        settings.lane_bits,
     )
     connection.execute(sql.WRITE_SETTINGS, values)
     connection.execute(sql.CLEAR_BASE)

@@ -24,7 +24,7 @@ from lshdb.store import statements as sql
 from lshdb.store.guard import Connection, log_size
 from lshdb.store.sqlite_errors import RESTORE
 
-FORMAT = 5
+FORMAT = 6
 """The version of the tables in schema.sql."""
 RARE_WORDS = "rare_words"
 """The table that only files with an index of rare words have."""

@@ -8,7 +8,7 @@ from lshdb.columns import STORED_PAIR
 
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
-        EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'),
+        lane_bits, EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'),
         (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
         indexed_to, indexed_bucket
     FROM main.settings"""
@@ -19,8 +19,8 @@ WHOLE_SETTINGS = "SELECT * FROM settings"
 WRITE_SETTINGS = """
     INSERT OR REPLACE INTO settings
         (id, threshold, recall, shingle, permutations, construction, sketch, seed, content,
-         passages)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+         passages, lane_bits)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 APPLICATION_ID = "PRAGMA main.application_id"
 USER_VERSION = "PRAGMA main.user_version"

@@ -103,7 +103,7 @@ def tune_stored(store: Store, options: TuneOptions) -> Constructions:
     count, distribution = sampling.distribution_of(store, options.seed)
     documents = count if options.documents is None else options.documents
     usual = settings.threshold, settings.recall, settings.permutations
-    return ranked(options, *usual, distribution, documents)
+    return ranked(options, *usual, distribution, documents, settings.lane_bits)
 
 
 def ranked(
@@ -113,6 +113,7 @@ def ranked(
     lanes: int,
     distribution: Distribution | None = None,
     documents: int = 0,
+    lane_bits: int | None = None,
 ) -> Constructions:
     """The constructions worth having; see `tune`.
 
@@ -121,6 +122,7 @@ def ranked(
         threshold, recall, lanes: the values for what the request leaves open.
         distribution: the similarities of a collection.
         documents: the size of the collection.
+        lane_bits: of the file; None for those of a new one.
     """
     threshold, recall = options.threshold or threshold, options.recall or recall
     named = None if options.construction is None else Construction.parse(options.construction)
@@ -132,7 +134,7 @@ def ranked(
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for construction in _constructions_reaching(threshold, recall, lanes):
         judged[construction] = tuned = describe(
-            construction, threshold, lanes, distribution, documents
+            construction, threshold, lanes, distribution, documents, lane_bits
         )
         candidates = tuned.candidates
         costs[construction] = (
@@ -152,7 +154,7 @@ def ranked(
         best = kept[0]
     others = [tuned for tuned in kept if tuned is not best]
     if named is not None and named not in (tuned.construction for tuned in kept):
-        others.append(describe(named, threshold, lanes, distribution, documents))
+        others.append(describe(named, threshold, lanes, distribution, documents, lane_bits))
     return Constructions(
         replace(tuned, chosen=tuned is best, named=tuned.construction == named)
         for tuned in (best, *others)
@@ -165,6 +167,7 @@ def describe(
     lanes: int,
     distribution: Distribution | None = None,
     documents: int = 0,
+    lane_bits: int | None = None,
 ) -> Tuned:
     """The predictions for one construction; for the arguments see `ranked`."""
     candidates = work = None
@@ -176,7 +179,8 @@ def describe(
         construction,
         candidate_probability(threshold, construction),
         tuple(candidate_probability(s, construction) for s in SIMILARITIES),
-        4 * lanes + BAND_BYTES * construction.bands,
+        lanes * (lane_bits or resolve.lane_bits_for(construction)) // 8
+        + BAND_BYTES * construction.bands,
         candidates,
         work,
     )

@@ -21,6 +21,7 @@ from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
 from lshdb.shingling.arrays import IntArray, Lanes, bounded
+from lshdb.sketching import minhash
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
 from lshdb.templates import Table, html_tables
@@ -210,7 +211,7 @@ class _PairCounts:
     def __post_init__(self) -> None:
         settings = self.store.settings
         self._bounds = np.linspace(self.threshold, 1, PARTS + 1)
-        minimum = float(similarity.min_estimate(self.threshold, settings.permutations))
+        minimum = float(similarity.min_estimate(self.threshold, settings))
         if not settings.content:
             minimum = self.threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
@@ -230,7 +231,7 @@ class _PairCounts:
         doc_ids: IntArray,
         others: Lanes,
     ) -> None:
-        """Compare q queries uint32[q, k] with documents uint32[n, k]."""
+        """Compare q queries [q, k] with documents [n, k]."""
         queries = self.queries[part]
         agree = sampling.agreeing(signatures, others)
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
@@ -243,8 +244,9 @@ class _PairCounts:
         row, column = row[other], column[other]
         if not len(row):
             return
-        scores = agree[row, column] / self.store.settings.permutations
-        if self.store.settings.content:
+        settings = self.store.settings
+        scores = minhash.estimate(agree[row, column], settings.permutations, settings.lane_bits)
+        if settings.content:
             pair_ids = np.concatenate([queries[row], doc_ids[column]])
             documents, indices = np.unique(pair_ids, return_inverse=True)
             shingles, digests = self.store.sizes(documents)

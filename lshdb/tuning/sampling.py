@@ -75,7 +75,7 @@ def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArr
 def sample_documents(
     store: Store, rng: np.random.Generator, count: int, documents: int
 ) -> tuple[IntArray, Lanes]:
-    """A random sample of the documents that have shingles: ids int64[n], uint32[n, k].
+    """A random sample of the documents that have shingles: ids int64[n], lanes [n, k].
 
     The ids ascend. There are `count` of them, or fewer in a smaller database.
     """
@@ -94,7 +94,7 @@ def sample_documents(
 
 
 def agreeing(queries: Lanes, others: Lanes) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
-    """How many lanes agree, of queries uint32[q, k] and documents uint32[n, k]: [q, n].
+    """How many lanes agree, of queries [q, k] and documents [n, k]: [q, n].
 
     Lane by lane, over all pairs, so that each step is one long run of memory.
     """

@@ -78,5 +78,5 @@ def test_the_fewest_and_the_most_lanes(path: Path, lanes: int) -> None:
         db.add_many([("a", "the fox and the grapes"), ("b", "The fox, and the grapes!")])
         assert [match.key for match in db.query(key="a")] == ["b"]
     ((size,),) = set(inspection.rows(path, "SELECT length(signature) FROM signatures"))
-    assert size == 4 * lanes
+    assert size == 2 * lanes
     inspection.check(path)

@@ -50,9 +50,9 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     "another program's, still empty": (
         ["DROP", "PRAGMA application_id = 7"], NotADatabase, FOREIGN
     ),
-    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* reads format 5: upgrade"),
+    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* reads format 6: upgrade"),
     "older": (
-        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 5: add the documents to a new file"
+        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 6: add the documents to a new file"
     ),
     "tokens": (["UPDATE settings SET tokenizer = 'code 1'"], OtherFormat, "upgrade lshdb"),
     "base texts": (

@@ -75,6 +75,23 @@ def test_what_a_query_of_the_reference_finds_goes(files: Path, options: dict[str
     assert [one and one.similarity for one in of_rows] == [one and one.similarity for one in found]
 
 
+def test_references_of_wide_and_of_narrow_lanes_find_the_same(files: Path) -> None:
+    """Rows are signed with the bits that a reference has."""
+    known = [json.loads(line) for line in (files / "known.jsonl").read_text().splitlines()]
+    documents = [(f"{n} {row['id']}", row["text"]) for n, row in enumerate(known)]
+    found = []
+    for rows, bits in ((1, 32), (2, 16)):
+        shape: Any = {"shingle": "word:2", "threshold": 0.5, "bands": 60, "rows": rows}
+        with database_of(files / f"{rows}.db", documents, **shape) as db:
+            assert db.settings.lane_bits == bits
+        found.append(outcomes(files, f"{rows}.db"))
+    for wide, narrow in zip(*found, strict=True):
+        assert (wide is None) == (narrow is None)
+        if wide is not None and narrow is not None:
+            assert (wide.kept, wide.similarity) == (narrow.kept, narrow.similarity)
+    assert sum(row is not None and row.reference is not None for row in found[0]) >= 15
+
+
 def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
     bare: dict[str, Any] = {"content": False, **SETTINGS}
     rows, known = (str(files / f"{name}.jsonl") for name in ("rows", "known"))

@@ -160,6 +160,30 @@ def test_signatures_made_otherwise_are_refused(made_with: Sketching, path: Path)
         assert len(db) == 0
 
 
+def test_wide_lanes_are_cut_for_a_narrow_file_and_narrow_ones_refused(tmp_path: Path) -> None:
+    """A file of bands of one row has lanes of 32 bits; other files have their low halves."""
+    with (
+        lshdb.open(tmp_path / "wide.db", bands=100, rows=1, content=False) as wide,
+        lshdb.open(tmp_path / "narrow.db", threshold=0.5, content=False) as narrow,
+        lshdb.open(tmp_path / "expected.db", threshold=0.5, content=False) as expected,
+    ):
+        wide.add_many([*TEXTS.items(), ("empty", "")])
+        expected.add_many(TEXTS.items())
+        known, made = wide.signatures(), expected.signatures()
+        assert (known.made_with.lane_bits, known.signatures.itemsize) == (32, 4)
+        assert (made.made_with.lane_bits, made.signatures.itemsize) == (16, 2)
+        assert np.array_equal(known.signatures % (1 << 16), made.signatures)
+        assert copy(wide, narrow).added == len(TEXTS)
+        by_lanes = narrow.query_signature(known.signatures[0], known.made_with)
+        assert by_lanes == expected.query_signature(made.signatures[0], made.made_with)
+        with pytest.raises(lshdb.SettingsMismatch, match=r"lane_bits 32, and .* compared by 16"):
+            copy(expected, wide)
+    assert inspection.contents(tmp_path / "narrow.db") == inspection.contents(
+        tmp_path / "expected.db"
+    )
+    inspection.check(tmp_path / "wide.db")
+
+
 def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
     lanes = peer_lanes()[:1]
     with foreign as db:
@@ -184,14 +208,21 @@ def test_a_database_with_contents_takes_no_signatures(path: Path) -> None:
     assert not path.with_name("f.db").exists()
 
 
-ROW = np.zeros((1, 128), dtype=np.uint32)
+ROW = np.zeros((1, 128), dtype=np.uint16)
 ONE_KEY: dict[str, Any] = {"keys": ["a"], "signatures": ROW, "made_with": OWN, "shingles": [1]}
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("a matrix of integers", {"signatures": ROW * 0.5}),
     ("with 1 dim", {"signatures": ROW[0]}),
     ("have 127 lanes", {"signatures": ROW[:, 1:]}),
     ("from 0 to", {"signatures": ROW.astype(np.int64) - 1}),
-    ("fold longer", {"signatures": ROW.astype(np.uint64) + (1 << 32)}),
+    ("65535: fold longer", {"signatures": ROW.astype(np.uint64) + (1 << 16)}),
+    (
+        "4294967295: fold longer",
+        {
+            "signatures": ROW.astype(np.uint64) + (1 << 32),
+            "made_with": Sketching("word:3", 128, "fast", 1, lane_bits=32),
+        },
+    ),
     ("2 keys", {"keys": ["a", "b"]}),
     ("key 1.5 is 1.5, a float", {"keys": [1.5]}),
     ("lone surrogate", {"keys": ["\ud800"]}),

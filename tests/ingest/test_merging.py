@@ -110,6 +110,28 @@ def test_the_states_of_files_are_merged(tmp_path: Path, monkeypatch: pytest.Monk
         assert database.sync(["."]).unchanged == 3
 
 
+@pytest.mark.parametrize("content", [True, False])
+def test_files_of_wide_and_of_narrow_lanes_merge(tmp_path: Path, content: bool) -> None:
+    """Wide lanes are cut; instead of narrow ones, documents are signed again if they are kept."""
+    narrow: dict[str, Any] = {"threshold": 0.6, "content": content}
+    wide: dict[str, Any] = {"construction": "or 40", "content": content}
+    source = made(tmp_path / "wide.db", [*TEXTS[5:], ("empty", "", None)], **wide)
+    merged = made(tmp_path / "merged.db", TEXTS[:12], **narrow)
+    expected = made(tmp_path / "expected.db", [*TEXTS, ("empty", "", None)], **narrow)
+    assert merge(merged, source).added == 49
+    assert tables(merged) == tables(expected)
+    target = made(tmp_path / "wide too.db", TEXTS[:12], **wide)
+    if content:
+        assert merge(target, merged).added == 49
+        assert tables(target) == tables(
+            made(tmp_path / "all.db", [*TEXTS, ("empty", "", None)], **wide)
+        )
+        inspection.check(target)
+    else:
+        with pytest.raises(SettingsMismatch, match="has lanes of 16 bits, not 32: its documents"):
+            merge(target, merged)
+
+
 def test_the_index_of_the_open_database_stays(tmp_path: Path) -> None:
     source = made(tmp_path / "source.db", TEXTS[30:], shingle="word:2", threshold=0.4)
     target = {"shingle": "word:2", "threshold": 0.7, "passages": 5, "reworded": True}

@@ -100,7 +100,7 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         "sets", ["INSERT INTO fingerprints VALUES (1, 2, 3)"], False, {"fingerprint-wrong": 1}
     ),
     "a signature of no document": (
-        "words", ["INSERT INTO signatures VALUES (12, zeroblob(512))"], False,
+        "words", ["INSERT INTO signatures VALUES (12, zeroblob(256))"], False,
         {"signature-orphan": 1},
     ),
     "a document deleted": (
@@ -119,7 +119,7 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         {"signature": 1, "band-wrong": 1},
     ),
     "another signature": (
-        "words", ["UPDATE signatures SET signature = zeroblob(512) WHERE doc_id = 1"], True,
+        "words", ["UPDATE signatures SET signature = zeroblob(256) WHERE doc_id = 1"], True,
         {"signature": 1, "band-wrong": 1},
     ),
     "another signature, and its bands": (
@@ -132,7 +132,7 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         {"signature": 1},
     ),
     "a signature of the empty document": (
-        "words", ["INSERT INTO signatures VALUES (5, zeroblob(512))"], False,
+        "words", ["INSERT INTO signatures VALUES (5, zeroblob(256))"], False,
         {"signature": 1, "band-wrong": 1},
     ),
     "less than no shingles": (
@@ -210,7 +210,7 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
     "another digest, and another signature": (
         "sets",
         [f"UPDATE documents SET digest = zeroblob(16) WHERE {SECOND}",
-         "UPDATE signatures SET signature = zeroblob(256) WHERE doc_id = 2"], True,
+         "UPDATE signatures SET signature = zeroblob(128) WHERE doc_id = 2"], True,
         {"digest": 1, "signature": 1, "band-wrong": 1}, {"digest": 1, "signature": 1},
     ),
     "content where none is kept": (

@@ -11,6 +11,7 @@ from typing import Any
 
 import inspection
 import numpy as np
+import oracles
 import pytest
 from helpers import database_of, set_families, text_families
 from hypothesis import example, given
@@ -62,15 +63,18 @@ def test_a_comparison_agrees_with_plain_sets(
             similar += compared.similarity > 0.5
             if not one or not other:
                 assert compared.agreeing_lanes == compared.estimate == 0
-                assert compared.standard_error == compared.candidate_probability == 0
+                assert compared.standard_error == pytest.approx(oracles.standard_error(0, 128))
+                assert compared.candidate_probability == 0
                 assert math.copysign(1, compared.candidate_probability) == 1
                 assert (compared.shared_buckets, compared.passages) == ((), ())
                 assert not compared.candidates
                 continue
             assert compared.agreeing_lanes == np.sum(stored[a].signature == stored[b].signature)
-            assert compared.estimate == compared.agreeing_lanes / 128
+            estimate = oracles.estimate(compared.agreeing_lanes, 128)
+            assert compared.estimate == pytest.approx(estimate, rel=1e-15)
             expected = compared.similarity
-            assert compared.standard_error == math.sqrt(expected * (1 - expected) / 128)
+            error = oracles.standard_error(expected, 128)
+            assert compared.standard_error == pytest.approx(error, rel=1e-12)
             probability = s_curve(expected, construction.rows, construction.bands)
             assert compared.candidate_probability == pytest.approx(probability)
             assert (compared.lanes, compared.bands) == (128, construction.bands)
@@ -118,8 +122,8 @@ def test_without_content_only_signatures_are_compared(path: Path) -> None:
             assert {getattr(compared, name) for name in exact} == {None}
             for name in ("estimate", "agreeing_lanes", "shared_buckets", "lanes", "bands"):
                 assert getattr(compared, name) == getattr(whole, name)
-            expected = compared.estimate * (1 - compared.estimate) / 128
-            assert compared.standard_error == math.sqrt(expected)
+            error = oracles.standard_error(compared.estimate, 128)
+            assert compared.standard_error == pytest.approx(error, rel=1e-12)
         given = [Document(key, TEXTS[key]) for key in ("0/base", "0/1")]
         assert db.compare(*given) == kept.compare(*given), "both contents are at hand"
 

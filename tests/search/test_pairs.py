@@ -135,7 +135,7 @@ def test_pairs_that_are_not_read_to_the_end_leave_nothing_open(path: Path) -> No
         ("DELETE FROM signatures WHERE doc_id = 1", "do not exist"),
         (
             "UPDATE signatures SET signature = x'00' WHERE doc_id = 1",
-            "signature does not have 512 bytes",
+            "signature does not have 256 bytes",
         ),
         ("UPDATE documents SET digest = x'00' WHERE doc_id = 1", "digest does not have 16 bytes"),
         ("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE doc_id = 1", "do not exist"),

@@ -19,6 +19,7 @@ from oracles import is_true, lanes_of, levels_of
 
 import lshdb
 from lshdb.errors import SettingsError
+from lshdb.shingling.arrays import Lanes
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import (
     Construction,
@@ -155,9 +156,7 @@ PAIRS = 4_000
 
 
 @cache
-def signatures_of_pairs(
-    sketch: SketchName, percent: int
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+def signatures_of_pairs(sketch: SketchName, percent: int) -> tuple[Lanes, Lanes]:
     """Signatures of pairs of sets; `fast` needs more shingles than lanes to be a coin."""
     union = 1_000 if sketch == "fast" else 100
     pairs = pairs_of_hashes(percent, PAIRS, union * percent // 100, union)

@@ -74,6 +74,28 @@ def test_a_large_document_equals_the_oracle(name: SketchName, lacking: tuple[int
     assert len(read) == (2 if name == "fast" and lacking else 1), "all of it may not fit in memory"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_low_halves_of_lanes_agree_by_accident_alone(name: SketchName) -> None:
+    """Once in 2^16, each lane for itself: not all lanes of two documents together.
+
+    Of documents with nothing in common, of one shingle, for which `fast` needs its last rounds, to
+    200. Few bits of a hash would show in the number of pairs that agree in several lanes.
+    """
+    rng = np.random.default_rng(3)
+    for size, documents in ((1, 1_200), (20, 600), (200, 400)):
+        hashes = rng.integers(0, 1 << 64, size * documents, dtype=np.uint64)
+        shingles = Shingles(hashes, np.arange(documents + 1) * size)
+        lanes = make_sketch(name, 64, 1).signatures(shingles).astype(np.uint16)
+        agreeing = np.zeros((documents, documents), dtype=np.uint8)
+        for lane in lanes.T:
+            agreeing += lane == lane[:, np.newaxis]
+        pairs = agreeing[np.triu_indices(documents, 1)]
+        expected = len(pairs) * 64 / (1 << 16)
+        assert abs(pairs.sum(dtype=np.int64) - expected) < 5 * expected**0.5
+        assert np.count_nonzero(pairs > 1) <= 6
+        assert pairs.max() <= 2
+
+
 # what a signature does not depend on
 
 

@@ -139,7 +139,7 @@ def of_file(path: Path, **settings: Any) -> tuple[lshdb.Settings, dict[str, list
             (
                 one.key,
                 one.shingles,
-                None if one.signature is None else one.signature.astype("<u4").tobytes(),
+                None if one.signature is None else one.signature.astype("<u2").tobytes(),
                 None if one.bucket_keys is None else one.bucket_keys.tolist(),
             )
             for one in documents

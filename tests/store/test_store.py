@@ -138,7 +138,7 @@ def test_the_header_and_strict_tables(path: Path) -> None:
     open_sets(path).close()
     for pragma, value in {
         "application_id": int.from_bytes(b"lshd", "big"),
-        "user_version": 5,
+        "user_version": 6,
         "page_size": 16384,
         "journal_mode": "wal",
         "encoding": "UTF-8",

@@ -1,21 +1,23 @@
--- The tables of an lshdb file of format 5. docs: docs/sql.md, "Tables".
+-- The tables of an lshdb file of format 6. docs: docs/sql.md, "Tables".
 -- A file's definitions must be these, byte for byte: a change to a statement needs a new format.
 -- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
 -- semicolon at the end of a line; lshdb.store runs them one by one.
 
--- One row. tokenizer is reserved, and NULL: for the name and version of the tokenizer whose tokens
--- are shingled in place of words; an lshdb that does not know it refuses the file. indexed_to and
--- indexed_bucket are NULL if all band rows are written. While those of a large addition follow,
--- documents up to indexed_to have all of theirs, later ones those up to indexed_bucket, which is
--- band_no * 2^48 + bucket_key (NULL: none), and those in the table indexed have theirs, too.
+-- One row. lane_bits is 16 or 32. tokenizer is reserved, and NULL: for the name and version of the
+-- tokenizer whose tokens are shingled in place of words; an lshdb that does not know it refuses the
+-- file. indexed_to and indexed_bucket are NULL if all band rows are written. While those of a large
+-- addition follow, documents up to indexed_to have all of theirs, later ones those up to
+-- indexed_bucket, which is band_no * 2^48 + bucket_key (NULL: none), and those in the table indexed
+-- have theirs, too.
 CREATE TABLE settings (
     id             INTEGER PRIMARY KEY CHECK (id = 1),
     threshold      REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),
     recall         REAL    NOT NULL CHECK (recall > 0 AND recall <= 1),
     shingle        TEXT    NOT NULL,
     permutations   INTEGER NOT NULL CHECK (permutations BETWEEN 16 AND 4096),
+    lane_bits      INTEGER NOT NULL CHECK (lane_bits > 0),
     construction   TEXT    NOT NULL,
-    sketch         TEXT    NOT NULL CHECK (sketch IN ('fast', 'minhash')),
+    sketch         TEXT    NOT NULL,
     seed           INTEGER NOT NULL CHECK (seed >= 0),
     content        INTEGER NOT NULL CHECK (content IN (0, 1)),
     passages       INTEGER NOT NULL CHECK (passages = 0 OR passages BETWEEN 3 AND 1000),
@@ -54,7 +56,7 @@ CREATE UNIQUE INDEX documents_key ON documents (key);
 
 CREATE INDEX empty_documents ON documents (doc_id) WHERE shingles = 0;
 
--- The lanes, uint32, little-endian. A document without shingles has no row here and none in bands.
+-- The lanes, of settings.lane_bits each, little-endian. A document without shingles has no row here and none in bands.
 CREATE TABLE signatures (
     doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
     signature BLOB    NOT NULL
