@@ -978,12 +978,17 @@ class Database:
 
     # looking inside
 
-    def info(self) -> Info:
-        """Settings, numbers of documents, size of the file."""
-        with self._store.reading():
-            documents, empty = self._store.count()
-            unindexed = self._store.unindexed()
-            return Info(self._store.settings, documents, empty, unindexed, self._store.bytes())
+    @takes()
+    def info(self, *, tables: bool = False) -> Info:
+        """Settings, numbers of documents, size of the file; `tables`: and of each table in it.
+
+        The sizes of tables take a reading of the whole file: 1.4 s for 1 GB.
+        """
+        store = self._store
+        with store.reading():
+            documents, empty = store.count()
+            counts = documents, empty, store.unindexed(), store.bytes()
+            return Info(store.settings, *counts, store.table_bytes() if tables else None)
 
     @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":

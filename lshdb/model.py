@@ -727,6 +727,8 @@ class Info:
         unindexed: how many are not in all of their buckets yet, as a large addition is running or
             was killed; queries find them by their signatures.
         bytes: the size of the file with its write-ahead log.
+        tables: the bytes of each table with its indexes, the largest first. None if they are not
+            known: nobody asked, or SQLite was built without its table dbstat.
     """
 
     settings: Settings
@@ -734,20 +736,17 @@ class Info:
     empty: int
     unindexed: int
     bytes: int
+    tables: Mapping[str, int] | None = field(default=None, hash=False)
 
-    def in_words(self, tables: Mapping[str, int] | None = None) -> dict[str, dict[str, str]]:
-        """Settings and size for people: groups of facts, each with its name.
-
-        Args:
-            tables: the bytes of each table of the file, if they are known.
-        """
+    def in_words(self) -> dict[str, dict[str, str]]:
+        """Settings and size for people: groups of facts, each with its name."""
         documents = {"stored": f"{self.documents:,}"}
         if self.empty:
             documents["empty"] = f"{self.empty:,} without a shingle, similar to nothing"
         if self.unindexed:
             documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
         sizes = {"file": size(self.bytes)}
-        known = sorted((tables or {}).items(), key=lambda table: -table[1])
+        known = (self.tables or {}).items()
         large = [table for table in known if table[1] >= _LARGE_TABLE]
         sizes |= {name: size(count) for name, count in large}
         if others := sum(count for _, count in known) - sum(count for _, count in large):

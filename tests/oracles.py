@@ -204,6 +204,26 @@ def words(text: str) -> list[str]:
     return found or [whole for whole in [collapsed(text)] if whole]
 
 
+def terms(text: str) -> list[str]:
+    """The words of four bytes or more, each with the next one if that follows without a blank."""
+    folded, end = fold(text), 0
+    bounds = []
+    for word in words(text) if any(map(is_part_of_word, folded)) else []:
+        begin = folded.index(word, end)
+        end = begin + len(word)
+        bounds.append((begin, end))
+    joined = [
+        folded[begin : following[1] if following[0] == end else end]
+        for (begin, end), following in zip(bounds, [*bounds[1:], (-1, -1)], strict=False)
+    ]
+    return [term for term in joined if len(term.encode()) >= 4]
+
+
+def is_part_of_word(character: str) -> bool:
+    """Whether the character is in a word."""
+    return is_ideograph(character) or is_word_character(character)
+
+
 def char_shingles(text: str, size: int) -> list[str]:
     """The shingles `char:size` of a text, in order, repeated as often as they occur."""
     whole = collapsed(text)
@@ -404,6 +424,21 @@ def minhash_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]
         (min((a * x + b) & MASK64 for x in mixed) * multiplier_3 & MASK64) >> 32
         for a, b in zip(factors, terms, strict=True)
     ]
+
+
+def bucket_keys(lanes: Sequence[int], construction: str, seed: int) -> list[int]:
+    """The key of each band: of a mixed sum of its lanes the high 48 bits, as a signed integer."""
+    levels = levels_of(construction)
+    rows = levels[0][1] if levels[0][0] == "and" else 1
+    used = lanes_of(construction)
+    factors = constants(seed, "bands", used)
+    (multiplier,) = constants(seed, "bucket keys", 1)
+    keys = []
+    for start in range(0, used, rows):
+        key = sum(lanes[i] * factors[i] for i in range(start, start + rows)) % (1 << 64)
+        key = (key ^ (key >> 32)) * multiplier % (1 << 64)
+        keys.append((key - (1 << 64) if key >> 63 else key) >> 16)
+    return keys
 
 
 def estimate(agreeing: int, lanes: int, bits: int = 16) -> float:

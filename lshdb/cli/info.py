@@ -1,10 +1,11 @@
 """`lshdb info`: show the database's settings and size."""
 
-from collections.abc import Mapping
+from typing import Annotated
 
 from lshdb.cli import results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
+from lshdb.groups import Option
 from lshdb.model import Info
 from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import settings_record
@@ -14,19 +15,32 @@ _MEASURED = 1 << 30
 """Bytes of a file whose tables are measured, which reads all of it: 1.4 s for 1 GB."""
 
 
-def info(*, file: DatabaseFile, form: Form) -> None:
-    """Show the database's settings and size.
+def info(
+    *,
+    file: DatabaseFile,
+    tables: Annotated[
+        bool, Option("Measure the tables also of a file of more than 1 GB, 1.4 s for each GB.")
+    ] = False,
+    form: Form,
+) -> None:
+    """Show the database's settings, and the bytes of the file and of each table in it.
 
-    On a terminal: the documents, the settings in words, and the size of each table. In a pipe, a
-    name and a value on a line.
+    On a terminal: the documents, the settings in words, and the sizes. In a pipe, a name and a
+    value on a line.
 
     Example: lshdb info -d code.db
     """
     with file.reading(form) as database:
-        info = database.info()
-        if form.is_text and results.on_terminal():
-            _print_info(info, store_of(database).table_bytes(_MEASURED))
-            return
+        measured = tables or store_of(database).bytes() <= _MEASURED
+        info = database.info(tables=measured)
+    unknown = (
+        "not known: this SQLite was built without dbstat"
+        if measured
+        else "not known: the file is large, --tables measures them"
+    )
+    if form.is_text and results.on_terminal():
+        _print_info(info, unknown)
+        return
     record = {
         "documents": info.documents,
         "empty": info.empty,
@@ -34,16 +48,18 @@ def info(*, file: DatabaseFile, form: Form) -> None:
         **settings_record(info.settings),
         "base_shingles": len(base_hashes(info.settings.shingling, info.settings.seed)),
         "bytes": info.bytes,
+        "tables": info.tables,
     }
+    sizes = tuple(f"{name} {count}" for name, count in (info.tables or {}).items())
     base = {} if record["base"] else {"base": None, "base_shingles": None}
-    results.write_record(record, form, record | base)
+    results.write_record(record, form, record | base | {"tables": sizes or unknown})
 
 
-def _print_info(info: Info, tables: Mapping[str, int] | None) -> None:
+def _print_info(info: Info, unknown: str) -> None:
     """Print what `info` shows to a person: groups of facts."""
-    groups = info.in_words(tables)
-    if tables is None:
-        groups["Size"]["tables"] = "not measured: the file is large, or SQLite lacks dbstat"
+    groups = info.in_words()
+    if info.tables is None:
+        groups["Size"]["tables"] = unknown
     width = max(len(name) for facts in groups.values() for name in facts) + 2
     for title, facts in groups.items():
         print(title)

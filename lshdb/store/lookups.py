@@ -656,19 +656,18 @@ class StoreReader:
         """The size of the file with its write-ahead log, in bytes."""
         return file_size(self.real_path)
 
-    def table_bytes(self, largest: int) -> dict[str, int] | None:
-        """The bytes of each table, with those of its indexes.
+    def table_bytes(self) -> dict[str, int] | None:
+        """The bytes of each table, with those of its indexes, the largest first.
 
-        Reads the whole file. None for a file of more than `largest` bytes, and where SQLite was
-        built without the table dbstat.
+        Reads the whole file. None where SQLite was built without the table dbstat.
         """
-        if self.bytes() > largest or not self._number(sql.HAS_DBSTAT):
+        if not self._number(sql.HAS_DBSTAT):
             return None
         sizes: dict[str, int] = {}
         for row in self._rows(sql.TABLE_BYTES):
             table, count = typed(row, str, int)
             sizes[table] = sizes.get(table, 0) + count
-        return sizes
+        return dict(sorted(sizes.items(), key=lambda size: -size[1]))
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""

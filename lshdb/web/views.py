@@ -250,7 +250,7 @@ def overview(visit: Visit) -> Page:
     info = visit.database.info()
     settings = info.settings
     data: dict[str, Any] = {
-        **vars(info),
+        **{name: value for name, value in vars(info).items() if name != "tables"},
         "name": visit.name,
         "settings": settings_record(settings),
         "curve": drawing.s_curve(settings.construction, settings.threshold),

@@ -21,6 +21,12 @@ _DOCS: Final = _PROJECT / "docs"
 _OUT: Final = _DOCS / "llms.txt"
 _ELSEWHERE: Final = {"security.md": _PROJECT / "SECURITY.md"}
 """Pages of the site whose source is not in docs/."""
+BESIDE: Final = (
+    "../lshdb/schema.sql",
+    "../lshdb/shingling/unicode14.bin",
+    "../tests/golden/format-6-vectors.json",
+)
+"""Files that the site has beside its pages, by their places as pages in docs/ name them."""
 _HEAD: Final = """\
 # lshdb
 
@@ -64,6 +70,8 @@ def links_of_site(text: str) -> str:
     '[a](security.md#keys) [b](api.md) c'
     """
     text = text.replace("](../SECURITY.md", "](security.md").replace("](docs/", "](")
+    for file in BESIDE:
+        text = text.replace(f"]({file})", f"]({Path(file).name})")
     return _OUTSIDE.sub(r"\1", text)
 
 

@@ -1,6 +1,7 @@
 """Adds files to the site that are made from others; for MkDocs.
 
 SECURITY.md, which is beside the README, becomes a page. The colours are those of lshdb's own pages.
+What docs/format.md links to is beside it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from llms import links_of_site
+from llms import BESIDE, links_of_site
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -18,10 +19,13 @@ _STYLE = _PROJECT / "lshdb" / "web" / "static" / "lshdb.css"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page, with its links as they are among the others, and the colours."""
+    """Add the page, with its links as they are among the others, the colours, and linked files."""
     text = links_of_site(SOURCE.read_text("utf-8"))
     files.append(File.generated(config, "security.md", content=text))
     files.append(File.generated(config, "colours.css", content=colours(_STYLE.read_text("utf-8"))))
+    for name in BESIDE:
+        path = _PROJECT / "docs" / name
+        files.append(File.generated(config, path.name, abs_src_path=str(path.resolve())))
     return files
 
 

@@ -119,7 +119,7 @@ COMMANDS = {
         "documents int, empty int, unindexed int, threshold real, recall real, shingle text, "
         "permutations int, lane_bits int, "
         "bands int, rows int, construction text, sketch text, seed int, content flag, "
-        "passages int, reworded flag, base list, base_shingles int, bytes int",
+        "passages int, reworded flag, base list, base_shingles int, bytes int, tables list",
         "",
     ),
     "show": (

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,6 +146,31 @@ def test_info_is_in_groups(command: Command) -> None:
     assert "  compared by   runs of 3 words (word:3)" in rows
     assert max(map(len, rows)) <= 80
     assert command.done("info").lines[0].split() == ["documents:", "5"]
+
+
+def test_info_says_why_the_bytes_of_tables_are_not_known(command: Command) -> None:
+    """Neither a large file nor an SQLite without dbstat is at hand."""
+    code = (
+        "import sys\nfrom lshdb.cli import info\nfrom lshdb.cli.app import make_app\n"
+        "from lshdb.store import statements\ninfo._MEASURED = 0\n"
+        "statements.HAS_DBSTAT = 'SELECT 0'\n"
+        "for options in [], ['--tables'], ['--json']:\n"
+        "    make_app()(['info', *options], 'lshdb', standalone_mode=False)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=command.directory,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    large, old, as_json = (line for line in done.stdout.splitlines() if "tables" in line)
+    assert large.split(None, 1) == [
+        "tables:",
+        "not known: the file is large, --tables measures them",
+    ]
+    assert old.split(None, 1) == ["tables:", "not known: this SQLite was built without dbstat"]
+    assert json.loads(as_json)["tables"] is None
 
 
 def test_what_is_drawn_says_what_opens_it(command: Command) -> None:

@@ -10,6 +10,7 @@ import pkgutil
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,8 @@ def printed(expected: str, output: str) -> bool:
 @pytest.mark.extra("test-all")
 def test_console_examples(page: Path, tmp_path: Path) -> None:
     text = page.read_text("utf-8")
+    for linked in re.findall(r"\]\(([\w./-]+\.(?:py|bin))\)", text):  # for those who download them
+        shutil.copy(page.parent / linked, tmp_path)
     for command, expected in examples(text):
         if command.startswith("cat "):
             (tmp_path / command.removeprefix("cat ")).write_text(expected, "utf-8")
