@@ -23,7 +23,7 @@ from lshdb.exchange.result_tables import dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, JoinOptions, KeepOption, PairsOptions, Threshold
+from lshdb.options import ClustersOptions, JoinOptions, KeepOrder, PairsOptions, Threshold
 from lshdb.progress import Progress
 from lshdb.review.drawing import columns, sizes
 from lshdb.search.decisions import Verdicts
@@ -252,7 +252,10 @@ class Filters(Options):
     value: Text = ""
     decided: Annotated[Literal["yes", "no"] | None, Option("Whether they are decided.")] = None
     threshold: Threshold = None
-    keep: KeepOption = "first"
+    keep: KeepOrder = "first"
+    keep_max: Text = ""  # a field of metadata
+    keep_min: Text = ""
+    keep_in: Text = ""  # a folder
     star: Flag = False
     sample: Number = None
     seed: Annotated[int | None, Option("Of the sample.", min=0)] = None

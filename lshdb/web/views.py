@@ -455,7 +455,9 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
 
 def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
     """A list of clusters or pairs, found without decisions, which would change it in a review."""
-    options = {name: getattr(filters, name) for name in ("threshold", "keep", "star")}
+    names = ("threshold", "keep", "keep_max", "keep_min", "keep_in", "star")
+    options: dict[str, Any] = {name: getattr(filters, name) or None for name in names[:-1]}
+    options["star"] = filters.star
     # Clusters of one document take longer: they are computed only if the filters want them.
     min_size = 1 if kind == "clusters" and 1 in (filters.smallest, filters.largest) else None
     request = ClustersOptions(**options, min_size=min_size, ignore_decisions=True)
