@@ -19,6 +19,8 @@ _COMPARED_BYTES = 16_384
 """Bytes at the start of two contents whose differences are shown in a list."""
 _LONGEST_TITLE = 160
 _LONGEST_FIELD = 60
+_LINES = 400
+"""Characters shown of the document that stays."""
 _AROUND = 36
 """Characters shown around a difference."""
 _CHANGED = 80
@@ -50,6 +52,15 @@ class Beginning:
     source: str
     text: str
     bytes: int
+
+    @property
+    def lines(self) -> str:
+        """The first lines, without the one that is the title already."""
+        text = self.text.lstrip()
+        first, _, others = text.partition("\n")
+        if self.is_line and others.strip() and len(first) < _LONGEST_TITLE:
+            text = others
+        return _cut(" ".join(text.split()), _LINES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +132,26 @@ def _changed_rows(a: str, b: str, *, programs: bool) -> list[Row]:
 
 
 def _around(line: Line | None) -> Pieces:
-    """What changed first in a line, with some of what is around it."""
+    """What changed first in a line, with some words around it."""
     if line is None:
         return []
     pieces = [(piece.text, piece.kind != "same") for piece in line.pieces]
     first = next((index for index, (_, changed) in enumerate(pieces) if changed), 0)
     before = "".join(text for text, _ in pieces[:first])
     shown: Pieces = []
-    if before:
-        start = max(len(before) - _AROUND, 0)
-        shown.append((_DOTS * (start > 0) + before[start:], False))
+    if len(before) > _AROUND:
+        words = before[-_AROUND:]
+        before = f"{_DOTS} {words.partition(' ')[2] or words}"
+    if before.strip():
+        shown.append((before, False))
     left = _CHANGED
     for text, changed in pieces[first:]:
         limit = left if changed else min(left, _AROUND)
-        shown.append((text[:limit] + _DOTS * (len(text) > limit), changed))
-        left -= min(len(text), limit)
-        if left <= 0 or len(text) > limit:
-            break
+        if len(text) > limit:
+            words = text[:limit].rpartition(" ")[0] or text[:limit]
+            return [*shown, (f"{words} {_DOTS}", changed)]
+        shown.append((text, changed))
+        left -= len(text)
     return shown
 
 

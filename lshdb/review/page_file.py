@@ -29,6 +29,12 @@ def keys_containing(database: Database, text: str, searched: int, top: int) -> l
     return store_of(database).keys_containing(text, searched, top)
 
 
+def byte_lengths(database: Database, keys: Sequence[str]) -> dict[str, int]:
+    """The sizes of contents in bytes, by key, of those documents that are stored."""
+    beginnings = store_of(database).beginnings(keys, 0)
+    return {key: length for key, (_, _, length) in beginnings.items()}
+
+
 def pairs_within(database: Database, keys: Sequence[str], options: PairsOptions) -> list[Pair]:
     """The similar pairs of candidates among some documents, each of which is read once."""
     return pairs.pairs_within(store_of(database), keys, options)

@@ -102,7 +102,7 @@ def report(
             submissions=bool(folders.files),
             where=None if folders.names else options.picture.grouping.condition.where,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            keep=options.picture.grouping.clusters.order.keep,
+            keep=listing.rule_words(options.picture.grouping.clusters.order),
             identical=len(identical),
             copies=copies,
             pairs=[*((0, pair) for pair in copies), *enumerate(shown[: len(comparisons)], 1)],
