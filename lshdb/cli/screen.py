@@ -86,7 +86,7 @@ class ReviewScreen:
             key = self._answer(self._drawn(cluster, dict(documents)) if pair else iter(()))
             if key == "u":
                 last = self.review.last(self.database.decisions())
-                for decision in self.review.undo(last.address) if last else ():
+                for decision in self.review.undo(last.decisions[0].decided) if last else ():
                     self._say(f"undone: {decision.verdict} {', '.join(decision.keys)}")
                 if not last:
                     self._say("there is nothing to undo")

@@ -52,17 +52,6 @@ class Press:
     kept: list[str]
     different: list[str]
 
-    @property
-    def address(self) -> str:
-        """What names it in a form that undoes it."""
-        return f"{self.decisions[0].decided} {self.decisions[0].decision}"
-
-    @property
-    def state(self) -> str:
-        """Whether its decisions hold: their states, without repetitions."""
-        states = dict.fromkeys(decision.state for decision in self.decisions)
-        return ", ".join("yes" if state == "holds" else state for state in states)
-
 
 @dataclass(eq=False)
 class Review:

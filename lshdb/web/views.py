@@ -507,14 +507,13 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
 
 def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
     """A list of clusters or pairs, found without decisions, which would change it in a review."""
-    order = _order(filters)
     # Clusters of one document take longer: they are computed only if the filters want them.
     min_size = 1 if kind == "clusters" and 1 in (filters.smallest, filters.largest) else None
     request = ClustersOptions(
         join=JoinOptions(
             similar=SimilarOptions(threshold=filters.threshold), ignore_decisions=True
         ),
-        clusters=StarOptions(order=order, star=filters.star),
+        clusters=StarOptions(order=_order(filters), star=filters.star),
         min_size=min_size,
     )
 
@@ -523,11 +522,12 @@ def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
             return listing.survey_clusters(database, request, progress)
         return listing.survey_pairs(database, request.join, progress)
 
-    return Listing(
-        visit.wait_for((kind, filters.threshold, order, filters.star, min_size), make),
-        visit.verdicts(),
-        filters,
-    )
+    name = _survey_name(kind, filters, min_size)
+    return Listing(visit.wait_for(name, make), visit.verdicts(), filters)
+
+
+def _survey_name(kind: str, filters: Filters, min_size: int | None = None) -> tuple[Any, ...]:
+    return kind, filters.threshold, _order(filters), filters.star, min_size
 
 
 def _order(filters: Filters) -> OrderOptions:
@@ -683,8 +683,10 @@ def decisions(visit: Visit) -> Page:
     dropped = visit.database.remove_decided(dry_run=True)
     pressed, paging = _on_page(visit, reviewing.presses(newest_first), _LINES)
     agreements, disagreements = agreements_of(newest_first)
-    rows = [_described(visit, press) for press in pressed]
-    keys = [key for row in rows for named in row["verdicts"].values() for key in named["keys"]]
+    alone = {key for press in pressed if not press.kept for key in press.dropped}
+    staying = _staying(visit, alone)
+    rows = [_described(visit, press, staying) for press in pressed]
+    keys = [row["keys"][0] for row in rows]
     data = {
         "presses": rows,
         "titles": beginnings.titles_of(visit.database, keys),
@@ -698,28 +700,39 @@ def decisions(visit: Visit) -> Page:
     return Page("decisions", f"Decisions about {visit.name}", data)
 
 
-def _described(visit: Visit, press: reviewing.Press) -> dict[str, Any]:
-    """What a press decided as a page shows it: counts, the first keys, and what it frees."""
+def _staying(visit: Visit, dropped: set[str]) -> dict[str, str]:
+    """What stays in place of dropped documents, if their clusters are computed already."""
+    name = page_file.real_path(visit.database), _survey_name("clusters", Filters())
+    survey = visit.results.known(name) if dropped else None
+    of_key = visit.verdicts().of_key if survey else {}
+    staying: dict[str, str] = {}
+    for item in survey.items if survey else ():
+        if not dropped.isdisjoint(item.members):
+            left = [key for key in (item.keep, *item.members) if of_key.get(key) != "drop"]
+            left.sort(key=lambda key: of_key.get(key) != "keep")
+            staying |= dict.fromkeys(dropped.intersection(item.members), next(iter(left), ""))
+    return staying
+
+
+def _described(visit: Visit, press: reviewing.Press, staying: Mapping[str, str]) -> dict[str, Any]:
+    """What a press decided as a page shows it: how much, the first keys, and what it frees."""
     first = press.decisions[-1]  # the newest decisions come first
     held = {decision.keys[0] for decision in press.decisions if decision.state == "holds"}
     freed = [key for key in press.dropped if key in held]
-    sizes = visit.database.settings.content and page_file.byte_lengths(visit.database, freed)
+    sizes = page_file.byte_lengths(visit.database, freed) if freed else {}
+    instead = press.kept or list(dict.fromkeys(staying.get(key, "") for key in press.dropped))
+    states = {decision.state for decision in press.decisions}
+    documents = {"drop": press.dropped, "keep": press.kept, "different": press.different}
     return {
         "decision": first.decision,
         "decided": first.decided,
         "who": first.who,
         "note": first.note,
-        "state": press.state,
-        "verdicts": {
-            verdict: {"count": len(keys), "keys": keys[::-1][:_KEYS]}
-            for verdict, keys in (
-                ("drop", press.dropped),
-                ("keep", press.kept),
-                ("different", press.different),
-            )
-            if keys
-        },
-        "bytes": sum(sizes.values()) if sizes else 0,
+        "state": "partly" if len(states) > 1 else next(iter(states)),
+        "verdicts": {verdict: len(keys) for verdict, keys in documents.items() if keys},
+        "keys": (press.dropped or press.kept or press.different)[::-1][:_KEYS],
+        "instead": [key for key in instead[::-1] if key][:_KEYS] if press.dropped else [],
+        "bytes": sum(sizes.values()),
     }
 
 
