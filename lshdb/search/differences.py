@@ -9,7 +9,7 @@ import re
 import unicodedata
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise, zip_longest
@@ -489,26 +489,6 @@ def _wordless(left: _Side, lines: range, right: _Side, b_lines: range) -> Iterat
             )
             yield Row("same", a, b)
         i, j = i_end + 1, j_end + 1
-
-
-def within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
-    """The parts of ascending spans that are between two offsets."""
-    for index in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
-        low, high = spans[index]
-        if low >= end:
-            return
-        yield max(low, start), min(high, end)
-
-
-def joined_spans(spans: Iterable[Span]) -> list[Span]:
-    """Spans as stretches that do not touch, ascending."""
-    joined: list[Span] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def differs(row: Row) -> bool:

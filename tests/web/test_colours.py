@@ -17,7 +17,8 @@ CONTRASTS = [
     (4.5, "text accent", GROUNDS),
     (4.5, "quiet", "ground raised a-ground b-ground"),
     (4.5, "keep drop different", "ground raised b-ground"),
-    (4.5, "ground", "a accent"),
+    (4.5, "ground", "accent"),
+    (4.5, "text", "a-word b-word run-1 run-2 run-3 run-4"),
     # The bar beside a line that differs, words that were found, notes, frames of the focus.
     (3, "a", "ground a-ground"),
     (3, "mark accent", "ground raised b-ground"),
