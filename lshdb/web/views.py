@@ -83,6 +83,8 @@ _TEXT = 50_000
 """Characters shown of a text."""
 _ELEMENTS = 1_000
 """Elements shown of a set."""
+_CHIPS = 12
+"""Copied passages to which a page of two texts has links."""
 _COMPARED = 2
 """Comparisons kept in memory: a comparison of the longest texts takes some 60 MB."""
 _SQL_SECONDS = 2.0
@@ -125,7 +127,6 @@ class Address(Options):
     after: Number = None  # the number of a document, after which the search goes on
     pasted: Text = ""  # the name of a text
     only: Number = None  # equal lines shown around those that differ; None for all
-    blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
     listed: Flag = False  # the pair is shown as a part of the list
     clustered: Flag = False  # the pair is shown as a part of its cluster
     finished: Text = ""  # the page whose list is finished
@@ -408,7 +409,6 @@ def compare(visit: Visit) -> Page:
             compared.b_content,
             elements=_ELEMENTS,
             passages=compared.passages or (),
-            blanks=not address.blanks,
         )
         return replace(compared, a_content=None, b_content=None), texts, sets
 
@@ -418,7 +418,7 @@ def compare(visit: Visit) -> Page:
         "b": verdicts.of_key.get(b),
         "different": verdicts.apart(title, b),
     }
-    result_name = ("compare", address.pasted, title, b, address.blanks)
+    result_name = ("compare", address.pasted, title, b)
     comparison, texts, sets = visit.wait_for(result_name, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
@@ -432,6 +432,7 @@ def compare(visit: Visit) -> Page:
         data |= {
             "says": texts.says,
             "differences": len(texts.starts),
+            "copied": texts.chips(_CHIPS),
             "rows": list(beside.lines_of(texts, page_indices, *page_starts[page - 1 : page + 1])),
             "paging": paging,
         }
