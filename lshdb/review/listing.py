@@ -440,10 +440,11 @@ class Listing:
             following=_name(items[after[0]]) if after else None,
         )
 
-    def number_of(self, key: str) -> int | None:
-        """The number of the first item in the list that has a document, from 1."""
+    def number_of(self, keys: set[str]) -> int | None:
+        """The number of the first item in the list that has all of some documents, from 1."""
         items = (keys_of(self.survey.items[index]) for index in self.order)
-        return next((number for number, keys in enumerate(items, 1) if key in keys), None)
+        numbered = enumerate(items, 1)
+        return next((number for number, members in numbered if keys.issubset(members)), None)
 
     def pair_after(
         self, cluster: Cluster, a: str, b: str, *, skipped: bool = False

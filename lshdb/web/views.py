@@ -423,6 +423,7 @@ def compare(visit: Visit) -> Page:
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
     view: dict[str, Any] = {"arguments": arguments, "near": None, "texts": texts}
+    view["last_number"] = None
     if texts is not None:
         shown = shown_rows(texts.rows, address.only)
         page_indices, paging = _on_page(visit, shown, beside.PART_ROWS)
@@ -440,6 +441,7 @@ def compare(visit: Visit) -> Page:
         listed = _listing(visit, "pairs", address.filters)
         _, near = listed.neighbours(title, b)
         data["list"] = view["near"] = near
+        view |= _last(visit, listed)
     elif address.clustered:
         view |= _in_cluster(visit, title, b)
         data["list"] = view["near"]
@@ -468,7 +470,8 @@ def _last(visit: Visit, listed: Listing) -> dict[str, Any]:
     if visit.review is None:
         return {}
     last = visit.review.last(visit.database.decisions())
-    return {"last_number": last and listed.number_of(last.decisions[0].keys[0])}
+    keys = (key for decision in last.decisions for key in decision.keys) if last else ()
+    return {"last_number": listed.number_of({*keys}) if last else None}
 
 
 # clusters and pairs
@@ -539,7 +542,8 @@ def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
 
 
 def _survey_name(kind: str, filters: Filters, min_size: int | None = None) -> tuple[Any, ...]:
-    return kind, filters.threshold, _order(filters), filters.star, min_size
+    order = (filters.keep, filters.keep_max, filters.keep_min, filters.keep_in)
+    return kind, filters.threshold, *order, filters.star, min_size
 
 
 def _order(filters: Filters) -> OrderOptions:
