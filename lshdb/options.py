@@ -32,9 +32,9 @@ def __getattr__(name: str) -> object:
 
 
 Keep = Literal["first", "longest", "last"]
-"""Which of similar documents is kept."""
+"""Which of similar rows of Spark is kept."""
 KeepRow = Literal["first", "last", "longest", "newest", "oldest", "shortest-path"]
-"""The same for rows and files, which have paths and times."""
+"""The same for rows, files and stored documents, which may have paths and times."""
 OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
@@ -157,6 +157,10 @@ OnNull = Annotated[
     Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
 ]
 KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
+KeepOrder = Annotated[
+    KeepRow,
+    Option("first (default), last, longest, newest, oldest, shortest-path.", metavar="ORDER"),
+]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
 DatabasePath = Annotated[str | os.PathLike[str], argument("The file.")]
 OnProgress = Annotated[
@@ -848,10 +852,39 @@ class RemoveOptions(Options):
             raise UsageError("missing_ok (--missing-ok) is for keys")
 
 
+class OrderOptions(Options):
+    """Which of similar documents stays."""
+
+    section = STAYS
+
+    keep: KeepOrder = "first"
+    keep_max: Annotated[
+        str | None, Option("Keep the largest value of this field.", metavar="FIELD", common=False)
+    ] = None
+    keep_min: Annotated[
+        str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
+    ] = None
+    keep_in: Annotated[str | None, Option("Prefer what is in this folder.", metavar="DIR")] = None
+
+    def __post_init__(self) -> None:
+        if (self.keep != "first") + len(self.ranked_by) > 1:
+            raise UsageError("give one of keep, keep_max and keep_min")
+
+    @property
+    def ranked_by(self) -> list[str]:
+        """The field by whose values documents are kept; empty without one."""
+        return [field for field in (self.keep_max, self.keep_min) if field is not None]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether documents have another order than that in which they come."""
+        return self.keep != "first" or bool(self.ranked_by) or self.keep_in is not None
+
+
 class StarOptions(Options):
     """How similar documents make clusters, and which of each is kept."""
 
-    keep: KeepOption = "first"
+    order: OrderOptions
     star: Annotated[
         bool, Option("Make every member similar to the kept one itself.", common=False)
     ] = False
@@ -1027,40 +1060,16 @@ class RuleOptions(Options):
 
     section = STAYS
 
+    order: OrderOptions
+
     rule: RuleName = "similar"
-    keep: Annotated[
-        KeepRow,
-        Option(
-            "first (default), last, longest, newest, oldest, shortest-path.",
-            metavar="ORDER",
-        ),
-    ] = "first"
-    keep_max: Annotated[
-        str | None, Option("Keep the largest value of this field.", metavar="FIELD", common=False)
-    ] = None
-    keep_min: Annotated[
-        str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
-    ] = None
-    keep_in: Annotated[str | None, Option("Rather keep what is in this.", metavar="DIR")] = None
     drop_all: Annotated[bool, Option("Keep none of similar rows.", common=False)] = False
     estimate: Estimate = False
     distinguish: Distinguish = None
 
     def __post_init__(self) -> None:
-        if (self.keep != "first") + len(self.ranked_by) > 1:
-            raise UsageError("give one of keep, keep_max and keep_min")
-        if self.ordered and self.drop_all:
+        if self.order.ordered and self.drop_all:
             raise UsageError("drop_all keeps none of similar rows: give no order")
-
-    @property
-    def ranked_by(self) -> list[str]:
-        """The fields by whose values rows are kept."""
-        return [field for field in (self.keep_max, self.keep_min) if field is not None]
-
-    @property
-    def ordered(self) -> bool:
-        """Whether rows are decided on in another order than that of the input."""
-        return self.keep != "first" or bool(self.ranked_by) or self.keep_in is not None
 
 
 class RowsOptions(Options):
@@ -1094,7 +1103,7 @@ class RowsOptions(Options):
         if self.cut is None:
             return
         choice, text_field = self.choice, self.read.names.text_field
-        in_order = not choice.ordered and not choice.drop_all and choice.rule == "similar"
+        in_order = not choice.order.ordered and not choice.drop_all and choice.rule == "similar"
         if not in_order or self.against:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
         if choice.estimate or "," in text_field or "[]" in text_field:

@@ -46,6 +46,7 @@ Against = Sequence[Any] | Any
 OnlyAgainst = bool
 OnNull = Literal['fail', 'keep']
 KeepOption = Keep
+KeepOrder = KeepRow
 OwnLimits = Limits
 DatabasePath = str | os.PathLike[str]
 OnProgress = bool | Progress
@@ -830,9 +831,36 @@ class RemoveOptions(Options):
         removal: RemovalOptions = ...,
     ) -> None: ...
 
+class OrderOptions(Options):
+    keep: KeepOrder = 'first'
+    keep_max: str | None = None
+    keep_min: str | None = None
+    keep_in: str | None = None
+    @property
+    def ranked_by(self) -> list[str]: ...
+    @property
+    def ordered(self) -> bool: ...
+
 class StarOptions(Options):
-    keep: KeepOption = 'first'
-    star: bool = False
+    order: OrderOptions
+    star: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
+        star: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        order: OrderOptions = ...,
+        star: bool = False,
+    ) -> None: ...
 
 class GroupingOptions(Options):
     condition: ConditionOptions
@@ -845,7 +873,10 @@ class GroupingOptions(Options):
         where: Where = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
-        keep: KeepOption = 'first',
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
         star: bool = False,
     ) -> None: ...
     @overload
@@ -867,7 +898,10 @@ class PictureOptions(Options):
         where: Where = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
-        keep: KeepOption = 'first',
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
         star: bool = False,
         group_by: GroupBy = None,
     ) -> None: ...
@@ -889,7 +923,10 @@ class ReportOptions(Options):
         where: Where = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
-        keep: KeepOption = 'first',
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
         star: bool = False,
         group_by: GroupBy = None,
         anonymous: bool = False,
@@ -912,7 +949,10 @@ class ClusteringOptions(Options):
         where: Where = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
-        keep: KeepOption = 'first',
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
         star: bool = False,
         key: StoredKey = None,
     ) -> None: ...
@@ -943,7 +983,10 @@ class ClustersOptions(Options):
         group_by: GroupBy = None,
         key: StoredKey = None,
         ignore_decisions: bool = False,
-        keep: KeepOption = 'first',
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
         star: bool = False,
         min_size: int | None = None,
         max_size: int | None = None,
@@ -1061,18 +1104,34 @@ class GateOptions(Options):
     count_all: bool = False
 
 class RuleOptions(Options):
-    rule: RuleName = 'similar'
-    keep: KeepRow = 'first'
-    keep_max: str | None = None
-    keep_min: str | None = None
-    keep_in: str | None = None
-    drop_all: bool = False
-    estimate: Estimate = False
-    distinguish: Distinguish = None
-    @property
-    def ranked_by(self) -> list[str]: ...
-    @property
-    def ordered(self) -> bool: ...
+    order: OrderOptions
+    rule: RuleName
+    drop_all: bool
+    estimate: Estimate
+    distinguish: Distinguish
+    @overload
+    def __init__(
+        self,
+        *,
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
+        rule: RuleName = 'similar',
+        drop_all: bool = False,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        order: OrderOptions = ...,
+        rule: RuleName = 'similar',
+        drop_all: bool = False,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+    ) -> None: ...
 
 class RowsOptions(Options):
     walk: WalkingOptions
@@ -1110,11 +1169,11 @@ class RowsOptions(Options):
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
-        rule: RuleName = 'similar',
-        keep: KeepRow = 'first',
+        keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
         keep_in: str | None = None,
+        rule: RuleName = 'similar',
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
@@ -1172,11 +1231,11 @@ class DedupOptions(Options):
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
-        rule: RuleName = 'similar',
-        keep: KeepRow = 'first',
+        keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
         keep_in: str | None = None,
+        rule: RuleName = 'similar',
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
@@ -1237,11 +1296,11 @@ class DataOptions(Options):
         sketch: str | None = None,
         content: bool | None = None,
         base: BaseTexts = None,
-        rule: RuleName = 'similar',
-        keep: KeepRow = 'first',
+        keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
         keep_in: str | None = None,
+        rule: RuleName = 'similar',
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,

@@ -1,6 +1,7 @@
 """Two documents on the screen of a terminal, with their cluster: for compare and review."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -46,6 +47,9 @@ _BEGINNING = 400
 """Characters shown of texts that are identical."""
 _MEMBERS = 8
 """Members of a cluster that are listed."""
+_BREAKS = re.compile(r"\s*[\n\r]\s*")
+"""The end of a line within a sentence."""
+_MOVED = {"-": "moved to", "+": "moved from"}
 _COLOURS = {"-": "yellow", "+": "cyan"}
 _MARKS = {"-": ("[-", "-]", "*"), "+": ("{+", "+}", "*")}
 """Marks of different words without colours, as in git's word diff, and of rare ones."""
@@ -85,8 +89,8 @@ class ReviewScreen:
                 continue
             key = self._answer(self._drawn(cluster, dict(documents)) if pair else iter(()))
             if key == "u":
-                last = self.review.last(self.database)
-                for decision in self.review.undo(last[0].decided) if last else ():
+                last = self.review.last(self.database.decisions())
+                for decision in self.review.undo(last.decisions[0].decided) if last else ():
                     self._say(f"undone: {decision.verdict} {', '.join(decision.keys)}")
                 if not last:
                     self._say("there is nothing to undo")
@@ -240,26 +244,34 @@ def _drawn_texts(console: Console, texts: Beside) -> Iterator[Text]:
     for row in lines_of(texts, shown_rows(texts.rows, _BESIDE), 0, len(texts.rows)):
         if row.kind == "left out":
             yield Text(f"  ... {row.skipped:,} equal", style="dim")
-        elif row.kind == "same" and row.a is not None:
-            yield single_line("  " + "".join(piece.text for piece in row.a.pieces), "dim")
+        elif row.kind == "same":
+            line = row.a or row.b
+            text = "".join(piece.text for piece in line.pieces) if line else ""
+            yield single_line(f"  {_BREAKS.sub(' ', text)}", "dim")
         else:
-            yield from _side(console, "-", row.a)
-            yield from _side(console, "+", row.b)
+            yield from _side(console, "-", row.a, row.a_elsewhere)
+            yield from _side(console, "+", row.b, row.b_elsewhere)
 
 
-def _side(console: Console, sign: str, given: Line | None) -> Iterator[Text]:
-    """A line of one document, its changed words marked, on as many lines as it takes."""
+def _side(
+    console: Console, sign: str, given: Line | None, elsewhere: tuple[int, int] | None
+) -> Iterator[Text]:
+    """A line of one document, its changed words marked, on as many lines as it takes; at its end
+    the line of the other document that has what moved.
+    """
     colour = _COLOURS[sign]
     before, behind, rare = _MARKS[sign] if console.color_system is None else ("", "", "")
     line = Text()
     for piece in given.pieces if given else ():
-        text = escaped(piece.text.expandtabs(4))
-        if piece.kind in ("same", "run"):
-            line.append(text, "reverse" if piece.kind == "run" else "")
+        text = escaped(_BREAKS.sub(" ", piece.text).expandtabs(4))
+        if piece.kind in ("same", "run", "renamed"):
+            line.append(text, {"run": "reverse", "renamed": "underline"}.get(piece.kind, ""))
         elif piece.kind == "rare":
             line.append(f"{rare}{text}{rare}", f"bold underline {colour}")
         else:
             line.append(f"{before}{text}{behind}", f"black on {colour}")
+    if elsewhere:
+        line.append(f" ({_MOVED[sign]} line {elsewhere[1]:,})", "dim")
     if given:
         for part in line.wrap(console, max(console.width - 2, 10), overflow="fold"):
             part.rstrip()

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from lshdb.cli import drawn_tables, messages
 from lshdb.cli.files import STDOUT
-from lshdb.database import Database, store_of
+from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.options import JoinOptions, SimilarOptions
+from lshdb.review.beginnings import beginnings_of
 
 BEGINNING = 250
-"""Characters read of a document to show its first words."""
+"""Bytes read of a document to show its first words."""
 
 
 def check_single_stdin(files: Sequence[str]) -> None:
@@ -35,10 +36,17 @@ def first_words(
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
         words: dict[str, str] = {}
         for database in databases:
-            words = store_of(database).beginnings(keys, BEGINNING) | words
+            words = _words(database, keys) | words
         return words
 
     return drawn_tables.Extras(keys, words_of)
+
+
+def _words(database: Database, keys: Sequence[str]) -> dict[str, str]:
+    """The titles of documents in their metadata, or else their first words."""
+    beginnings = beginnings_of(database, keys, BEGINNING)
+    shown = {key: start.text if start.is_line else start.title for key, start in beginnings.items()}
+    return {key: text for key, text in shown.items() if text}
 
 
 def minimum(database: Database, threshold: float | None) -> float:

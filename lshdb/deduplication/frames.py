@@ -353,8 +353,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
                 warn(SettingsWarning(note))
         reading = replace(
             _reading(options, settings),
-            metadata=bool(options.choice.ranked_by),
-            metadata_fields=outermost(options.choice.ranked_by),
+            metadata=bool(options.choice.order.ranked_by),
+            metadata_fields=outermost(options.choice.order.ranked_by),
             whole=True,
         )
         files_read = FilesRead()

@@ -285,7 +285,7 @@ class DedupJob:
         return settings, None
 
     def _session(self, settings: Settings) -> Session:
-        rows, read = self.rows, [*self.rows.fields, *self.rows.choice.ranked_by]
+        rows, read = self.rows, [*self.rows.fields, *self.rows.choice.order.ranked_by]
         is_stored = self.database is not None
         session = session_of(
             rows.read,

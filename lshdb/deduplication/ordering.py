@@ -6,28 +6,23 @@ the kept rows.
 """
 
 import os
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
-from functools import lru_cache
 
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.rules import RowRule, rule_of
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import UsageError
 from lshdb.model import AddReport, Failure
 from lshdb.options import RuleOptions
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import bounded
 from lshdb.shingling.content import encoded, from_stored
 from lshdb.shingling.shingling import Shingling
+from lshdb.sources import keeping
 from lshdb.sources.batch import Batch, Origin
-from lshdb.sources.metadata import picked
-from lshdb.sources.paths import STDIN, escaped, expanded, paths_of_key
+from lshdb.sources.paths import STDIN, expanded, paths_of_key
 from lshdb.store.spool import Spool, SpooledDocument
-
-_NUMBER = re.compile(r"\s*[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
-"""A text that is a number, as all numbers of CSV are."""
 
 
 def is_row_by_row(options: RuleOptions) -> bool:
@@ -37,40 +32,7 @@ def is_row_by_row(options: RuleOptions) -> bool:
 
 def reads_twice(options: RuleOptions) -> bool:
     """Whether all rows are read before the first one is decided on."""
-    return options.ordered or options.drop_all or not is_row_by_row(options)
-
-
-def _inside(options: RuleOptions) -> Callable[[str], bool] | None:
-    """A function that says whether a file is in the directory `keep_in`; None without that.
-
-    Directories are compared by device and inode: links and mounts have other names.
-
-    Raises:
-        InputError: there is no such directory.
-    """
-    directory = options.keep_in
-    if directory is None:
-        return None
-    if not os.path.isdir(directory):
-        raise InputError(f"keep_in {escaped(directory)}: no such directory")
-    status, real = os.stat(directory), os.path.realpath(directory)
-
-    @lru_cache
-    def holds(folder: str) -> bool:
-        path = os.path.realpath(folder)
-        while path != real:
-            with suppress(OSError):  # in an archive
-                if status.st_ino and os.path.samestat(os.stat(path), status):
-                    return True
-            path, inner = os.path.dirname(path), path
-            if path == inner:
-                return False
-        return True
-
-    def holds_file(path: str) -> bool:
-        return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
-
-    return holds_file
+    return options.order.ordered or options.drop_all or not is_row_by_row(options)
 
 
 def _ranks(
@@ -91,43 +53,26 @@ def _ranks(
         inside: says whether a file is in the directory `keep_in`.
         root: the directory from which keys of files are paths.
     """
-    keep, field = options.keep, next(iter(options.ranked_by), None)
-    by_size = keep == "longest" or not is_row_by_row(options)
+    by_size = options.order.keep == "longest" or not is_row_by_row(options)
+    by_time = options.order.keep in ("newest", "oldest")
     columns = numbers, sizes, batch.all_metadata(), batch.where()
     for number, size, metadata, (file, line) in zip(*columns, strict=True):
         path = os.path.abspath(os.path.join("" if line else root, file or ""))
         if "\\x" in path:  # as bytes that are not UTF-8 are written
             path = next(iter(paths_of_key(path)), path)
-        if file is None and (inside or keep in ("newest", "oldest", "shortest-path")):
-            raise UsageError(f"keep {keep}: these rows are in no file")
-        rank: object = None
-        if field is not None:
-            rank = _rank_of(picked(metadata, [field])[field])
-        elif keep in ("newest", "oldest"):
-            rank = os.stat(path).st_mtime_ns
-        elif keep == "shortest-path":
-            rank = len(file or "")
-        elif keep == "last":
-            rank = number
-        elif by_size:
-            rank = size
-        elsewhere = inside is not None and not inside(path)
-        group = 0
-        if field is not None:  # numbers come first, then texts, then rows without either
-            group = 2 if rank is None else int(isinstance(rank, str))
-        yield 3 * elsewhere + group, rank
-
-
-def _rank_of(value: object) -> object:
-    """The rank of a field's value: a number, also of a text that is one, or a text; else None."""
-    if isinstance(value, str) and not value.strip():
-        return None  # as an empty field of CSV
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        digits = value.strip()
-        value = int(digits) if digits.lstrip("+-").isdigit() else float(digits)
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        return float(value)
-    return value if isinstance(value, int | float | str) else None
+        if file is None and (inside or by_time or options.order.keep == "shortest-path"):
+            raise UsageError(f"keep {options.order.keep}: these rows are in no file")
+        yield keeping.rank(
+            options.order,
+            number=number,
+            size=size if by_size else None,
+            metadata=metadata,
+            path=file or "",
+            modified=os.stat(path).st_mtime_ns
+            if options.order.keep in ("newest", "oldest")
+            else None,
+            elsewhere=inside is not None and not inside(path),
+        )
 
 
 def in_order(spool: Spool, shingling: Shingling, *, metadata: bool) -> Generator[Batch]:
@@ -191,7 +136,7 @@ def take_in(
         The numbers of failed rows and, with `on_all`, of empty ones.
     """
     empty = failed = ranked = 0
-    inside = _inside(options)
+    inside = keeping.holding(options.order.keep_in)
     for batch in items:
         for _, failure in batch.failures:
             failed += 1
@@ -211,10 +156,9 @@ def take_in(
         )
         spool.count += batch.count
         progress(spool.count, None, "rows read")
-    if spool.count and not ranked and options.ranked_by:
-        raise UsageError(f"no row has a number or text in field {options.ranked_by[0]!r}")
-    largest_first = options.keep_max is not None or not is_row_by_row(options)
-    spool.order(descending=options.keep in ("last", "longest", "newest") or largest_first)
+    if spool.count and not ranked and options.order.ranked_by:
+        raise UsageError(f"no row has a number or text in field {options.order.ranked_by[0]!r}")
+    spool.order(descending=keeping.is_descending(options.order) or not is_row_by_row(options))
     return AddReport(empty=empty, failed=failed)
 
 
@@ -224,7 +168,7 @@ def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
     Raises:
         InputError: the directory of `keep_in` does not exist.
     """
-    _inside(options)
+    keeping.holding(options.order.keep_in)
     for path in expanded(paths) if reads_twice(options) else ():
         is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
         if path == STDIN or is_pipe:

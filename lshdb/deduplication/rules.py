@@ -230,7 +230,7 @@ class ContainedRule:
         """See Rule."""
         _check_no_argument("contained", argument)
         _check_contents_compared("contained", options)
-        if options.ordered:
+        if options.order.ordered:
             raise UsageError("rule contained keeps the rows that contain others: give no order")
         return cls()
 

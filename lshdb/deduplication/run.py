@@ -445,7 +445,7 @@ def check_plan(
         return
     if not references:
         raise UsageError("only_against compares with references only: give one with against")
-    if options.ordered or options.drop_all:
+    if options.order.ordered or options.drop_all:
         raise UsageError(
             "only_against compares no row with another, so that none of them comes first: give no "
             "order and no drop_all"

@@ -433,7 +433,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
 
     with store.reading():
         settings = store.settings
-    if options.clusters.keep == "longest" and settings.shingling.foreign:
+    if options.clusters.order.keep == "longest" and settings.shingling.foreign:
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
     similar = options.join.similar
     threshold = settings.threshold if similar.threshold is None else similar.threshold

@@ -4,10 +4,11 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
 
     listing     all clusters and all pairs of a file, and lists of them, filtered and sorted
     beside      two documents side by side, as rows
+    beginnings  titles, first lines and first differences of documents in a list
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
     page_file   a file as pages read it: it cannot be changed, and SQL has a limit of time
     file_state  whether a file has changed since a result was computed
 
-Doors: beside, drawing, file_state, listing, page_file, reviewing.
+Doors: beginnings, beside, drawing, file_state, listing, page_file, reviewing.
 """

@@ -3,28 +3,29 @@
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
-from operator import attrgetter
+from operator import itemgetter
 
 from lshdb.database import Database, store_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
 from lshdb.search.differences import (
+    SHORTEST,
     Line,
     Piece,
     PieceKind,
     Row,
-    Span,
     agreement,
     differences,
     sets_beside,
-    within,
 )
+from lshdb.search.passages import unit_of
 from lshdb.search.reworded import RUN, shared_rare_words
 from lshdb.shingling.shingling import Element
+from lshdb.sketching.settings import Settings
+from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS
 
 PART_ROWS = 500
 """Rows on a page: some 100 KB of lines or sentences."""
@@ -37,23 +38,51 @@ _MAX_CODE = 100_000
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
 
 
+Marked = tuple[int, int, int]
+"""A part of a text that is marked: its start, its end, and the number of its passage, or 0."""
+_COPIED: tuple[PieceKind, ...] = ("same", "renamed", "changed", "moved")
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A passage that both texts have.
+
+    Attributes:
+        passage: the passage; no other one of the list has a part of it, in either text.
+        units: its length in words, tokens or characters.
+    """
+
+    passage: Passage
+    units: int
+
+
 @dataclass(frozen=True)
 class Beside:
     """Two texts side by side.
 
     Attributes:
         rows: the rows of the compared beginnings.
-        passages: the passages that both texts have.
+        copied: the passages that both texts have, the longest first.
+        unit: what lengths of passages are in: word, token or character.
+        coloured: whether these are pieces of the rows, each with its number in `copied`, from 1.
         says: how the texts differ, in words.
         code: whether to show them in a fixed-width font.
         cut: number of characters of the longer text that are not compared.
     """
 
     rows: list[Row]
-    passages: Sequence[Passage]
+    copied: Sequence[Copied]
+    unit: str
+    coloured: bool
     says: str
     code: bool
     cut: int
+
+    @cached_property
+    def kinds(self) -> frozenset[PieceKind]:
+        """The kinds of pieces of the texts, but for what is the same."""
+        lines = (line for row in self.rows for line in (row.a, row.b) if line)
+        return frozenset(piece.kind for line in lines for piece in line.pieces) - {"same", "file"}
 
     @cached_property
     def starts(self) -> list[int]:
@@ -91,21 +120,29 @@ class Beside:
                     lines.append((line.start, index, line.number or lines[-1][2]))
         return lines_of_side
 
-    def elsewhere(self, row: Row) -> tuple[int, int] | None:
-        """The row and the line where the other text has the moved text of a row of one text."""
-        side, other_side = "ab" if row.a else "ba"
-        line: Line = getattr(row, side)
-        before = list(takewhile(lambda piece: piece.kind != "moved", line.pieces))
-        if len(before) == len(line.pieces):
-            return None
-        moved_start = line.start + sum(len(piece.text) for piece in before)
-        offsets = attrgetter(f"{side}_start", f"{side}_end", f"{other_side}_start")
-        for start, end, other_start in map(offsets, self.passages):
-            if start <= moved_start < end:
-                lines = self._lines[other_side]
-                target = (other_start + moved_start - start, sys.maxsize)
-                return lines[bisect_right(lines, target) - 1][1:]
-        return None
+    def row_at(self, side: str, offset: int) -> tuple[int, int]:
+        """The row that has a character of a text, `a` or `b`, and the number of its line."""
+        lines = self._lines[side]
+        return lines[bisect_right(lines, (offset, sys.maxsize)) - 1][1:]
+
+    def elsewhere(self, row: Row, side: str) -> tuple[int, int] | None:
+        """The row and the line where the other text has what moved of a row of one text."""
+        line: Line | None = getattr(row, side)
+        places = (piece.place for piece in line.pieces) if line else ()
+        place = next((place for place in places if place is not None), None)
+        return None if place is None else self.row_at("b" if side == "a" else "a", place)
+
+    def chips(self, most: int) -> list[tuple[int, int, tuple[int, int], tuple[int, int]]]:
+        """Up to `most` passages: number, length, and the row and line of each text."""
+        return [
+            (
+                number,
+                copied.units,
+                self.row_at("a", copied.passage.a_start),
+                self.row_at("b", copied.passage.b_start),
+            )
+            for number, copied in enumerate(self.copied[:most], 1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +155,8 @@ class Shown:
         a, b: the line of each text; None if the row has none.
         number: the number of the difference that begins with this row, from 1; 0 if none does.
         skipped: number of rows that are left out.
-        elsewhere: where the other text has the same text: the index of the row, and the line.
+        a_elsewhere, b_elsewhere: where the other text has what moved of a line: the index of the
+            row, and the number of the line.
     """
 
     kind: str
@@ -127,7 +165,8 @@ class Shown:
     b: Line | None = None
     number: int = 0
     skipped: int = 0
-    elsewhere: tuple[int, int] | None = None
+    a_elsewhere: tuple[int, int] | None = None
+    b_elsewhere: tuple[int, int] | None = None
 
 
 def contents_beside(
@@ -138,11 +177,11 @@ def contents_beside(
     elements: int,
     limit: int = DEFAULTS.text_characters,
     passages: Sequence[Passage] = (),
-    blanks: bool = True,
 ) -> tuple[Beside | None, Sets | None]:
     """Two texts side by side, or what two sets share; neither if the contents are not stored.
 
-    In a file that indexes rare words, those that both texts have are marked where the texts differ.
+    In a file that indexes rare words, those that both texts have are marked where the texts differ;
+    in one of programs, or that indexes passages, copied passages in both texts.
 
     Args:
         database: the file.
@@ -150,19 +189,28 @@ def contents_beside(
         b: the content on the right.
         elements: maximum number of elements of each part of the sets.
         limit: number of characters of each text that are compared.
-        passages: the passages that both texts have.
-        blanks: whether different blanks count as a difference.
+        passages: the passages that both texts have, in any order.
     """
     if isinstance(a, str) and isinstance(b, str):
         programs = database.settings.shingling.of_programs
         start_a, start_b = a[:limit], b[:limit]
-        rows = differences(start_a, start_b, passages=passages, blanks=blanks, programs=programs)
+        shortest = shortest_passage(database.settings)
+        rows = differences(start_a, start_b, programs=programs, shortest=shortest)
         if database.settings.reworded:
-            left, right = shared_rare_words(store_of(database), start_a, start_b)
-            rows = [replace(row, a=_marked(row.a, left), b=_marked(row.b, right)) for row in rows]
+            left, right = (
+                [(*span, 0) for span in spans]
+                for spans in shared_rare_words(store_of(database), start_a, start_b)
+            )
+            rows = [_rare_marked(row, left, right) for row in rows]
+        copied = _copied(database.settings, passages, shortest, limit)
+        coloured = bool(copied and (programs or database.settings.passages))
+        if coloured:
+            rows = _coloured(rows, copied)
         texts = Beside(
             rows,
-            passages,
+            copied,
+            unit_of(database.settings),
+            coloured,
             agreement(a, b, programs=programs),
             programs or looks_like_code(a) or looks_like_code(b),
             max(len(a) - limit, len(b) - limit, 0),
@@ -173,39 +221,105 @@ def contents_beside(
     return None, None
 
 
-def painted(line: Line, of: PieceKind, spans: Sequence[Span], kind: PieceKind) -> Line:
-    """A line in which pieces of the kind `of` become `kind` within ascending spans of the text."""
+def shortest_passage(settings: Settings) -> int:
+    """The least number of words or tokens that is shown as copied, or as moved."""
+    if settings.passages and settings.shingling.kind != "char":
+        return settings.passages
+    return PASSAGES_OF_PROGRAMS if settings.shingling.of_programs else SHORTEST
+
+
+def _copied(
+    settings: Settings, passages: Iterable[Passage], shortest: int, limit: int
+) -> list[Copied]:
+    """The longest passages, of which none has a part of a longer one."""
+    kind, size = settings.shingling.kind, settings.shingling.size
+    shortest = (settings.passages or 5 * shortest) if kind == "char" else shortest
+    chosen: list[Copied] = []
+    taken: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for passage in sorted(passages, key=lambda each: (-each.shingles, each.a_start)):
+        units = passage.shingles + size - 1
+        spans = (passage.a_start, passage.a_end), (passage.b_start, passage.b_end)
+        if units < shortest or max(passage.a_end, passage.b_end) > limit:
+            continue
+        places = [bisect_right(each, span) for each, span in zip(taken, spans, strict=True)]
+        if all(
+            (place == 0 or each[place - 1][1] <= start)
+            and (place == len(each) or end <= each[place][0])
+            for each, place, (start, end) in zip(taken, places, spans, strict=True)
+        ):
+            for each, place, span in zip(taken, places, spans, strict=True):
+                each.insert(place, span)
+            chosen.append(Copied(passage, units))
+    return chosen
+
+
+def _coloured(rows: Iterable[Row], copied: Sequence[Copied]) -> list[Row]:
+    """The rows with copied passages as pieces of the kind `run`."""
+    numbered = [(each.passage, number) for number, each in enumerate(copied, 1)]
+    left = sorted((passage.a_start, passage.a_end, number) for passage, number in numbered)
+    right = sorted((passage.b_start, passage.b_end, number) for passage, number in numbered)
+    return [
+        replace(
+            row,
+            a=row.a and painted(row.a, _COPIED, left, "run"),
+            b=row.b and painted(row.b, _COPIED, right, "run"),
+        )
+        for row in rows
+    ]
+
+
+def _within(spans: Sequence[Marked], start: int, end: int) -> Iterator[Marked]:
+    """The parts of ascending spans that are between two offsets."""
+    for index in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
+        low, high, number = spans[index]
+        if low >= end:
+            return
+        yield max(low, start), min(high, end), number
+
+
+def painted(
+    line: Line, of: Collection[PieceKind], spans: Sequence[Marked], kind: PieceKind
+) -> Line:
+    """A line in which pieces of some kinds become `kind` within ascending spans of the text."""
     pieces: list[Piece] = []
     start = line.start
     for piece in line.pieces:
         end = start + len(piece.text)
         done = start
-        for low, high in [*(within(spans, start, end) if piece.kind == of else ()), (end, end)]:
-            parts = (done, low, piece.kind), (low, high, kind)
-            pieces += (
-                Piece(piece.text[first - start : last - start], piece_kind)
-                for first, last, piece_kind in parts
-                if first < last
-            )
+        marked = _within(spans, start, end) if piece.kind in of else ()
+        for low, high, number in [*marked, (end, end, 0)]:
+            if done < low:
+                pieces.append(replace(piece, text=piece.text[done - start : low - start]))
+            if low < high:
+                text = piece.text[low - start : high - start]
+                pieces.append(replace(piece, text=text, kind=kind, number=number))
             done = high
         start = end
     return replace(line, pieces=pieces)
 
 
-def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
-    """A line that differs, with rare words and long runs of equal words as pieces of their own.
-
-    A word is a piece of the kind `rare`, a run of the kind `run`.
+def _rare_marked(row: Row, left: Sequence[Marked], right: Sequence[Marked]) -> Row:
+    """A row that differs, with rare words as pieces of the kind `rare`, and long equal runs of
+    words that both lines have as pieces of the kind `run`.
     """
-    if line is None or all(piece.kind == "same" for piece in line.pieces):
-        return line
-    pieces = [
-        replace(piece, kind="run")
-        if piece.kind == "same" and len(piece.text.split()) >= RUN
-        else piece
-        for piece in painted(line, "changed", words, "rare").pieces
-    ]
-    return replace(line, pieces=pieces)
+    if row.kind == "same" or row.a is None or row.b is None:
+        marked = [line and painted(line, ["changed"], spans, "rare") for line, spans in
+                  ((row.a, left), (row.b, right))]  # fmt: skip
+        return row if row.kind == "same" else replace(row, a=marked[0], b=marked[1])
+    a_runs, b_runs = (
+        {tuple(piece.text.split()) for piece in line.pieces if piece.kind == "same"}
+        for line in (row.a, row.b)
+    )
+    runs = {words for words in a_runs & b_runs if len(words) >= RUN}
+    a, b = (
+        replace(line, pieces=[
+            replace(piece, kind="run")
+            if piece.kind == "same" and tuple(piece.text.split()) in runs else piece
+            for piece in painted(line, ["changed"], spans, "rare").pieces
+        ])
+        for line, spans in ((row.a, left), (row.b, right))
+    )  # fmt: skip
+    return replace(row, a=a, b=b)
 
 
 def looks_like_code(text: str) -> bool:
@@ -217,24 +331,19 @@ def looks_like_code(text: str) -> bool:
 def lines_of(texts: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:
     """The shown rows from `low` to before `high`, and how many are left out between them."""
     numbers = {start: number for number, start in enumerate(texts.starts, 1)}
-    previous: tuple[int, int] | None = None
+    before = dict.fromkeys("ab", (-2, 0))
     done = low
     for index in [*shown, high]:
         if index > done:
             yield Shown("left out", done, skipped=index - done)
         if index < high:
             row = texts.rows[index]
-            elsewhere = texts.elsewhere(row)
-            # Of rows that moved together, only the first names its other place.
-            moved_on = elsewhere and previous and 0 <= elsewhere[0] - previous[0] <= 1
-            yield Shown(
-                row.kind,
-                index,
-                row.a,
-                row.b,
-                numbers.get(index, 0),
-                elsewhere=None if moved_on else elsewhere,
-            )
-            previous = elsewhere
-
+            places: list[tuple[int, int] | None] = []
+            for side in "ab":
+                place = texts.elsewhere(row, side)
+                # Of rows that moved together, only the first names its other place.
+                moved_on = place and 0 <= place[0] - before[side][0] <= 1
+                places.append(None if moved_on else place)
+                before[side] = place or (-2, 0)
+            yield Shown(row.kind, index, row.a, row.b, numbers.get(index, 0), 0, *places)
         done = index + 1

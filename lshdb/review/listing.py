@@ -23,7 +23,14 @@ from lshdb.exchange.result_tables import dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, JoinOptions, KeepOption, PairsOptions, Threshold
+from lshdb.options import (
+    ClustersOptions,
+    JoinOptions,
+    KeepOrder,
+    OrderOptions,
+    PairsOptions,
+    Threshold,
+)
 from lshdb.progress import Progress
 from lshdb.review.drawing import BINS, columns, sizes
 from lshdb.search.decisions import Verdicts
@@ -251,7 +258,10 @@ class Filters(Options):
     value: Text = ""
     decided: Annotated[Literal["yes", "no"] | None, Option("Whether they are decided.")] = None
     threshold: Threshold = None
-    keep: KeepOption = "first"
+    keep: KeepOrder = "first"
+    keep_max: Text = ""  # a field of metadata
+    keep_min: Text = ""
+    keep_in: Text = ""  # a folder
     star: Flag = False
     sample: Number = None
     seed: Annotated[int | None, Option("Of the sample.", min=0)] = None
@@ -430,6 +440,43 @@ class Listing:
             following=_name(items[after[0]]) if after else None,
         )
 
+    def number_of(self, keys: set[str]) -> int | None:
+        """The number of the first item in the list that has all of some documents, from 1."""
+        items = (keys_of(self.survey.items[index]) for index in self.order)
+        numbered = enumerate(items, 1)
+        return next((number for number, members in numbered if keys.issubset(members)), None)
+
+    def pair_after(
+        self, cluster: Cluster, a: str, b: str, *, skipped: bool = False
+    ) -> tuple[str, str] | None:
+        """The pair of a cluster to show after this one; None if it is the turn of the next cluster.
+
+        It is the document that stays with the next undecided one, and after the last one with those
+        that were passed over. Then it may be two others, such as two that differ from it.
+
+        Args:
+            cluster: a cluster.
+            a: the document on the left; empty for the first pair.
+            b: the other one.
+            skipped: whether this pair is passed over, and nothing is decided about it.
+        """
+        verdicts = self.verdicts
+        members = sorted(
+            zip(cluster.members, cluster.similarities, strict=True),
+            key=lambda member: (member[0] != cluster.keep, -member[1]),
+        )
+        keys = [key for key, _ in members]
+        if not a or verdicts.of_key.get(a) == "drop":
+            keys.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
+            return next(verdicts.open_pairs(keys), None)
+        behind = keys.index(b) + 1
+        turns = keys[behind:] if skipped else keys[behind:] + keys[:behind]
+        left = (key for key in turns if key != a and not verdicts.settled((a, key)))
+        if (other := next(left, None)) is not None:
+            return a, other
+        others = [key for key in keys if key != a]
+        return None if skipped else next(verdicts.open_pairs(others), None)
+
     def described(self, item: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
         """An item as pages show it; of a cluster, the `count` members nearest to the kept one.
 
@@ -476,6 +523,29 @@ def _name(item: Cluster | Pair) -> dict[str, str]:
     if isinstance(item, Cluster):
         return {"key": item.keep}
     return {"a": item.a, "b": item.b, "listed": "yes"}
+
+
+def rule_words(order: OrderOptions) -> str:
+    """Which document of a cluster stays, in words.
+
+    >>> rule_words(OrderOptions(keep="newest", keep_in="papers"))
+    'the newest one in papers if there is one, else the newest one'
+    """
+    rule = {
+        "first": "the one added first",
+        "last": "the one added last",
+        "longest": "the longest one",
+        "newest": "the newest one",
+        "oldest": "the oldest one",
+        "shortest-path": "the one with the shortest path",
+    }[order.keep]
+    if order.keep_max is not None:
+        rule = f"the one with the largest {order.keep_max}"
+    if order.keep_min is not None:
+        rule = f"the one with the smallest {order.keep_min}"
+    if order.keep_in is None:
+        return rule
+    return f"{rule} in {order.keep_in} if there is one, else {rule}"
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:

@@ -7,7 +7,6 @@ from lshdb.database import Database, store_of
 from lshdb.model import Pair
 from lshdb.options import PairsOptions, SqlValue
 from lshdb.search import pairs
-from lshdb.shingling.arrays import int_array
 from lshdb.store.store import Store
 
 TIMEOUT = 5.0
@@ -32,10 +31,8 @@ def keys_containing(database: Database, text: str, searched: int, top: int) -> l
 
 def byte_lengths(database: Database, keys: Sequence[str]) -> dict[str, int]:
     """The sizes of contents in bytes, by key, of those documents that are stored."""
-    store = store_of(database)
-    known = store.known(keys)
-    sizes = store.byte_lengths(int_array(document.doc_id for document in known.values()))
-    return dict(zip(known, sizes.tolist(), strict=True))
+    beginnings = store_of(database).beginnings(keys, 0)
+    return {key: length for key, (_, _, length) in beginnings.items()}
 
 
 def pairs_within(database: Database, keys: Sequence[str], options: PairsOptions) -> list[Pair]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -35,6 +36,21 @@ Next = tuple[str, dict[str, str]]
 
 class Forbidden(UsageError):
     """A form that is not from a page of this review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What one press of a button or key decided, or one command.
+
+    Attributes:
+        decisions: all of them, by the same reviewer at the same time.
+        dropped, kept, different: the keys of their documents, by verdict.
+    """
+
+    decisions: list[Decision]
+    dropped: list[str]
+    kept: list[str]
+    different: list[str]
 
 
 @dataclass(eq=False)
@@ -98,29 +114,35 @@ class Review:
     def form(self, database: Database) -> dict[str, Any]:
         """The values that every form of a page needs.
 
-        They are its number, the reviewer's last decisions, which a button undoes, and the keys of
-        documents about which these reverse an earlier decision.
+        They are its number, the reviewer's last press, which a button undoes, and the keys of
+        documents about which it reverses an earlier decision.
         """
-        last = self.last(database)
+        decisions = database.decisions()
+        last = self.last(decisions)
         decided_before = {
             key
-            for decision in database.decisions()
-            if last and decision.state == "overruled" and decision.decided < last[0].decided
+            for decision in decisions
+            if last and decision.state == "overruled"
+            if decision.decided < last.decisions[0].decided
             for key in decision.keys
         }
         return {
             "form": secrets.token_urlsafe(12),
             "last": last,
             "reverses": [
-                key for decision in last for key in decision.keys if key in decided_before
+                key
+                for decision in (last.decisions if last else ())
+                for key in decision.keys
+                if key in decided_before
             ],
         }
 
-    def last(self, database: Database) -> list[Decision]:
-        """The decisions that this reviewer stored last, all at the same time."""
-        decisions = [decision for decision in database.decisions() if decision.who == self.who]
-        decided = max((decision.decided for decision in decisions), default="")
-        return [decision for decision in decisions if decision.decided == decided]
+    def last(self, decisions: Iterable[Decision]) -> Press | None:
+        """What this reviewer decided last; None if nothing is decided."""
+        theirs = [decision for decision in decisions if decision.who == self.who]
+        decided = max((decision.decided for decision in theirs), default="")
+        pressed = presses(decision for decision in theirs if decision.decided == decided)
+        return next(iter(pressed), None)
 
     def decide(self, action: str, documents: list[tuple[str, str]], note: str = "") -> None:
         """Store the decisions of a button or key in one transaction, without those that hold now.
@@ -151,7 +173,7 @@ class Review:
 
         Args:
             which: a time, for all decisions that this reviewer stored then; or a time, a blank and
-                a number, for one decision of any reviewer.
+                a number of a decision, for all that its reviewer stored then.
 
         Raises:
             KeyNotFound: they are gone.
@@ -159,12 +181,11 @@ class Review:
         decided, _, number = which.partition(" ")
 
         def chosen(decisions: list[Decision]) -> list[Decision]:
-            return [
-                decision
-                for decision in decisions
-                if decision.decided == decided
-                and (str(decision.decision) == number if number else decision.who == self.who)
-            ]
+            then = [decision for decision in decisions if decision.decided == decided]
+            if not number:
+                return [decision for decision in then if decision.who == self.who]
+            named = {decision.who for decision in then if str(decision.decision) == number}
+            return [decision for decision in then if decision.who in named]
 
         with self._writing() as database:
             undone = undo_chosen(store_of(database), chosen)
@@ -221,6 +242,22 @@ def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:
     keys = list(keys)
     known = store_of(database).known(keys)
     return [(key, known[key].digest.hex()) for key in keys if key in known]
+
+
+def presses(decisions: Iterable[Decision]) -> list[Press]:
+    """What each press decided, in the order of their first decisions."""
+    by_press: dict[tuple[str, str], list[Decision]] = {}
+    for decision in decisions:
+        by_press.setdefault((decision.who, decision.decided), []).append(decision)
+
+    def keys(pressed: list[Decision], verdict: Verdict) -> list[str]:
+        named = (decision.keys for decision in pressed if decision.verdict == verdict)
+        return list(dict.fromkeys(chain.from_iterable(named)))
+
+    return [
+        Press(pressed, keys(pressed, "drop"), keys(pressed, "keep"), keys(pressed, "different"))
+        for pressed in by_press.values()
+    ]
 
 
 def documents_of(field: str) -> list[tuple[str, str]]:

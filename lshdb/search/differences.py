@@ -1,55 +1,71 @@
-"""How two texts differ: one list of rows, which terminals, pages and reports show.
+"""How two texts differ: one list of rows, which terminals, pages, reports and notebooks show.
 
-Lines are aligned first, by the longest common subsequence of equal ones. Between equal lines, the
-words of all lines are aligned in the same way, so that a paragraph whose lines are broken elsewhere
-is still equal word by word; lines that share enough words stand side by side. Long lines are cut at
-the ends of sentences, so that prose is aligned too.
-
-The time is bounded for all texts: an alignment takes one operation on a large integer per line or
-word, and long ranges are aligned part by part.
+Words are aligned (lshdb.search.alignment); blanks and line breaks make no difference. Rows are cut
+where a line begins in both texts; between, where lines break elsewhere or are long, at the ends of
+the sentences that both have. So a PDF and a web page of one text stand beside each other, too.
 """
 
 import re
 import unicodedata
 import zlib
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import accumulate, pairwise, zip_longest
-from math import isqrt
+from functools import cache, cached_property
+from itertools import pairwise, zip_longest
 from operator import itemgetter
 from typing import Literal
 
-from lshdb.model import Change, Passage
-from lshdb.shingling import families, tokens
+import numpy as np
+
+from lshdb.model import Change
+from lshdb.search.alignment import (
+    Run,
+    aligned,
+    cleaned,
+    common_once,
+    longest_common,
+    moved_runs,
+    settled,
+)
+from lshdb.shingling import tokens
+from lshdb.shingling.arrays import IntArray, Mask, int_array, lengths_of
 from lshdb.shingling.boundaries import visible_word
-from lshdb.shingling.positions import cut, page_at
+from lshdb.shingling.families import blanked
+from lshdb.shingling.positions import cut
 from lshdb.shingling.shingling import Element
 
+SHORTEST = 8
+"""Minimum words of a text that is shown as moved, a power of two."""
 _LONG = 300
-"""A line of more characters is cut at the ends of its sentences."""
+"""Lines side by side of which one has more characters are cut at the ends of sentences."""
+_SHORT = 20
+_LARGE = 100_000
+"""In texts of so many characters lines of at least _SHORT that both have once are aligned first: a
+fifth of the time where few lines differ."""
 _LONGEST = 600
 """A sentence of more characters is cut between words."""
 _CUT = 32
 """Such a sentence is cut after one word in this many, by their hashes, so that both texts are cut
 at the same words, whatever comes before."""
-_CELLS = 100_000_000
-"""Pairs of lines or words aligned at once, a bit each; longer ranges are cut into parts."""
-_MIN_ALIKE = 0.3
-"""Minimum share of equal words to show two lines as one changed line."""
-_MIN_MOVED = 12
-"""Minimum characters of text that is shown as moved."""
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
-_CHUNK = re.compile(r"\S+\s*")
+_SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)[\"'”’»)\]]*\s+|(?<=[。！？])[」』”’]*\s*")
+_HYPHENATED = re.compile(r"(?<=\w)[-\u00ad\u2010]\r?\n\s*(?=\w)")
+"""A hyphen at the end of a line, after which the word goes on."""
+_LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_ALIKE = str.maketrans(
+    {"\u00ad": None} | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("“”„‟", '"')
+    | dict.fromkeys("\u2010\u2011", "-")
+)  # fmt: skip
+"""Signs that programs for documents put in place of those that were typed."""
+_LINE, _SENTENCE_BEGINS = 2, 1
+_SAME, _CHANGED, _RENAMED, _MOVED = range(4)
+"""What is known of a word; of one that moved, _MOVED and the number of its run."""
 
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    """A word or sign, with the blanks behind it, and before it at the start of a line."""
-    return re.compile(rf"(\s*)({visible_word()})(\s*)")
+    return re.compile(visible_word())
 
 
 _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -59,193 +75,420 @@ _PUNCTUATION = ".,;:!?\"'()[]{}<>«»“”„‘’…。，、；：！？「�
 """What around a word does not belong to it; a sign before a number does."""
 
 Span = tuple[int, int]
-PieceKind = Literal["same", "changed", "moved", "rare", "run", "file"]
+PieceKind = Literal["same", "changed", "moved", "renamed", "rare", "run", "file"]
 RowKind = Literal["same", "changed", "only"]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a line: the `same` in both texts, `changed`, or `moved` to elsewhere.
+    """A part of a line: the `same` in both texts, `changed`, `moved`, or a name that is `renamed`.
 
-    Beside what changed, words that both texts have and that are rare can be `rare`, and long equal
-    runs a `run` (lshdb.review.beside); before a line there can be the name of its `file`.
+    Beside what changed, words that both texts have and that are rare can be `rare`, and copied
+    passages and long equal runs a `run` (lshdb.review.beside); before a line there can be the name
+    of its `file`.
+
+    Attributes:
+        text: the part.
+        kind: what it is.
+        place: of text that moved, where the other text has it; else None.
+        number: of a copied passage, from 1; 0 for other pieces.
     """
 
     text: str
     kind: PieceKind
+    place: int | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a text, or a part of a long one.
+    """A line of a text, a part of a long one, or a sentence on several lines.
 
     Attributes:
         start: where it is in the text.
-        number: of the line that begins here, from 1; 0 if none does.
-        pieces: its text, without its newline.
+        number: of the first line that begins here, from 1; 0 if none does.
+        pieces: its text, without the line end behind it.
         page: of the page that begins here, in the text of a PDF; else None.
+        flows: whether it has line ends, which prose shows as spaces.
     """
 
     start: int
     number: int
     pieces: list[Piece]
     page: int | None = None
+    flows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Lines side by side, None for no line; `only` one text has it."""
+    """Lines side by side, None for no line; `only` one text has what differs in it."""
 
     kind: RowKind
     a: Line | None
     b: Line | None
 
 
-def differences(
-    a: str,
-    b: str,
-    *,
-    passages: Sequence[Passage] = (),
-    blanks: bool = True,
-    programs: bool = False,
-) -> list[Row]:
+def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORTEST) -> list[Row]:
     r"""Align two texts: all of their lines, in order.
 
     Args:
         a: the text on the left.
         b: the text on the right.
-        passages: what both have, in any order; shown as moved in lines that only one has.
-        blanks: whether different blanks count as a difference; at the ends of lines they never do.
         programs: whether tokens that say nothing of names are aligned instead of words.
+        shortest: minimum number of words that are shown as moved; fewer are changed.
 
     >>> rows = differences("one\ntwo\nthree", "one\nthree\nfour")
     >>> [(row.a and row.a.number, row.b and row.b.number, row.kind) for row in rows]
     [(1, 1, 'same'), (2, None, 'only'), (3, 2, 'same'), (None, 3, 'only')]
     """
-    left = _Side(a, [(p.a_start, p.a_end) for p in passages], blanks, programs)
-    right = _Side(b, [(p.b_start, p.b_end) for p in passages], blanks, programs)
-    rows: list[Row] = []
-    i = j = 0
-    equal = _common(left.contents(), right.contents())
-    for matched in [*equal, (len(left.lines), len(right.lines))]:
-        pairs = _words_aligned(left, right, range(i, matched[0]), range(j, matched[1]))
-        for index, b_index in [*pairs, matched]:
-            rows += (_alone(left.line(line, alone=True), None) for line in range(i, index))
-            rows += (_alone(None, right.line(line, alone=True)) for line in range(j, b_index))
-            i, j = index + 1, b_index + 1
-            if index == len(left.lines):
-                break
-            if (index, b_index) == matched:
-                left.same.append(left.lines[index][:2])
-                right.same.append(right.lines[b_index][:2])
-            kind: RowKind = "same" if (index, b_index) == matched else "changed"
-            rows.append(Row(kind, left.line(index), right.line(b_index)))
-    return rows
+    left, right = _Side(a, programs), _Side(b, programs)
+    known = [] if programs or min(len(a), len(b)) < _LARGE else _equal_lines(left, right)
+    left.cut_words([run.a + index for run in known for index in range(run.size)])
+    right.cut_words([run.b + index for run in known for index in range(run.size)])
+    if not programs:
+        words, b_words = set(left.values), set(right.values)
+        left.join_hyphenated(b_words)
+        right.join_hyphenated(words)
+    numbers, b_numbers = _numbered(left.values, right.values)
+    runs = aligned(numbers, b_numbers, [*_words_of(known, left, right)])
+    runs = settled(runs, numbers, b_numbers, left.begins, right.begins)
+    lengths, b_lengths = left.ends - left.starts, right.ends - right.starts
+    runs = cleaned(runs, lengths, b_lengths, (left.are_words, right.are_words))
+    moved = moved_runs(runs, numbers, b_numbers, 1 << (shortest - 1).bit_length())
+    _tag(left, right, runs, moved)
+    return list(_rows(left, right, _cuts(left, right, runs)))
 
 
-def _alone(a: Line | None, b: Line | None) -> Row:
-    """A row of one line, `changed` if some of its words are the same as in a line nearby."""
-    pieces = (piece for line in (a, b) if line for piece in line.pieces)
-    shares_words = any(piece.kind == "same" and piece.text.strip() for piece in pieces)
-    return Row("changed" if shares_words else "only", a, b)
+def _numbered(*texts: Sequence[str]) -> tuple[IntArray, ...]:
+    """Numbers of words, the same for equal ones."""
+    numbers: dict[str, int] = {}
+    return tuple(
+        int_array(numbers.setdefault(word, len(numbers)) for word in words) for words in texts
+    )
 
 
-@dataclass(eq=False)
+def _equal_lines(left: "_Side", right: "_Side") -> list[Run]:
+    """Lines that both texts have once, in the same order, so that their words need no alignment."""
+    texts, b_texts = (
+        [side.text[start:end].strip() for start, end in side.lines] for side in (left, right)
+    )
+    numbers, b_numbers = _numbered(texts, b_texts)
+    for number, (each, lines) in enumerate(((numbers, texts), (b_numbers, b_texts)), 1):
+        lengths = lengths_of(lines)
+        left_out = (lengths < _SHORT) | (lengths > _LONG)
+        each[left_out] = -number  # the other text has no such number
+    return common_once(numbers, b_numbers, 1)
+
+
+def _words_of(lines: Sequence[Run], left: "_Side", right: "_Side") -> Iterator[Run]:
+    """Runs of whole lines as runs of words."""
+    for run in lines:
+        starts = left.lines[run.a][0], right.lines[run.b][0]
+        a, b = (
+            int(np.searchsorted(side.starts, start))
+            for side, start in zip((left, right), starts, strict=True)
+        )
+        yield Run(a, b, run.size)
+
+
+def _tag(left: "_Side", right: "_Side", runs: Sequence[Run], moved: Sequence[Run]) -> None:
+    """Note of each word what is known of it."""
+    names, b_names = _numbered(left.spelled, right.spelled) if left.programs else (None, None)
+    for a, b, size in runs:
+        here, there = slice(a, a + size), slice(b, b + size)
+        left.tags[here] = right.tags[there] = _SAME
+        if names is not None and b_names is not None:
+            left.tags[here] = right.tags[there] = np.where(
+                names[here] == b_names[there], _SAME, _RENAMED
+            )
+    for number, (a, b, size) in enumerate(moved):
+        left.tags[a : a + size] = right.tags[b : b + size] = _MOVED + number
+        left.places[_MOVED + number] = int(right.starts[b])
+        right.places[_MOVED + number] = int(left.starts[a])
+
+
 class _Side:
-    """One of two texts.
+    """One of two texts: its lines, and its words or tokens.
 
     Attributes:
         text: the text.
-        moved: what stands elsewhere in the other.
-        blanks: whether different blanks count.
         programs: whether programs are compared, by their tokens.
-        lines: the start, end and number of each.
-        same: what the other has too, by offset, ascending.
+        lines: the start and end of each, without line ends.
+        pages: of the lines that begin a page the number of the page.
+        values: what is compared of each word.
+        starts, ends: int64[n], the offsets of the words.
+        tags: int64[n], what is known of each.
+        places: of runs that moved, by their tags, the offset in the other text.
     """
 
-    text: str
-    moved: Iterable[Span]
-    blanks: bool
-    programs: bool
+    starts: IntArray
+    ends: IntArray
+    values: list[str]
 
-    def __post_init__(self) -> None:
-        self.lines = list(segments(self.text))
-        self.same: list[Span] = []
-        self._moved = joined_spans(self.moved)
-        self._blanks = self.blanks and not self.programs
-        self._compared = tokens.masked(families.blanked(self.text)) if self.programs else self.text
+    def __init__(self, text: str, programs: bool) -> None:
+        self.text = text
+        self.programs = programs
+        self.lines, self.pages = _lines(text)
+        self.places: dict[int, int] = {}
 
-    def contents(self) -> list[str]:
-        """The lines, as they are compared."""
-        compared = (self._compared[start:end] for start, end, _ in self.lines)
+    def cut_words(self, whole: Sequence[int]) -> None:
+        """Cut the text into words; each of some whole lines is one word."""
         if self.programs:
-            return [tokens.unmasked(each) for each in compared]
-        return [each.rstrip() if self._blanks else " ".join(each.split()) for each in compared]
-
-    def words(self, line_indices: range) -> list[tuple[int, re.Match[str]]]:
-        """The words and signs of some lines, each with the index of its line."""
-        return [
-            (index, word)
-            for index in line_indices
-            for word in _word_pattern().finditer(self._compared, *self.lines[index][:2])
-        ]
-
-    def value(self, word: str) -> str:
-        """What is compared of a word."""
-        return tokens.unmasked(word) if self.programs else word
-
-    def line(self, index: int, *, alone: bool = False) -> Line:
-        """A line in pieces, when what is the same in the other text is known.
-
-        If it is alone and nothing is the same, passages are shown as moved.
-        """
-        start, end, number = self.lines[index]
-        page = page_at(self.text, start) if self.text[start - 1 : start] in ("", "\f") else None
-        same = list(within(self.same, start, end))
-        if same or not alone:
-            return Line(start, number, list(self._cut(start, end, same, "same")), page)
-        moved = [
-            (low, high)
-            for low, high in within(self._moved, start, end)
-            if self.text[low:high].strip()
-            and (high - low >= _MIN_MOVED or (low, high) == (start, end))
-        ]
-        return Line(start, number, list(self._cut(start, end, moved, "moved")), page)
-
-    def _cut(self, start: int, end: int, spans: Iterable[Span], kind: PieceKind) -> Iterator[Piece]:
-        """A line in pieces: spans, and what is changed between them."""
-        done = start
-        for low, high in [*spans, (end, end)]:
-            if text := self.text[done:low]:
-                if kind == "same":
-                    # Blanks behind changed words say nothing.
-                    text = text.rstrip() or text
-                    low = done + len(text)
-                blank = text.isspace() and not self._blanks
-                yield Piece(text, "same" if blank else "changed")
-            if low < high:
-                yield Piece(self.text[low:high], kind)
-            done = high
-
-
-def within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
-    """The parts of ascending spans that are between two offsets."""
-    for index in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
-        low, high = spans[index]
-        if low >= end:
+            cut_text = tokens.cut_tokens([blanked(self.text)])
+            self.starts, self.ends = cut_text.starts, cut_text.stops
+            self.values = list(cut_text.text)
+            # Of a string on several lines the first line is the token, the others have none.
+            line_ends = int_array(end for _, end in self.lines)
+            if len(self.starts):
+                self.ends = np.minimum(self.ends, line_ends[self._lines_at(self.starts)])
             return
-        yield max(low, start), min(high, end)
+        spans: list[Span] = []
+        done = 0
+        for start, end in [*(self.lines[line] for line in whole), (len(self.text),) * 2]:
+            spans += (match.span() for match in _word_pattern().finditer(self.text, done, start))
+            if start < end:
+                spans.append((start, end))
+            done = end
+        self.starts, self.ends = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
+        self.values = [_compared(word) for word in self.spelled]
+
+    @property
+    def spelled(self) -> list[str]:
+        """The words as they are in the text."""
+        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [self.text[start:end] for start, end in spans]
+
+    def join_hyphenated(self, known: set[str]) -> None:
+        """Make one word of the two parts around a line end, if the other text has the word."""
+        gone: list[int] = []
+        for match in _HYPHENATED.finditer(self.text):
+            index = int(np.searchsorted(self.starts, match.start()))
+            whole = "".join(self.values[index - 1 : index + 2 : 2])
+            if whole in known and 0 < index < len(self.values) - 1 and index - 1 not in gone[-2:]:
+                self.values[index - 1] = whole
+                self.ends[index - 1] = self.ends[index + 1]
+                gone += (index, index + 1)
+        if gone:
+            self.starts, self.ends = np.delete(self.starts, gone), np.delete(self.ends, gone)
+            left_out = set(gone)
+            self.values = [
+                value for index, value in enumerate(self.values) if index not in left_out
+            ]
+
+    @property
+    def are_words(self) -> Mask:
+        """bool[n]: which are words, and not signs."""
+        return np.array([value[0].isalnum() for value in self.values], dtype=np.bool_)
+
+    @cached_property
+    def tags(self) -> IntArray:
+        return np.full(len(self.values), _CHANGED, dtype=np.int64)
+
+    @cached_property
+    def line_of(self) -> IntArray:
+        """int64[n + 1]: the index of the line of each word, and behind them the number of lines."""
+        return np.append(self._lines_at(self.starts), len(self.lines))
+
+    @cached_property
+    def line_before(self) -> IntArray:
+        """int64[n + 1]: the index of the line where the word before each ends; -1 for the first."""
+        return np.concatenate([[-1], self._lines_at(self.ends - 1)])
+
+    def _lines_at(self, offsets: IntArray) -> IntArray:
+        line_starts = int_array(start for start, _ in self.lines)
+        indices: IntArray = np.searchsorted(line_starts, offsets, side="right") - 1
+        return indices
+
+    @cached_property
+    def begins(self) -> IntArray:
+        """int64[n + 1]: before each word and at the end _LINE where a line begins, else 0."""
+        return np.where(self.line_of > self.line_before, _LINE, 0)
+
+    @cached_property
+    def all_begins(self) -> IntArray:
+        """The same with _SENTENCE_BEGINS where a sentence begins, or a part of a long one."""
+        begins = self.begins.copy()
+        ends = int_array(match.end() for match in _SENTENCE.finditer(self.text))
+        words = np.searchsorted(self.starts, ends)
+        begins[words] = np.maximum(begins[words], _SENTENCE_BEGINS)
+        (places,) = begins.nonzero()
+        offsets = np.append(self.starts, len(self.text))
+        lengths = np.diff(offsets[places])
+        for index in (lengths > _LONGEST).nonzero()[0].tolist():
+            begun = int(offsets[places[index]])
+            for word in range(int(places[index]) + 1, int(places[index + 1])):
+                spelled = self.text[self.starts[word - 1] : self.ends[word - 1]]
+                is_cut = zlib.crc32(spelled.encode("utf-8", "surrogatepass")) % _CUT == 0
+                if is_cut or self.ends[word] - begun > _LONGEST:
+                    begins[word] = _SENTENCE_BEGINS
+                    begun = int(self.starts[word])
+        return begins
+
+    def offset(self, word: int) -> int:
+        """Where a row begins whose first word this is: at the start of its line, or there."""
+        if word < len(self.starts) and self.begins[word] < _LINE:
+            return int(self.starts[word])
+        line = int(self.line_of[word])
+        return self.lines[line][0] if line < len(self.lines) else len(self.text)
+
+    def line(self, start: int, end: int, words: range) -> Line:
+        """A part of the text with its words as pieces."""
+        first = bisect_left(self.lines, start, key=itemgetter(0))
+        begins = first < len(self.lines) and self.lines[first][0] < max(end, start + 1)
+        page = None
+        if begins and self.pages:
+            line_ends = range(first, bisect_left(self.lines, end, key=itemgetter(0)) or first + 1)
+            page = next((self.pages[index] for index in line_ends if index in self.pages), None)
+        text = self.text[start:end].rstrip(_LINE_ENDS)
+        pieces = list(self._pieces(start, text, words))
+        flows = len(text.splitlines()) > 1
+        return Line(start, first + 1 if begins else 0, pieces, page, flows)
+
+    def _pieces(self, start: int, text: str, words: range) -> Iterator[Piece]:
+        """The pieces of a part of the text: words with the same tag in a row are one."""
+        tags = self.tags[words.start : words.stop]
+        done = 0
+        edges = [0, *((tags[1:] != tags[:-1]).nonzero()[0] + 1).tolist(), len(tags)]
+        for low, high in pairwise(edges):
+            if low == high or (tag := int(tags[low])) == _SAME:
+                continue
+            begun = int(self.starts[words[low]]) - start
+            ended = int(self.ends[words[high - 1]]) - start
+            if done < begun:
+                yield Piece(text[done:begun], "same")
+            kind: PieceKind = (
+                "changed" if tag == _CHANGED else "renamed" if tag == _RENAMED else "moved"
+            )
+            yield Piece(text[begun:ended], kind, self.places.get(tag))
+            done = ended
+        if done < len(text):
+            yield Piece(text[done:], "same")
 
 
-def joined_spans(spans: Iterable[Span]) -> list[Span]:
-    """Spans as stretches that do not touch, ascending."""
-    joined: list[Span] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return joined
+def _compared(word: str) -> str:
+    """What is compared of a word: not ligatures, soft hyphens and the shape of quotation marks."""
+    word = word.strip()
+    return word if word.isascii() else unicodedata.normalize("NFKC", word).translate(_ALIKE)
+
+
+def _lines(text: str) -> tuple[list[Span], dict[int, int]]:
+    """The lines of a text, without line ends and form feeds before them, and those of pages."""
+    lines: list[Span] = []
+    pages = {0: 1} if "\f" in text else {}
+    start = previous = 0
+    page = 1
+    for number, line in enumerate(text.replace("\n\f", "\n ").splitlines(keepends=True)):
+        end = start + len(line)
+        start += text[start] == "\f" and len(line) > 1
+        page += text.count("\f", previous, start)
+        if text[start - 1 : start] == "\f":
+            pages[number] = page
+        lines.append((start, start + len(text[start:end].rstrip(_LINE_ENDS))))
+        previous, start = start, end
+    return lines, pages
+
+
+def _cuts(left: _Side, right: _Side, runs: Sequence[Run]) -> list[tuple[int, int]]:
+    """Before which words of both texts rows begin, ascending; the last are behind all words."""
+    every = [*runs, Run(len(left.values), len(right.values), 0)]
+    hard = _common_cuts(left.begins, right.begins, every)
+    soft: list[tuple[int, int]] = []
+    cuts: list[tuple[int, int]] = []
+    for first, behind in pairwise([*hard, (len(left.values), len(right.values))]):
+        cuts.append(first)
+        if not _is_long(left, first[0], behind[0]) and not _is_long(right, first[1], behind[1]):
+            continue
+        soft = soft or _common_cuts(left.all_begins, right.all_begins, every)
+        low, high = bisect_right(soft, first), bisect_left(soft, behind)
+        cuts += (each for each in soft[low:high] if first[1] <= each[1] <= behind[1])
+    return [*cuts, (len(left.values), len(right.values))]
+
+
+def _is_long(side: _Side, first: int, behind: int) -> bool:
+    """Whether words are on several lines, or on a long one."""
+    if first == behind:
+        return False
+    several = side.line_of[first] != side.line_before[behind]
+    return bool(several or side.ends[behind - 1] - side.starts[first] > _LONG)
+
+
+def _common_cuts(a_begins: IntArray, b_begins: IntArray, runs: list[Run]) -> list[tuple[int, int]]:
+    """Where something begins in both texts, ascending in both: within equal words, and changes.
+
+    In a change all that begins in A comes before what begins in B, but what is last in each: the
+    words behind it, which both texts have, go on from there.
+    """
+    a_any, b_any = a_begins > 0, b_begins > 0
+    cuts = [(0, 0)]
+    end = b_end = 0
+    for a, b, size in runs:
+        first = (a_any[end : a + 1].nonzero()[0] + end).tolist()
+        second = (b_any[b_end : b + 1].nonzero()[0] + b_end).tolist()
+        if first and second:
+            cuts += ((each, second[0]) for each in first)
+            cuts += ((first[-1], each) for each in second[1:])
+        both = (a_any[a + 1 : a + size] & b_any[b + 1 : b + size]).nonzero()[0] + 1
+        cuts += zip((both + a).tolist(), (both + b).tolist(), strict=True)
+        end, b_end = a + size, b + size
+    return sorted(set(cuts) - {(end, b_end)})
+
+
+def _rows(left: _Side, right: _Side, cuts: Sequence[tuple[int, int]]) -> Iterator[Row]:
+    """The rows between cuts, and those of lines without words."""
+    before = (-1, -1)
+    for (a, b), (a_end, b_end) in pairwise([*cuts, cuts[-1]]):
+        is_hard = left.begins[a] == right.begins[b] == _LINE
+        if is_hard:
+            yield from _wordless(
+                left, _loose(left, a) if a != before[0] else range(0),
+                right, _loose(right, b) if b != before[1] else range(0),
+            )  # fmt: skip
+        before = a, b
+        if (a, b) == (a_end, b_end):
+            return
+        ends_hard = left.begins[a_end] == right.begins[b_end] == _LINE
+        first = _part(left, a, a_end, ends_hard)
+        second = _part(right, b, b_end, ends_hard)
+        tags = left.tags[a:a_end], right.tags[b:b_end]
+        changed = any(((each != _SAME) & (each != _RENAMED)).any() for each in tags)
+        kind: RowKind = "same"
+        if changed:
+            kind = "changed" if first and second else "only"
+        yield Row(kind, first, second)
+
+
+def _part(side: _Side, first: int, behind: int, ends_hard: bool) -> Line | None:
+    """The line of some words; None for none. It ends with its last line, or where a row begins."""
+    if first == behind:
+        return None
+    end = side.lines[int(side.line_before[behind])][1] if ends_hard else side.offset(behind)
+    return side.line(side.offset(first), end, range(first, behind))
+
+
+def _loose(side: _Side, word: int) -> range:
+    """The lines without words before a word."""
+    return range(int(side.line_before[word]) + 1, int(side.line_of[word]))
+
+
+def _wordless(left: _Side, lines: range, right: _Side, b_lines: range) -> Iterator[Row]:
+    """Rows of lines without words, such as blank lines and comments: those with equal texts side
+    by side, and others.
+    """
+    texts, b_texts = (
+        [" ".join(side.text[slice(*side.lines[line])].split()) for line in each]
+        for side, each in ((left, lines), (right, b_lines))
+    )
+    sides = (left, lines), (right, b_lines)
+    i = j = 0
+    for i_end, j_end in [*longest_common(texts, b_texts), (len(lines), len(b_lines))]:
+        alone = zip_longest(range(i, i_end), range(j, j_end))
+        for pair in [*alone, *[(i_end, j_end)] * (i_end < len(lines) and j_end < len(b_lines))]:
+            a, b = (
+                None if index is None else side.line(*side.lines[each[index]], range(0))
+                for (side, each), index in zip(sides, pair, strict=True)
+            )
+            yield Row("same", a, b)
+        i, j = i_end + 1, j_end + 1
 
 
 def differs(row: Row) -> bool:
@@ -287,8 +530,7 @@ def sets_beside(
 def agreement(a: str, b: str, *, programs: bool) -> str:
     """What two texts agree in, if they have the same words (or tokens) in order; else nothing."""
     if programs:
-        masked = [tokens.masked(families.blanked(text)) for text in (a, b)]
-        same = tokens.unmasked(masked[0]) == tokens.unmasked(masked[1])
+        same = tokens.unmasked(tokens.masked(a)) == tokens.unmasked(tokens.masked(b))
         return "The same tokens; names, comments or blanks differ" if same else ""
     first, second = (cut([text], "word").folded for text in (a, b))
     same = first == second
@@ -311,11 +553,12 @@ def changed_words(given: str, stored: str) -> list[Change]:
     ]
     changes: list[Change] = []
     i = j = 0
-    for given_end, stored_end in [*_common(*values), (len(given_words), len(stored_words))]:
+    runs = aligned(*_numbered(*values))
+    for given_end, stored_end, size in [*runs, Run(len(given_words), len(stored_words), 0)]:
         if i < given_end or j < stored_end:
             only_given = _joined(given, given_words[i:given_end])
             changes.append(Change(only_given, _joined(stored, stored_words[j:stored_end])))
-        i, j = given_end + 1, stored_end + 1
+        i, j = given_end + size, stored_end + size
     return changes
 
 
@@ -339,173 +582,3 @@ def _joined(text: str, words: Sequence[Span]) -> str:
         joined += f" {text[start:end]}" if is_apart else text[start:end]
         last = end
     return joined
-
-
-def segments(text: str) -> Iterator[tuple[int, int, int]]:
-    """Cut a text into lines, and long lines into sentences.
-
-    Yields:
-        The start and end of each, without its newline or a form feed before it, and the number of
-        the line that begins there, from 1; 0 if none does.
-    """
-    start = 0
-    for number, line in enumerate(text.replace("\n\f", "\n ").splitlines(keepends=True), 1):
-        end = start + len(line)
-        start += text[start] == "\f" and len(line) > 1
-        body = text[start:end].rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
-        first = number
-        for length in _lengths(body):
-            yield start, start + length, first
-            start, first = start + length, 0
-        start = end
-
-
-def _lengths(line: str) -> Iterator[int]:
-    """The lengths of the parts of a line."""
-    if len(line) <= _LONG:
-        yield len(line)
-        return
-    ends = [match.end() for match in _SENTENCE.finditer(line)] + [len(line)]
-    done = 0
-    for end in ends:
-        if end - done > _LONGEST:
-            begun = done
-            for word in _CHUNK.finditer(line, done, end):
-                cut = zlib.crc32(word[0].strip().encode("utf-8", "surrogatepass")) % _CUT == 0
-                if cut or word.end() - begun > _LONGEST:
-                    yield word.end() - begun
-                    begun = word.end()
-            done = begun
-        if end > done:
-            yield end - done
-        done = end
-
-
-def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of a longest common subsequence, ascending in both; of long ranges, part by part."""
-    start, ends = 0, (len(a), len(b))
-    while start < min(ends) and a[start] == b[start]:
-        start += 1
-    behind = 0
-    while start < min(ends) - behind and a[-1 - behind] == b[-1 - behind]:
-        behind += 1
-    sizes = [end - behind - start for end in ends]
-    parts = isqrt(sizes[0] * sizes[1] // _CELLS) + 1
-    cuts = [[start + size * part // parts for part in range(parts + 1)] for size in sizes]
-    pairs = [(index, index) for index in range(start)]
-    for (low, high), (b_low, b_high) in zip(*map(pairwise, cuts), strict=True):
-        part_pairs = _longest_common(a[low:high], b[b_low:b_high])
-        pairs += ((low + i, b_low + j) for i, j in part_pairs)
-    return pairs + [(ends[0] - back, ends[1] - back) for back in range(behind, 0, -1)]
-
-
-def _longest_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of a longest common subsequence, ascending in both.
-
-    The table of its lengths has a row for each of A and a column for each of B. The lengths of a
-    row grow by 0 or 1 from column to column, so a row is one integer with a bit for each column:
-    1 where the length stays. See H. Hyyrö, "Bit-parallel LCS-length computation revisited", 2004.
-    """
-    columns: dict[str, int] = {}
-    for j, item in enumerate(b):
-        columns[item] = columns.get(item, 0) | 1 << j
-    every = (1 << len(b)) - 1
-    rows = [row := every]
-    for item in a:
-        if (equal := row & columns.get(item, 0)) != 0:
-            row = (row + equal | row - equal) & every
-        rows.append(row)
-    pairs = []
-    i, j = len(a), len(b)
-    while i and j:
-        if a[i - 1] == b[j - 1]:
-            i, j = i - 1, j - 1
-            pairs.append((i, j))
-        elif rows[i] >> (j - 1) & 1:
-            j -= 1
-        else:
-            i -= 1
-    return pairs[::-1]
-
-
-def _words_aligned(
-    left: _Side, right: _Side, a_lines: range, b_lines: range
-) -> list[tuple[int, int]]:
-    """Align the words of some lines, and note what is the same.
-
-    Returns:
-        The lines to show side by side, ascending in both.
-    """
-    if not a_lines or not b_lines:
-        return []
-    a_words, b_words = left.words(a_lines), right.words(b_lines)
-    a_texts = [left.value(a_word[2]) for _, a_word in a_words]
-    b_texts = [right.value(a_word[2]) for _, a_word in b_words]
-    a_sizes, b_sizes = _sizes(a_words), _sizes(b_words)
-    a_same: list[Span] = []
-    b_same: list[Span] = []
-    shared: Counter[tuple[int, int]] = Counter()
-    equal = _meaningful(a_texts, b_texts, _common(a_texts, b_texts))
-    for (i, j), following in zip_longest(equal, equal[1:]):
-        (a_line, a_word), (b_line, b_word) = a_words[i], b_words[j]
-        shared[a_line, b_line] += len(a_word[2])
-        ends = a_word.end() == left.lines[a_line][1] or b_word.end() == right.lines[b_line][1]
-        loose = ends or following != (i + 1, j + 1)
-        a_same.append(_span(a_word, b_word, loose))
-        b_same.append(_span(b_word, a_word, loose))
-    left.same += joined_spans(a_same)
-    right.same += joined_spans(b_same)
-    if len(a_lines) == len(b_lines) == 1:
-        return [(a_lines[0], b_lines[0])]
-    # What is equal ascends in both texts, so pairs of different lines never cross.
-    pairs: list[tuple[int, int]] = []
-    taken: tuple[set[int], set[int]] = set(), set()
-    for (a_line, b_line), size in shared.most_common():
-        alike = 2 * size >= _MIN_ALIKE * (a_sizes[a_line] + b_sizes[b_line])
-        if alike and a_line not in taken[0] and b_line not in taken[1]:
-            pairs.append((a_line, b_line))
-            taken[0].add(a_line)
-            taken[1].add(b_line)
-    return sorted(pairs)
-
-
-def _sizes(words: Iterable[tuple[int, re.Match[str]]]) -> Counter[int]:
-    """The characters of the words of each line."""
-    sizes: Counter[int] = Counter()
-    for line, word in words:
-        sizes[line] += len(word[2])
-    return sizes
-
-
-def _span(word: re.Match[str], other: re.Match[str], loose: bool) -> Span:
-    """What is equal of a word and the blanks around it; `loose` if those behind it do not count."""
-    start = word.start(0 if word[1] == other[1] else 2)
-    return start, word.end(0 if loose or word[3] == other[3] else 2)
-
-
-def _meaningful(a: list[str], b: list[str], pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Equal words in runs that matter: not one short word between two long changes.
-
-    A run that is shorter than the changes before and after it is left out, as in the semantic
-    cleanup of diff-match-patch (N. Fraser), unless one text only has more than the other.
-    """
-    runs: list[tuple[int, int, int]] = []
-    for i, j in pairs:
-        if runs and (i, j) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):
-            runs[-1] = *runs[-1][:2], runs[-1][2] + 1
-        else:
-            runs.append((i, j, 1))
-    a_size_to, b_size_to = ([0, *accumulate(map(len, words))] for words in (a, b))
-    kept: list[tuple[int, int]] = []
-    a_done = b_done = 0
-    for (i, j, size), (a_following, b_following, _) in pairwise([*runs, (len(a), len(b), 0)]):
-        a_end, b_end = i + size, j + size
-        before = min(a_size_to[i] - a_size_to[a_done], b_size_to[j] - b_size_to[b_done])
-        behind = min(
-            a_size_to[a_following] - a_size_to[a_end], b_size_to[b_following] - b_size_to[b_end]
-        )
-        inside = (i, j) != (a_done, b_done) and (a_end, b_end) != (a_following, b_following)
-        if not inside or a_size_to[a_end] - a_size_to[i] > min(before, behind):
-            kept += zip(range(i, a_end), range(j, b_end), strict=True)
-            a_done, b_done = a_end, b_end
-    return kept

@@ -9,11 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.columns import Block
-from lshdb.errors import warn_of_limit
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.groups import replaced
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
+from lshdb.options import (
+    ClustersOptions,
+    JoinOptions,
+    OrderOptions,
+    PairsOptions,
+)
 from lshdb.progress import Progress, silent
 from lshdb.search import decisions, query, weights
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
@@ -22,7 +27,9 @@ from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
+from lshdb.sources import keeping
 from lshdb.sources.metadata import picked
+from lshdb.sources.paths import escaped
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 
@@ -186,20 +193,71 @@ class _Join:
             metadata = [fields[i] for i in inverse.tolist()]
         return [keys[i] for i in inverse.tolist()], metadata
 
-    def order(self, keep: Keep) -> IntArray:
-        """int64[m]: the documents, in the order of preference to keep."""
-        order = np.arange(len(self))
-        if keep == "last":
-            order = order[::-1]
-        elif keep == "longest":
-            # The number of elements of a set, not the characters of its JSON.
-            of_sets = self.settings.shingling.of_sets
-            lengths = self._shingles if of_sets else self.reader.lengths(self.doc_ids)
-            order = np.argsort(-lengths, kind="stable")
+    def order(self, options: OrderOptions) -> IntArray:
+        """int64[m]: the documents, in the order of preference to keep.
+
+        Of documents with the same content, one whose name is not that of a copy comes first, unless
+        the rule orders them.
+
+        Raises:
+            UsageError: the rule needs what no document has.
+        """
+        order = self._unmarked_first()
+        if options.keep == "last":
+            order = np.arange(len(self))[::-1]
+        elif options.keep == "longest":
+            order = order[np.argsort(-self._sizes()[order], kind="stable")]
+        elif options.keep != "first" or options.ranked_by:
+            order = self._ranked(options, order)
+        if options.keep_in is not None:
+            keys = self.reader.keys_of(self.doc_ids)
+            inside = np.array([*map(keeping.below(options.keep_in), keys)], dtype=np.bool_)
+            if len(self) and not inside.any():
+                raise UsageError(f"keep_in {escaped(options.keep_in)}: no key is below this folder")
+            order = order[np.argsort(~inside[order], kind="stable")]
         rank = np.zeros(len(self))
         for document, verdict in self.decided.of_key.items():
             rank[document] = -1 if verdict == "keep" else 1
         return order[np.argsort(rank[order], kind="stable")]
+
+    def _unmarked_first(self) -> IntArray:
+        """int64[m]: the documents in the order of addition, each before later ones of its content.
+
+        Of those with the same content, names of copies come last.
+        """
+        is_copy = np.zeros(len(self), dtype=np.bool_)
+        repeated = np.flatnonzero(np.bincount(self.same, minlength=len(self))[self.same] > 1)
+        is_copy[repeated] = [
+            *map(keeping.is_copy_name, self.reader.keys_of(self.doc_ids[repeated]))
+        ]
+        return np.lexsort((is_copy, self.same))
+
+    def _sizes(self) -> IntArray:
+        """The number of elements of sets, not the characters of their JSON; else characters."""
+        of_sets = self.settings.shingling.of_sets
+        return self._shingles if of_sets else self.reader.lengths(self.doc_ids)
+
+    def _ranked(self, options: OrderOptions, order: IntArray) -> IntArray:
+        """int64[m]: documents in the order of a field, a path or the time of a file."""
+        files = {file.doc_id: file for file in self.reader.files_of(self.doc_ids.tolist())}
+        metadata = self.reader.metadata_of(self.doc_ids)
+        ranks = [
+            keeping.rank(
+                options,
+                number=doc_id,
+                size=None,
+                metadata=stored,
+                path=files[doc_id].key,
+                modified=files[doc_id].mtime_ns,
+            )
+            for doc_id, stored in zip(self.doc_ids.tolist(), metadata, strict=True)
+        ]
+        if ranks and all(value is None for _, value in ranks):
+            fields = options.ranked_by
+            needed = f"a number or text in field {fields[0]!r}" if fields else "the time of a file"
+            raise UsageError(f"which one to keep: no document has {needed}")
+        descending = keeping.is_descending(options)
+        return int_array(keeping.in_order(ranks, order.tolist(), descending=descending))
 
 
 def all_pairs(
@@ -341,7 +399,7 @@ def all_clusters(
         doc_id = None if key is None else query.row_of_key(reader, key).doc_id
         join = _Join(reader, request.join, condition, progress=progress)
         find = _stars if request.clusters.star else _components
-        keeper, scores = find(join, join.order(request.clusters.keep))
+        keeper, scores = find(join, join.order(request.clusters.order))
         size = np.bincount(keeper, minlength=len(join))[keeper]
         # Clusters in the order of their first members; members in the order of addition.
         first = np.full(len(join), len(join))

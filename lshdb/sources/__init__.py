@@ -13,13 +13,13 @@ where and why, and the rows as they were read. And the way back: rows to files.
     documents     that process: a module for each kind, and how texts are normalised
     formats, heads    the table of formats, each a class that reads and writes; heads of tables
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
-    arrow_rows, arrow_keys  Parquet, Arrow and other libraries' tables
-    long_tables   rows of one element each to sets
+    arrow_rows, arrow_keys, long_tables  Arrow and others' tables; a row an element to sets
+    keeping       which of similar documents stays: ranks by time, field, folder
     sinks, added_columns    what the writers of all formats share; rows with more columns
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: added_columns, archives, arrow_rows, batch, compression, counts, extracting, formats, git,
-heads, identity, inputs, json_rows, long_tables, metadata, outputs, paths, records, session,
-session_options, sinks, text_files, walking.
+heads, identity, inputs, json_rows, keeping, long_tables, metadata, outputs, paths, records,
+session, session_options, sinks, text_files, walking.
 """

@@ -200,6 +200,15 @@ class Connection(sqlite3.Connection):
         self.check_unchanged()
         return values
 
+    def beginning(self, table: str, column: str, row: int, size: int) -> tuple[bytes, int]:
+        """The first bytes of a value, and how many it has; errors as for `rows`.
+
+        The pages of the rest are not read.
+        """
+        self.check()
+        with self.errors(), self.blobopen(table, column, row, readonly=True) as value:
+            return value.read(size), len(value)
+
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""
         with self.errors():

@@ -44,11 +44,6 @@ DROP_KEYS = "DROP INDEX documents_key"
 KNOWN_DOCUMENTS = """
     SELECT d.doc_id, d.key, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
-BEGINNINGS = """
-    SELECT d.key,
-        CASE json_type(d.metadata, '$.title') WHEN 'text' THEN d.metadata ->> '$.title' END,
-        substr(d.content, 1, ?2)
-    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
 INSERT_DOCUMENT = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""

@@ -15,7 +15,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, lookups, schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
-from lshdb.store.rows import FileState, typed, write_settings
+from lshdb.store.rows import FileState, write_settings
 from lshdb.store.transactions import Transaction, TransactionKind, empty_log
 from lshdb.store.turns import Alone
 
@@ -200,16 +200,21 @@ class Store(lookups.StoreReader):
         documents = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
         return {document.key: document for document in documents}
 
-    def beginnings(self, keys: Sequence[str], characters: int) -> dict[str, str]:
-        """The titles of documents, a field of their metadata, or else their first characters.
+    def beginnings(self, keys: Sequence[str], size: int) -> dict[str, tuple[str | None, str, int]]:
+        """The metadata of documents, the first `size` bytes of their contents, and their bytes.
 
-        For a set, the first characters of its JSON. Documents without title and content are left
-        out.
+        Of a set it is the start of its JSON; without contents it is empty. SQL's substr would read
+        the whole of a long text.
         """
-        rows = self._rows(sql.BEGINNINGS, json.dumps(keys), characters)
-        texts = (typed(row, str, str | None, str | None) for row in rows)
-        shown = {key: title or content for key, title, content in texts}
-        return {key: text for key, text in shown.items() if text}
+        beginnings: dict[str, tuple[str | None, str, int]] = {}
+        with self.reading():
+            for key, document in self.known(keys).items():
+                start, length = b"", 0
+                if self.settings.content:
+                    row = document.doc_id
+                    start, length = self._connection.beginning("documents", "content", row, size)
+                beginnings[key] = document.metadata, start.decode(errors="ignore"), length
+        return beginnings
 
     def extracted_of(self, key: str) -> str | None:
         """What took the text out of the file of a document, as JSON; None if nothing did."""

@@ -114,6 +114,12 @@ class ResultCache:
         wait([job], timeout)
         return job.result() if job.done() else result or job.stage
 
+    def known(self, name: Hashable) -> Any:
+        """The last result of this name, of whatever state; None if none is kept."""
+        with self._lock:
+            result = self._results.get(name)
+        return None if result is None else result.value
+
     def _run(self) -> None:
         while True:
             self._waiting.get()()

@@ -16,7 +16,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lshdb import Cluster, Database, Pair, Passage
+from lshdb import Cluster, Database, Pair
 from lshdb.errors import limits_noted
 from lshdb.groups import replaced
 from lshdb.ingest.folder_documents import Folders
@@ -32,7 +32,7 @@ from lshdb.options import (
 from lshdb.progress import Progress
 from lshdb.review import beside, drawing, listing
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
+from lshdb.search.differences import Line, Piece, Row, differs, shown_rows
 from lshdb.web import rendering
 
 _PAIRS_BYTES = 6_000_000
@@ -102,7 +102,7 @@ def report(
             submissions=bool(folders.files),
             where=None if folders.names else options.picture.grouping.condition.where,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            keep=options.picture.grouping.clusters.keep,
+            keep=listing.rule_words(options.picture.grouping.clusters.order),
             identical=len(identical),
             copies=copies,
             pairs=[*((0, pair) for pair in copies), *enumerate(shown[: len(comparisons)], 1)],
@@ -230,23 +230,18 @@ def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict
     indexed, the rows with copied passages in place of those that differ.
     """
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    copied: list[Passage] = []
-    if run := database.settings.passages:
-        shortest = run - database.settings.shingling.size + 1
-        shared = database.compare(pair.a, pair.b).passages or ()
-        copied = [passage for passage in shared if passage.shingles >= shortest]
+    passages = database.compare(pair.a, pair.b).passages or ()
     texts, sets = beside.contents_beside(
-        database, a, b, elements=_ROWS, limit=_TEXT, passages=copied
+        database, a, b, elements=_ROWS, limit=_TEXT, passages=passages
     )
     if texts is None:
         return {"texts": None, "sets": sets}
-    spans_a = joined_spans((passage.a_start, passage.a_end) for passage in copied)
-    spans_b = joined_spans((passage.b_start, passage.b_end) for passage in copied)
-    left = _in_files(folders, pair.a, spans_a, (row.a for row in texts.rows))
-    right = _in_files(folders, pair.b, spans_b, (row.b for row in texts.rows))
+    left = _in_files(folders, pair.a, (row.a for row in texts.rows))
+    right = _in_files(folders, pair.b, (row.b for row in texts.rows))
     sides = zip(texts.rows, left, right, strict=True)
     texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
     around = _AROUND if len(texts.rows) > _WHOLE else None
+    copied = bool(database.settings.passages and texts.copied)
     shown = shown_rows(texts.rows, around, _has_copied if copied else differs)
     lines = list(islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
     cut = len(lines) > _ROWS or texts.cut
@@ -259,17 +254,11 @@ def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict
     }
 
 
-def _in_files(
-    folders: Folders, key: str, copied: Sequence[Span], lines: Iterable[Line | None]
-) -> Iterator[Line | None]:
-    """The lines of a document, numbered from the start of its files; a file begins with its name.
-
-    Copied parts are pieces of the kind `run`, if the other text has them in the same row.
-    """
+def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Iterator[Line | None]:
+    """The lines of a document, numbered from the start of its files; a file begins with its name."""
     files = [file for file in folders.files.get(key, ()) if file.key != key]
     first_line = 1
-    for document_line in lines:
-        line = document_line and beside.painted(document_line, "same", copied, "run")
+    for line in lines:
         if line is not None and files and line.start >= files[0].start:
             while files and line.start >= files[0].start:
                 name = files.pop(0).key.removeprefix(f"{key}/")

@@ -24,9 +24,17 @@ from lshdb.errors import limits_noted
 from lshdb.formatting import counted, plain, shortened
 from lshdb.groups import Option, Options, declared, without_none
 from lshdb.json_text import dumps, encode
-from lshdb.options import ClustersOptions, PairsOptions, SqlValue
+from lshdb.options import (
+    ClustersOptions,
+    JoinOptions,
+    OrderOptions,
+    PairsOptions,
+    SimilarOptions,
+    SqlValue,
+    StarOptions,
+)
 from lshdb.progress import Progress
-from lshdb.review import beside, drawing, listing, page_file, reviewing
+from lshdb.review import beginnings, beside, drawing, listing, page_file, reviewing
 from lshdb.review.file_state import state_of
 from lshdb.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.search.decisions import Verdicts
@@ -63,12 +71,20 @@ _LARGEST = 6
 _CLUSTERS = 20
 """Clusters on a page."""
 _LINES = 100
-"""Members of a cluster, or decisions, on a page."""
+"""Presses that made decisions, on a page."""
 _PREVIEW = 4
+_KEYS = 5
+"""Keys shown of each verdict of a press."""
+_CHANGES = 2
+"""Differences shown of a member of a cluster."""
+_MEMBERS = 25
+"""Members of a cluster on a page."""
 _TEXT = 50_000
 """Characters shown of a text."""
 _ELEMENTS = 1_000
 """Elements shown of a set."""
+_CHIPS = 12
+"""Copied passages to which a page of two texts has links."""
 _COMPARED = 2
 """Comparisons kept in memory: a comparison of the longest texts takes some 60 MB."""
 _SQL_SECONDS = 2.0
@@ -111,8 +127,8 @@ class Address(Options):
     after: Number = None  # the number of a document, after which the search goes on
     pasted: Text = ""  # the name of a text
     only: Number = None  # equal lines shown around those that differ; None for all
-    blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
     listed: Flag = False  # the pair is shown as a part of the list
+    clustered: Flag = False  # the pair is shown as a part of its cluster
     finished: Text = ""  # the page whose list is finished
     format: Annotated[Literal["jsonl"] | None, Option("Of a file to download.")] = None
     sql: Text = ""
@@ -261,6 +277,8 @@ def overview(visit: Visit) -> Page:
         listed = _listing(visit, "clusters", Filters())
         largest = [listed.described(item, _PREVIEW) for item in listed.items[:_LARGEST]]
         data["clusters"] = listed.counts | {"largest": largest, "sizes": listed.survey.picture}
+        kept = [item["keep"] for item in largest]
+        data["titles"] = beginnings.titles_of(visit.database, kept)
     with suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
         data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
@@ -298,6 +316,8 @@ def document(visit: Visit) -> Page:
     file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
     # Not Path.is_file, which raises an error for a key that cannot be the name of a file.
     file_address = file.as_uri() if file and os.path.isfile(file) else None
+    matches = [match.key for match in data["query"]["matches"]]
+    data["titles"] = beginnings.titles_of(database, [key, *matches])
     view = {"verdicts": verdicts.of_key, "file": file_address, **_form(visit, [key])}
     return Page("document", key, data, view)
 
@@ -389,7 +409,6 @@ def compare(visit: Visit) -> Page:
             compared.b_content,
             elements=_ELEMENTS,
             passages=compared.passages or (),
-            blanks=not address.blanks,
         )
         return replace(compared, a_content=None, b_content=None), texts, sets
 
@@ -399,11 +418,12 @@ def compare(visit: Visit) -> Page:
         "b": verdicts.of_key.get(b),
         "different": verdicts.apart(title, b),
     }
-    result_name = ("compare", address.pasted, title, b, address.blanks)
+    result_name = ("compare", address.pasted, title, b)
     comparison, texts, sets = visit.wait_for(result_name, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
     view: dict[str, Any] = {"arguments": arguments, "near": None, "texts": texts}
+    view["last_number"] = None
     if texts is not None:
         shown = shown_rows(texts.rows, address.only)
         page_indices, paging = _on_page(visit, shown, beside.PART_ROWS)
@@ -413,14 +433,45 @@ def compare(visit: Visit) -> Page:
         data |= {
             "says": texts.says,
             "differences": len(texts.starts),
+            "copied": texts.chips(_CHIPS),
             "rows": list(beside.lines_of(texts, page_indices, *page_starts[page - 1 : page + 1])),
             "paging": paging,
         }
     if address.listed:
-        _, near = _listing(visit, "pairs", address.filters).neighbours(title, b)
+        listed = _listing(visit, "pairs", address.filters)
+        _, near = listed.neighbours(title, b)
         data["list"] = view["near"] = near
+        view |= _last(visit, listed)
+    elif address.clustered:
+        view |= _in_cluster(visit, title, b)
+        data["list"] = view["near"]
     view |= {} if address.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
+
+
+def _in_cluster(visit: Visit, a: str, b: str) -> dict[str, Any]:
+    """How the page of two documents of a cluster leads on: to its next pair, or the next cluster.
+
+    It leads nowhere once they are in different clusters.
+    """
+    listed = _listing(visit, "clusters", visit.address.filters)
+    item, near = listed.neighbours(a, b)
+    if not isinstance(item, Cluster):
+        return {"near": None}
+    pair = listed.pair_after(item, a, b, skipped=True)
+    following = near.following and ("cluster", near.following)
+    if pair is not None:
+        following = "compare", {"a": pair[0], "b": pair[1], "clustered": "yes"}
+    return {"near": near, "cluster": item.keep, "following": following, **_last(visit, listed)}
+
+
+def _last(visit: Visit, listed: Listing) -> dict[str, Any]:
+    """In a review, the number of the cluster or pair about which the reviewer decided last."""
+    if visit.review is None:
+        return {}
+    last = visit.review.last(visit.database.decisions())
+    keys = (key for decision in last.decisions for key in decision.keys) if last else ()
+    return {"last_number": listed.number_of({*keys}) if last else None}
 
 
 # clusters and pairs
@@ -449,11 +500,15 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
         texts = iter(lambda: b"".join(islice(lines, _PART_LINES)), b"")
         return Page("", "", download=texts)
     entries, paging = _on_page(visit, numbered, size)
+    items = [shown(*entry, _PREVIEW) for entry in entries]
+    keys = [member["key"] for item in items for member in item.get("members", ())]
+    keys += [item[side] for item in items for side in "ab" if side in item]
     data = listed.counts | {
         "facets": listed.facets,
         "learned": listed.learned,
         "paging": paging,
-        kind: [shown(*entry, _PREVIEW) for entry in entries],
+        kind: items,
+        "titles": beginnings.titles_of(visit.database, keys),
     }
     if kind == "pairs":
         data["drawn_from"] = listed.drawn_from
@@ -461,24 +516,41 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
         view |= {"documents": dumps(documents), "copies": copies}
+        view |= {"rule": listing.rule_words(_order(visit.address.filters)), **_last(visit, listed)}
     return Page(kind, kind.capitalize(), data, view)
 
 
 def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
     """A list of clusters or pairs, found without decisions, which would change it in a review."""
-    options = {name: getattr(filters, name) for name in ("threshold", "keep", "star")}
     # Clusters of one document take longer: they are computed only if the filters want them.
     min_size = 1 if kind == "clusters" and 1 in (filters.smallest, filters.largest) else None
-    request = ClustersOptions(**options, min_size=min_size, ignore_decisions=True)
+    request = ClustersOptions(
+        join=JoinOptions(
+            similar=SimilarOptions(threshold=filters.threshold), ignore_decisions=True
+        ),
+        clusters=StarOptions(order=_order(filters), star=filters.star),
+        min_size=min_size,
+    )
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:
         if kind == "clusters":
             return listing.survey_clusters(database, request, progress)
         return listing.survey_pairs(database, request.join, progress)
 
-    return Listing(
-        visit.wait_for((kind, *options.values(), min_size), make), visit.verdicts(), filters
-    )
+    name = _survey_name(kind, filters, min_size)
+    return Listing(visit.wait_for(name, make), visit.verdicts(), filters)
+
+
+def _survey_name(kind: str, filters: Filters, min_size: int | None = None) -> tuple[Any, ...]:
+    order = (filters.keep, filters.keep_max, filters.keep_min, filters.keep_in)
+    return kind, filters.threshold, *order, filters.star, min_size
+
+
+def _order(filters: Filters) -> OrderOptions:
+    """The rule by which filters choose the document that stays."""
+    fields = (filters.keep_max or None, filters.keep_min or None, filters.keep_in or None)
+    keep_max, keep_min, keep_in = fields
+    return OrderOptions(keep=filters.keep, keep_max=keep_max, keep_min=keep_min, keep_in=keep_in)
 
 
 def cluster(visit: Visit) -> Page:
@@ -493,13 +565,12 @@ def cluster(visit: Visit) -> Page:
         )
     described = listed.described(item)
     members = described["members"]
-    page_members, paging = _on_page(visit, members, _LINES)
-    size_of = page_file.byte_lengths(visit.database, [member["key"] for member in page_members])
-    described["members"] = [
-        member | {"bytes": size_of.get(member["key"], 0)} for member in page_members
-    ]
+    page_members, paging = _on_page(visit, members, _MEMBERS)
+    described["members"] = _with_texts(visit, item.keep, page_members)
     keys = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
-    view = {"near": near, **_form(visit, keys)}
+    titles = [member["title"] for member in described["members"] if member["key"] == item.keep]
+    view = {"near": near, "kept_title": "".join(titles)}
+    view |= {**_last(visit, listed), **_form(visit, keys)}
     described["connections"] = None
     if 2 < len(item.members) <= _CONNECTED:
         request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
@@ -509,6 +580,29 @@ def cluster(visit: Visit) -> Page:
             described["connections"] = drawing.connections(item.members, edges)
     data = {"cluster": described, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
+
+
+def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Members of a cluster with their titles, and their first differences from the kept one."""
+    shown_keys = [member["key"] for member in members]
+    starts = beginnings.beginnings_of(visit.database, [kept, *shown_keys])
+    others = [
+        member["key"] for member in members if member["key"] != kept and not member["identical"]
+    ]
+    changes = beginnings.changes_from(visit.database, kept, others, _CHANGES)
+    return [
+        member
+        | {
+            "bytes": start.bytes if start else 0,
+            "title": start.title if start else "",
+            "date": start.date if start else "",
+            "source": start.source if start else "",
+            "lines": start.lines if start and member["key"] == kept else "",
+            "changes": changes.get(member["key"]),
+        }
+        for member in members
+        for start in [starts.get(member["key"])]
+    ]
 
 
 def _on_page(visit: Visit, entries: list[_T], size: int) -> tuple[list[_T], dict[str, int]]:
@@ -557,7 +651,7 @@ def decide(visit: Visit) -> Page:
             return came_from, back | _undone(came_from, review.undo(undone))
         documents = reviewing.documents_of(posted.get("documents", ""))
         review.decide(posted.get("action", ""), documents, posted.get("note", ""))
-        if came_from == "cluster" or (came_from == "compare" and "listed" in back):
+        if came_from == "cluster" or (came_from == "compare" and {"listed", "clustered"} & {*back}):
             with suppress(Waiting):
                 return _next(visit, came_from, back)
         return came_from, back
@@ -574,28 +668,44 @@ def _undone(page: str, undone: Sequence[Decision]) -> dict[str, str]:
 
 
 def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
-    """The next pair of the list; or the next undecided cluster, if this cluster is now decided."""
+    """The page after a decision: the next pair of the list or of the cluster, or the next cluster.
+
+    The next cluster is an undecided one. A cluster on which something is left to decide stays.
+    """
     address = parsed(Address, back)
-    if page == "cluster":
-        address = parsed(Address, back | {"decided": "no"})
-        item, near = _listing(visit, "clusters", address.filters).neighbours(address.key)
-        if isinstance(item, Cluster) and not visit.verdicts().settled(item.members):
-            return page, back
-    else:
+    if page == "compare" and address.listed:
         _, near = _listing(visit, "pairs", address.filters).neighbours(address.a, address.b)
+        if near.following is None:
+            return "decisions", {"finished": page}
+        return page, back | {"page": "1"} | near.following
+    address = parsed(Address, back | {"decided": "no"})
+    listed = _listing(visit, "clusters", address.filters)
+    named = [address.key] if page == "cluster" else [address.a, address.b]
+    item, near = listed.neighbours(*named)
+    if isinstance(item, Cluster) and page == "compare":
+        if pair := listed.pair_after(item, address.a, address.b):
+            return page, back | {"page": "1", "a": pair[0], "b": pair[1]}
+    elif isinstance(item, Cluster) and not visit.verdicts().settled(item.members):
+        return page, back
     if near.following is None:
-        return "decisions", {"finished": page}
-    return page, back | {"page": "1"} | near.following
+        return "decisions", {"finished": "cluster"}
+    kept_fields = texts_of(declared(Filters), back)
+    return "cluster", kept_fields | near.following
 
 
 def decisions(visit: Visit) -> Page:
     """All decisions, and the documents that would be removed."""
     newest_first = visit.database.decisions()[::-1]
     dropped = visit.database.remove_decided(dry_run=True)
-    page_rows, paging = _on_page(visit, newest_first, _LINES)
+    pressed, paging = _on_page(visit, reviewing.presses(newest_first), _LINES)
     agreements, disagreements = agreements_of(newest_first)
+    alone = {key for press in pressed if not press.kept for key in press.dropped}
+    staying = _staying(visit, alone)
+    rows = [_described(visit, press, staying) for press in pressed]
+    keys = [row["keys"][0] for row in rows]
     data = {
-        "decisions": page_rows,
+        "presses": rows,
+        "titles": beginnings.titles_of(visit.database, keys),
         "agreements": agreements,
         "disagreements": disagreements[:_DROPPED],
         "paging": paging,
@@ -604,6 +714,42 @@ def decisions(visit: Visit) -> Page:
         "command": _command_line(visit, "remove", "--decided"),
     }
     return Page("decisions", f"Decisions about {visit.name}", data)
+
+
+def _staying(visit: Visit, dropped: set[str]) -> dict[str, str]:
+    """What stays in place of dropped documents, if their clusters are computed already."""
+    name = page_file.real_path(visit.database), _survey_name("clusters", Filters())
+    survey = visit.results.known(name) if dropped else None
+    of_key = visit.verdicts().of_key if survey else {}
+    staying: dict[str, str] = {}
+    for item in survey.items if survey else ():
+        if not dropped.isdisjoint(item.members):
+            left = [key for key in (item.keep, *item.members) if of_key.get(key) != "drop"]
+            left.sort(key=lambda key: of_key.get(key) != "keep")
+            staying |= dict.fromkeys(dropped.intersection(item.members), next(iter(left), ""))
+    return staying
+
+
+def _described(visit: Visit, press: reviewing.Press, staying: Mapping[str, str]) -> dict[str, Any]:
+    """What a press decided as a page shows it: how much, the first keys, and what it frees."""
+    first = press.decisions[-1]  # the newest decisions come first
+    held = {decision.keys[0] for decision in press.decisions if decision.state == "holds"}
+    freed = [key for key in press.dropped if key in held]
+    sizes = page_file.byte_lengths(visit.database, freed) if freed else {}
+    instead = press.kept or list(dict.fromkeys(staying.get(key, "") for key in press.dropped))
+    states = {decision.state for decision in press.decisions}
+    documents = {"drop": press.dropped, "keep": press.kept, "different": press.different}
+    return {
+        "decision": first.decision,
+        "decided": first.decided,
+        "who": first.who,
+        "note": first.note,
+        "state": "partly" if len(states) > 1 else next(iter(states)),
+        "verdicts": {verdict: len(keys) for verdict, keys in documents.items() if keys},
+        "keys": (press.dropped or press.kept or press.different)[::-1][:_KEYS],
+        "instead": [key for key in instead[::-1] if key][:_KEYS] if press.dropped else [],
+        "bytes": sum(sizes.values()),
+    }
 
 
 # a text that is pasted, and SQL
@@ -628,6 +774,8 @@ def query(visit: Visit) -> Page:
             parsed(Address, posted)
             return replace(page, redirect=("query", {"pasted": _keep(text), **fields}))
         data |= _similar_documents(visit, content)
+        matches = [match.key for match in data["query"]["matches"]]
+        data["titles"] = beginnings.titles_of(visit.database, matches)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
         return replace(page, status=400)

@@ -68,7 +68,7 @@ QUERIES = [("query", ONE), ("query_many", MANY)]
         ("clusters", {"min_size": 5, "max_size": 4}, "max_size 4 is below 5"),
         ("clusters", {"max_size": 1}, "max_size 1 is below 2"),
         ("clusters", {"parameters": [1]}, "give where"),
-        ("clusters", {"keep": "best"}, "keep 'best' is not first, lon"),
+        ("clusters", {"keep": "best"}, "keep 'best' is not first, last"),
         ("passages", {}, "either a text or a key"),
         ("passages", {"text": "x", "min_words": 7}, "7"),
         ("passages", {"text": "x", "top": 0}, "top 0"),

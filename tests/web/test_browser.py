@@ -354,7 +354,7 @@ def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
         page.get_by_role("heading").first.click()
         press("a")
         assert page.get_by_text("1 of 2 clusters decided").is_visible()
-        assert page.locator("tr.kept").inner_text().split()[1].endswith("0")
+        assert page.locator("tr.kept a.key").inner_text().endswith("0")
         look()
         press("u")
         assert page.get_by_text("0 of 2 clusters decided").is_visible()
@@ -383,12 +383,17 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
         tab.scripts = 1
         page = tab.page
         tab.go("cluster", key="src/a/0")
-        assert page.locator(".at-work").inner_text().split()[1].endswith("1")
-        page.locator("a.key").nth(2).focus()
-        assert page.locator(".at-work").inner_text().split()[1].endswith("2")
-        assert not page.locator("details.page-keys p").is_visible()
+        marked = page.locator(".at-work a.key")
+        assert marked.inner_text().endswith("1")
+        page.locator("tbody a.key").nth(2).focus()
+        assert marked.inner_text().endswith("2")
+        for key, end in (("ArrowUp", "1"), ("ArrowUp", "0"), ("ArrowUp", "0"), ("ArrowDown", "1")):
+            page.keyboard.press(key)
+            assert marked.inner_text().endswith(end)
+        assert not page.locator(".keys dl").is_visible()
         page.keyboard.press("?")
-        assert page.locator("details.page-keys p").is_visible()
+        keys = page.locator(".keys dt").all_inner_texts()
+        assert keys == ["↑ ↓", "k", "d", "Enter", "s", "q", "a", "n"]  # no p, u: nothing is before
         tab.check(NARROW)
         with page.expect_navigation():
             page.evaluate(
@@ -396,7 +401,7 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
                 "new KeyboardEvent('keydown', {key: 'n', bubbles: true}))"
             )
         page.wait_for_load_state()
-        assert len(json.loads(reviewed.get("decisions.json").text)["decisions"]) == 1
+        assert len(json.loads(reviewed.get("decisions.json").text)["presses"]) == 1
         # On a phone the text comes first, and what decides is in view, wherever the page is.
         tab.go("compare", a="src/b/0", b="src/b/1", listed="yes")
         first = page.locator(".diff tbody").bounding_box()
@@ -407,6 +412,60 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
             box = page.locator(".buttons").first.bounding_box()
             assert box is not None
             assert 0 < box["y"] <= page.evaluate("innerHeight") - box["height"] + 1
+
+
+def test_forty_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+    """At most two keys for a cluster of two, one more for a further member; its text is in view."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
+        for i in range(40):
+            words = " ".join(f"{letter}{i}" for letter in "abcdefghij")
+            text = f"Report {i}\nThe {i}th of forty reports {words}."
+            members = 4 if i == 7 else 2
+            db.add_many((f"{i:02}/{n}", f"{text}\nCopy {n} of {i}.") for n in range(members))
+    with served(tmp_path, "--review") as site, browser.new_context() as context:
+        tab = Watched(context, site)
+        tab.scripts = 1
+        page = tab.page
+        tab.go("clusters", decided="no", sort="key")
+        pressed = 0
+
+        def press(key: str) -> None:
+            nonlocal pressed
+            pressed += 1
+            with page.expect_navigation(wait_until="domcontentloaded"):
+                page.keyboard.press(key)
+
+        def in_view(selector: str) -> str:
+            element = page.locator(selector).first
+            box = element.bounding_box()
+            assert box is not None
+            bar = page.locator(".buttons").bounding_box()
+            assert bar is not None
+            assert 0 <= box["y"] < box["y"] + box["height"] <= bar["y"]
+            return element.inner_text()
+
+        press("Enter")
+        for i in range(40):
+            assert f"The {i}th of forty reports" in in_view("tr.kept .lines")
+            assert f"Copy 0 of {i}." in in_view(".change")
+            if i % 2 == 0:
+                press("a")
+                continue
+            press("Enter")
+            for other in range(1, 4 if i == 7 else 2):
+                assert tab.heading() == f"{i:02}/0 and {i:02}/{other}"
+                assert f"The {i}th of forty reports" in in_view(".diff")
+                press("d")
+        assert page.get_by_text("That was the last undecided cluster").is_visible()
+        assert pressed == 1 + 40 + 20 + 2
+        with lshdb.open(tmp_path / "lsh.db", mode="read") as db:
+            assert len(db.remove_decided(dry_run=True)) == 42
+        # Back from a pair to its cluster, and to the list.
+        tab.go("clusters", sort="key")
+        for key, heading in (("Enter", "Cluster 1"), ("q", "Clusters")):
+            press(key)
+            assert tab.heading().startswith(heading)
+        assert tab.wrong == []
 
 
 def _class_report(directory: Path) -> Path:
