@@ -289,8 +289,10 @@ def _best_candidates(
         max_documents = max(limits.query_first, wanted)
         few = max(_FIRST_READ, wanted)
         if len(batch) == 1 and few < max_documents and not _beyond_buckets(store, query):
-            pairs, cuts = _candidates(store, query, batch, keep, few) or (None, {})
-            if pairs is not None and not cuts:
+            read_first = _candidates(store, query, batch, keep, few)
+            assert read_first is not None  # as of one query
+            pairs, cuts = read_first
+            if not cuts:
                 return _scored(store, query, batch, pairs), cuts
             equal = replace(query, similar=replace(query.similar, threshold=1.0))
             scored = _scored(store, equal, batch, pairs)
@@ -332,7 +334,8 @@ def _candidates(
     large = members.sizes > (max_documents or _MAX_TOP)
     cut = large.sum(axis=1)
     min_bands = store.settings.construction.min_bands
-    if len(batch) == 1 and min_bands == 1 and not cut.any():  # most queries: no row's bucket matters
+    if len(batch) == 1 and min_bands == 1 and not cut.any():
+        # Most queries, where no row's bucket matters.
         doc_ids = distinct(members.doc_ids)
         pairs, shared = _pairs_of_query(doc_ids), np.ones_like(doc_ids)
     else:

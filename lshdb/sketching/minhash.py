@@ -154,14 +154,16 @@ class FastSketch:
             np.minimum.at(later.ravel(), index.ravel(), cells.ravel())
             i += many
             still = (later == _NOTHING).any(axis=1)
+            if not still.any():  # as of a query
+                break
             if not still.all():
                 self._keep(table, rows[~still], later[~still])
                 y = y[np.repeat(still, counts)]
                 rows, later, counts = rows[still], later[still], counts[still]
                 cell_of_row = np.repeat(np.arange(len(rows)) * self.lanes, counts)
-        if len(rows):
+        else:
             self._last_rounds(later, y, counts)
-            self._keep(table, rows, later)
+        self._keep(table, rows, later)
 
     @staticmethod
     def _keep(table: Hashes, rows: Offsets, later: Hashes) -> None:

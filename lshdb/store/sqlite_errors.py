@@ -46,9 +46,7 @@ class translated_errors:  # noqa: N801  # used like the functions of contextlib
         reading: whether the block only reads it.
     """
 
-    def __init__(
-        self, path: Path, real_path: Path | None = None, *, reading: bool = False
-    ) -> None:
+    def __init__(self, path: Path, real_path: Path | None = None, *, reading: bool = False) -> None:
         self._path, self._real_path, self._reading = path, real_path or path, reading
 
     def __enter__(self) -> None:
