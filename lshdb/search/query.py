@@ -51,7 +51,7 @@ _MAX_TOP = 1 << 31
 """More matches than any file has."""
 _PAIRS = 1 << 13
 """Pairs compared at once: 512 bytes each, of signatures, fit in a cache."""
-_FIRST_READ = 64
+_FIRST_READ = 32
 """Documents of each bucket that are read first, if only the best matches are wanted."""
 _FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, which
@@ -520,15 +520,18 @@ def _estimated(
         here = (pairs.document >= documents.start) & (pairs.document < documents.stop)
         (indices,) = here.nonzero()
         for part in chunks(len(indices), _PAIRS):
-            part_of_pairs = pairs.chosen(indices[part])
+            part_of_pairs = (
+                pairs if len(indices) == len(pairs.query) <= _PAIRS else pairs.chosen(indices[part])
+            )
             query_lanes = batch.signed.signatures[part_of_pairs.query]
             agree = query_lanes == signatures[part_of_pairs.document - documents.start]
-            part_of_pairs.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
+            shares = agree.sum(axis=1, dtype=np.uint16) / lanes
+            part_of_pairs = part_of_pairs._replace(estimates=shares)
             kept = possible(part_of_pairs)
             if not kept.all():
                 agree, part_of_pairs = agree[kept], part_of_pairs.chosen(kept)
             collided = agree[:, : construction.lanes].reshape(shape).all(axis=2)
-            part_of_pairs.bands[:] = collided.sum(axis=1)
+            part_of_pairs = part_of_pairs._replace(bands=collided.sum(axis=1))
             if construction.higher and not _beyond_buckets(store, query):
                 part_of_pairs = part_of_pairs.chosen(constructions.evaluate(collided, construction))
             parts.append(part_of_pairs)
