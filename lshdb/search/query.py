@@ -50,7 +50,7 @@ _MAX_TOP = 1 << 31
 """More matches than any file has."""
 _PAIRS = 1 << 13
 """Pairs compared at once: 256 bytes each, of signatures, fit in a cache."""
-_FIRST_READ = 64
+_FIRST_READ = 32
 """Documents of each bucket that are read first, if only the best matches are wanted."""
 _FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, which
@@ -289,8 +289,10 @@ def _best_candidates(
         max_documents = max(limits.query_first, wanted)
         few = max(_FIRST_READ, wanted)
         if len(batch) == 1 and few < max_documents and not _beyond_buckets(store, query):
-            pairs, cuts = _candidates(store, query, batch, keep, few) or (None, {})
-            if pairs is not None and not cuts:
+            read_first = _candidates(store, query, batch, keep, few)
+            assert read_first is not None  # as of one query
+            pairs, cuts = read_first
+            if not cuts:
                 return _scored(store, query, batch, pairs), cuts
             equal = replace(query, similar=replace(query.similar, threshold=1.0))
             scored = _scored(store, equal, batch, pairs)
@@ -332,9 +334,8 @@ def _candidates(
     large = members.sizes > (max_documents or _MAX_TOP)
     cut = large.sum(axis=1)
     min_bands = store.settings.construction.min_bands
-    if (
-        len(batch) == 1 and min_bands == 1 and not cut.any()
-    ):  # most queries: no row's bucket matters
+    if len(batch) == 1 and min_bands == 1 and not cut.any():
+        # Most queries, where no row's bucket matters.
         doc_ids = distinct(members.doc_ids)
         pairs, shared = _pairs_of_query(doc_ids), np.ones_like(doc_ids)
     else:
@@ -519,17 +520,20 @@ def _estimated(
         here = (pairs.document >= documents.start) & (pairs.document < documents.stop)
         (indices,) = here.nonzero()
         for part in chunks(len(indices), _PAIRS):
-            part_of_pairs = pairs.chosen(indices[part])
+            part_of_pairs = (
+                pairs if len(indices) == len(pairs.query) <= _PAIRS else pairs.chosen(indices[part])
+            )
             query_lanes = batch.signed.signatures[part_of_pairs.query]
             agree = query_lanes == signatures[part_of_pairs.document - documents.start]
-            part_of_pairs.estimates[:] = minhash.estimate(
+            shares = minhash.estimate(
                 agree.sum(axis=1, dtype=np.uint16), settings.permutations, settings.lane_bits
             )
+            part_of_pairs = part_of_pairs._replace(estimates=shares)
             kept = possible(part_of_pairs)
             if not kept.all():
                 agree, part_of_pairs = agree[kept], part_of_pairs.chosen(kept)
             collided = agree[:, : construction.lanes].reshape(shape).all(axis=2)
-            part_of_pairs.bands[:] = collided.sum(axis=1)
+            part_of_pairs = part_of_pairs._replace(bands=collided.sum(axis=1))
             if construction.higher and not _beyond_buckets(store, query):
                 part_of_pairs = part_of_pairs.chosen(constructions.evaluate(collided, construction))
             parts.append(part_of_pairs)

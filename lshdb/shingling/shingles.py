@@ -423,7 +423,10 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         first, last = word_bounds(code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
         begins, ends = byte_offsets[first], byte_offsets[last]
-    counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
+    if len(texts) == 1:
+        counts = np.array([len(first)])
+    else:
+        counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
     words = Words(buffer, begins, ends, first, last, counts, NO_NUMBERS)
     return words if pieces or counts.all() else _with_wordless(words, texts)
 
@@ -487,7 +490,11 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     """Shingles of `size` words each, from the hashes of the words of all documents."""
     counts = _counts(lengths, size)
     starts = offsets_of(lengths)[:-1]
-    hashes = word_sums(words, size, seed)[selection(starts, counts, len(words))]
+    hashes = word_sums(words, size, seed)
+    # Of one text, as of a query, all before the last ones: no mask is needed.
+    hashes = (
+        hashes[: counts[0]] if len(counts) == 1 else hashes[selection(starts, counts, len(words))]
+    )
     offsets = offsets_of(counts)
     (short,) = ((lengths > 0) & (lengths < size)).nonzero()
     if len(short):

@@ -104,14 +104,15 @@ class FastSketch:
     def _first_round(self, table: Hashes, hashes: Hashes, counts: Offsets) -> None:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.ravel()
-        row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
+        row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if len(counts) > 1 else counts
         for part in chunks(len(hashes), self.block_hashes):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
             h *= self._wide[1]
             index = self._lane(h >> _32)
-            index += row[part]
+            if len(counts) > 1:
+                index += row[part]
             np.minimum.at(flat, index, h)
 
     def _lane(self, g: Hashes) -> Offsets:
@@ -160,14 +161,16 @@ class FastSketch:
             np.minimum.at(later.ravel(), index.ravel(), cells.ravel())
             i += many
             still = (later == _NOTHING).any(axis=1)
+            if not still.any():  # as of a query
+                break
             if not still.all():
                 self._keep(table, rows[~still], later[~still])
                 y = y[np.repeat(still, counts)]
                 rows, later, counts = rows[still], later[still], counts[still]
                 cell_of_row = np.repeat(np.arange(len(rows)) * self.lanes, counts)
-        if len(rows):
+        else:
             self._last_rounds(later, y, counts)
-            self._keep(table, rows, later)
+        self._keep(table, rows, later)
 
     @staticmethod
     def _keep(table: Hashes, rows: Offsets, later: Hashes) -> None:

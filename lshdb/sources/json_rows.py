@@ -9,7 +9,7 @@ from json.encoder import encode_basestring_ascii
 from typing import cast
 
 from lshdb.errors import InputError
-from lshdb.json_text import encode, loads, repaired
+from lshdb.json_text import encode, loads, objects, repaired
 from lshdb.sources import sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.inputs import Input, Skipped
@@ -117,7 +117,14 @@ def _batch(holder: list[bytes | None], number: int, source: Input, is_array: boo
     del data
     numbers = range(number, number + len(lines))
     documents = Collector(options, Origin(source.name, numbers), source.ids)
-    for index, line in enumerate(() if options.only_rows else lines):
+    unread = [] if options.only_rows else lines
+    longest = min(LONG, options.limits.largest_document // 4)
+    if max(map(len, unread), default=longest + 1) <= longest:
+        records = objects(unread)
+        if records is not None and documents.take_usual(records):
+            unread = []
+        del records
+    for index, line in enumerate(unread):
         if not line or line.isspace():
             continue
         if reason := options.too_long(line):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -296,7 +297,7 @@ class StoreReader:
         shingles = np.empty(len(doc_ids), dtype=np.int64)
         digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
         for part in chunks(len(doc_ids), self.limits.documents_read):
-            rows = list(self._rows_of(sql.SIZES, doc_ids[part]))
+            rows = self._all_rows_of(sql.SIZES, doc_ids[part])
             shingles[part] = self._counts(row[:1] for row in rows)
             blobs = self._packed((row[1] for row in rows), DIGEST_BYTES, "digest")
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
@@ -324,7 +325,7 @@ class StoreReader:
 
     def keys_of(self, doc_ids: IntArray) -> list[str]:
         """The keys of these documents, in this order."""
-        return list(self._column(sql.KEYS_OF, str, doc_ids))
+        return [*typed_column([key for (key,) in self._all_rows_of(sql.KEYS_OF, doc_ids)], str)]
 
     def metadata_of(self, doc_ids: IntArray, fields: Sequence[str] = ()) -> Iterator[str | None]:
         """The stored metadata of these documents, in this order, read lazily.
@@ -346,6 +347,17 @@ class StoreReader:
             for row in self._connection.each(statement, json_ids):
                 rows_read += 1
                 yield row
+        self._check_complete(rows_read, doc_ids)
+
+    def _all_rows_of(self, statement: str, doc_ids: IntArray) -> list[tuple[Any, ...]]:
+        """The same rows read at once, in half of the time, where they are short."""
+        parts = chunks(len(doc_ids), self.limits.documents_read)
+        read = (self._rows(statement, dumps(doc_ids[part].tolist())) for part in parts)
+        rows = [*chain.from_iterable(read)]
+        self._check_complete(len(rows), doc_ids)
+        return rows
+
+    def _check_complete(self, rows_read: int, doc_ids: IntArray) -> None:
         if rows_read != len(doc_ids):
             raise DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; {sqlite_errors.RESTORE}"
@@ -358,7 +370,7 @@ class StoreReader:
 
     def signatures_of(self, doc_ids: IntArray) -> Lanes:
         """The signatures [n, k] of these documents, in this order; all must have one."""
-        return self._signature_matrix(list(self._rows_of(sql.SIGNATURES, doc_ids)))[1]
+        return self._signature_matrix(self._all_rows_of(sql.SIGNATURES, doc_ids))[1]
 
     def shared_buckets(self, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
         """The rows of the buckets of two documents or more, by band, some thousands at a time.

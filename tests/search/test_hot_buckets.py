@@ -125,3 +125,24 @@ def test_the_command_says_what_was_left_out(tmp_path: Path) -> None:
     assert result.err.count("\n") == 1
     assert len(result.records) == 2
     assert len(command.done("query", "-", stdin=query, says="").lines) == 2_500
+
+
+def test_equal_documents_are_found_without_reading_a_large_bucket(tmp_path: Path) -> None:
+    """The best of a large bucket are those of all matches, and few of its rows are read."""
+    words = [f"word{number}" for number in range(40)]
+    copies = {str(number): " ".join(words) for number in range(150)}
+    copies |= {"3": "other text " * 9, "7": " ".join([*words[1:], "more"])}
+    with database_of(tmp_path / "x.db", copies) as db:
+        statements: list[str] = []
+        db._store._connection.set_trace_callback(statements.append)
+        wanted: list[tuple[dict[str, Any], int]]
+        wanted = [({"content": copies["0"].upper()}, 10), ({"content": copies["0"]}, 70)]
+        for query, top in [*wanted, ({"key": "5"}, 5)]:
+            every = db.query(**query)
+            statements.clear()
+            assert db.query(**query, top=top) == every[:top]
+            assert not any("CASE WHEN 2001 " in statement for statement in statements)
+        near = copies["0"] + " end"
+        every = db.query(near)
+        assert db.query(near, top=5) == every[:5]
+        assert any("CASE WHEN 2001 " in statement for statement in statements)

@@ -411,3 +411,53 @@ def test_any_strings_come_back_from_every_source(
         if name == "CSV" and any("\r" in "".join(row) or "\0" in "".join(row) for row in rows):
             continue  # Python's csv writes and reads these otherwise
         assert list(source(records, new_session(False), directory)) == expected, name
+
+
+_USUAL = st.fixed_dictionaries(
+    {"id": st.text("ab", min_size=1, max_size=2), "text": st.text(max_size=3)},
+    optional={
+        "year": st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+        "tags": st.recursive(st.none() | st.integers(), lambda inner: st.lists(inner, max_size=2)),
+    },
+)
+_ODD: st.SearchStrategy[Record] = st.dictionaries(
+    st.sampled_from(["id", "text", "metadata", "a"]),
+    st.sampled_from(["", "a\0", "é", None, 1, -(2**70), 1.5, True, [], {"b": []}, '{"c": 1}']),
+)
+
+
+@given(
+    st.lists(_USUAL, max_size=3),
+    st.lists(_USUAL | _ODD, max_size=2),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["", "", '{"a": ' + "[" * 250 + "]" * 250 + "}", "7", '{"id": "\\ud800"}']),
+)
+def test_lines_that_are_checked_together_are_read_as_each_alone(
+    tmp_path_factory: pytest.TempPathFactory,
+    usual: list[Record],
+    others: list[Record],
+    numbers: bool,
+    metadata: bool,
+    line: str,
+) -> None:
+    """A blank line has all lines of its block read one by one."""
+    records = [*usual, *others]
+    if numbers:
+        records = [record | {"id": index // 2} for index, record in enumerate(records)]
+    lines = [*map(json.dumps, records), *filter(None, [line])]
+    path = tmp_path_factory.mktemp("lines") / "x.jsonl"
+    # A file before it, so that ids of two types may give one key.
+    first = path.with_name("a.jsonl")
+    read = []
+    for end in ("\n", "\n\n"):
+        first.write_text('{"id": "1", "text": "one"}' + end)
+        path.write_text("\n".join(lines) + end)
+        session = new_session(metadata=metadata)
+        columns = [
+            (list(b.keys), list(b.contents), list(b.all_metadata()), list(b.indices), b.failures)
+            for b in session.batches([str(first), str(path)])
+            if b.keys or b.failures
+        ]
+        read.append((columns, session.counts.replaced))
+    assert read[0] == read[1]
