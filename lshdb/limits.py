@@ -46,7 +46,7 @@ class Limits:
     """Maximum seconds that the writer waits for this."""
     documents_read: int = 10_000
     """Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
-    when all are read, 5 MB of 128 lanes."""
+    when all are read, 2.5 MB of 128 lanes."""
 
     reindex_bytes: int = 32_000_000
     """Bytes of band rows in memory, 12 each, while an index is rebuilt or written late; more are in
@@ -96,7 +96,7 @@ class Limits:
     """Documents that `dedup` compares at once: shingling one alone takes much longer (20 us each of
     1,000 documents of 3 KB, 150 us alone)."""
     dedup_listed: int = 128
-    """Kept documents of a bucket that `dedup` compares: with 16 bands at most 2,048 comparisons
+    """Kept documents of a bucket that `dedup` compares: with 12 bands at most 1,536 comparisons
     per document, which take as long as reading and shingling a dozen documents."""
     dedup_pairs: int = 250_000
     """Pairs compared at once: with more, it takes fewer documents."""
@@ -106,7 +106,7 @@ class Limits:
     query_rows: int = 1 << 20
     """Band rows that many queries look up at once: they and their pairs take some 100 MB."""
     query_first: int = 2_000
-    """Documents of a bucket that a query with `top` reads: in 16 bands 32,000 rows, some 10 ms."""
+    """Documents of a bucket that a query with `top` reads: in 12 bands 24,000 rows, some 8 ms."""
     query_best: int = 500
     """Documents from larger buckets only that are ranked further: reading and shingling this many
     of 3 KB takes 10 ms too."""
@@ -155,7 +155,7 @@ class Limits:
     # tuning
 
     sample_rows: int = 300
-    """Documents of a bucket that `tune` reads: with 16 bands two million for its sample."""
+    """Documents of a bucket that `tune` reads: with 12 bands 1.4 million for its sample."""
     measure_lanes: int = 1 << 34
     """Lanes that measuring an index compares by default, some seconds."""
     measure_candidates: int = 2_000_000

@@ -56,7 +56,7 @@ that another program made, fewer are known."""
 _PARTS = 10
 """Parts that the bytes of a transaction are divided into, so that less is in memory twice."""
 _HELD = 500_000
-"""Documents whose band rows are sorted together: they take 256 bytes each in memory."""
+"""Documents whose band rows are sorted together: they take 192 bytes each in memory."""
 _NAMED = 3
 """Keys that an error names."""
 

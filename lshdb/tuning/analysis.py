@@ -77,6 +77,15 @@ def curve(similarities: Shares, construction: Construction) -> Shares:
     return p
 
 
+def mean_below(threshold: float, construction: Construction) -> float:
+    """The mean probability that pairs below a threshold are candidates, if all are as frequent.
+
+    >>> round(mean_below(0.8, Construction(rows=6, bands=16)), 3)
+    0.267
+    """
+    return float(curve(np.linspace(0, threshold, 33)[1:-1], construction).mean())
+
+
 def candidates_per_query(
     distribution: Distribution, documents: int, construction: Construction
 ) -> float:

@@ -7,8 +7,6 @@ from functools import partial
 from itertools import chain, cycle, product
 from typing import Literal
 
-import numpy as np
-
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.options import TuneOptions
@@ -16,7 +14,7 @@ from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_pro
 from lshdb.store.store import Store
 from lshdb.templates import SHOWN, Table, html_tables
 from lshdb.tuning import resolve, sampling
-from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
+from lshdb.tuning.analysis import Distribution, candidates_per_query, mean_below, rows_per_query
 
 BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
@@ -91,7 +89,7 @@ def tune(options: TuneOptions) -> Constructions:
         SettingsError: no construction of this many lanes reaches the recall.
 
     >>> tune(threshold=0.8, recall=0.99)[0].construction
-    Construction(rows=6, bands=16)
+    Construction(rows=5, bands=12)
     """
     return ranked(options, resolve.THRESHOLD, resolve.RECALL, resolve.PERMUTATIONS)
 
@@ -130,7 +128,6 @@ def ranked(
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = resolve.choose_construction(threshold, recall, lanes)
-    below = np.linspace(0, threshold, 33)[1:-1]
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for construction in _constructions_reaching(threshold, recall, lanes):
         judged[construction] = tuned = describe(
@@ -138,7 +135,7 @@ def ranked(
         )
         candidates = tuned.candidates
         costs[construction] = (
-            float(curve(below, construction).mean()) if candidates is None else candidates
+            mean_below(threshold, construction) if candidates is None else candidates
         )
     kept, fewest = [], MAX_LANES + 1
     for construction in sorted(

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from lshdb.shingling.shingles import base_hashes
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.sketching.settings import Settings, SketchName, settings_record
+from lshdb.tuning.analysis import mean_below
 
 THRESHOLD = 0.8
 RECALL = 0.99
@@ -28,6 +30,13 @@ FOREIGN: SketchName = "minhash"
 SEED = 1
 MIN_RANDOM_SEED = 1 << 32
 """Seeds below this are chosen by people; random ones are not among them."""
+
+MORE_CANDIDATES = 1.15
+"""How many times the false candidates of the most selective shape fewer bands may have, for pairs
+of any similarity below the threshold alike. At 0.8 and recall 0.99 it takes 12 bands of 5 rows, not
+16 of 6: a quarter less to write, and where documents have headers, as licences and manuals do, as
+many candidates. 9 bands of 4 rows (1.3 times by this measure) have 1.3 times as many there, and up
+to twice as many elsewhere (docs/figures.md). Below 0.7 no shape of 128 lanes is within it."""
 
 OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 """The settings of the index alone: signatures do not depend on them, and reindex changes them."""
@@ -186,21 +195,28 @@ def last_level(
 
 
 def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:
-    """The most selective bands and rows that reach the recall at the threshold.
+    """Few bands that reach the recall at the threshold, with few false candidates.
 
-    The largest r for which floor(lanes / r) bands reach it, then the fewest bands that still do:
-    more rows mean fewer false candidates, fewer bands mean a smaller table.
+    More rows mean fewer false candidates, fewer bands mean fewer rows to write and to look up, and
+    a smaller table. The most selective shape has the largest r for which floor(lanes / r) bands
+    reach the recall, and the fewest bands that still do. The one with the fewest bands is chosen
+    whose curve has a mean below the threshold of at most MORE_CANDIDATES times that shape's.
 
     Raises:
         SettingsError: no construction of this many lanes reaches the recall.
 
     >>> choose_construction(0.8, 0.99, 128)
-    Construction(rows=6, bands=16)
+    Construction(rows=5, bands=12)
     """
-    for rows in range(lanes, 0, -1):
-        of_rows = partial(Construction, rows)
-        if chosen := last_level("or", of_rows, threshold, recall, lanes // rows):
-            return chosen
+    of_rows = (
+        last_level("or", partial(Construction, rows), threshold, recall, lanes // rows)
+        for rows in range(lanes, 0, -1)
+    )
+    shapes = [shape for shape in of_rows if shape]
+    if shapes:
+        most = MORE_CANDIDATES * mean_below(threshold, shapes[0])
+        selective = (shape for shape in shapes if mean_below(threshold, shape) <= most)
+        return min(selective, key=attrgetter("bands"))  # the first one of several is most selective
     best = candidate_probability(threshold, Construction(1, lanes))
     raise SettingsError(
         f"recall {recall:g} at threshold {threshold:g} cannot be reached with {lanes} "

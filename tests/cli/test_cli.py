@@ -221,7 +221,7 @@ def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
         ("fox", 1.0, True),
         ("fox2", SIMILARITY, True),
     ]
-    assert (matches[0]["estimate"], matches[0]["bands"]) == (1.0, 16)
+    assert (matches[0]["estimate"], matches[0]["bands"]) == (1.0, 12)
     assert 0.7 < matches[1]["estimate"] < 1
     assert command.done("query", "--text", FABLES["fox"]).lines == [
         "1.000000\tidentical\tfox",
@@ -262,7 +262,7 @@ def test_remove_takes_all_keys_or_none(fables: Command) -> None:
     assert fables.keys() == sorted(FABLES)
     assert fables.done("remove", "fox", "crow", "fox").err == "removed 2\n"
     assert fables.keys() == ["fox2"]
-    assert fables.rows("SELECT count(*) FROM bands") == [(16,)]
+    assert fables.rows("SELECT count(*) FROM bands") == [(12,)]
 
 
 def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
@@ -271,14 +271,14 @@ def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
     assert shown["shingles"] == shown["distinct_shingles"] == len(FABLES["fox"].split()) - 2
     assert len(shown["signature"]) == 128
     buckets = shown["buckets"]
-    assert [bucket["band_no"] for bucket in buckets] == list(range(16))
+    assert [bucket["band_no"] for bucket in buckets] == list(range(12))
     assert buckets == fables.done("buckets", "--key", "fox", "--json").records
     bands = fables.done("query", "--key", "fox", "--json").record["bands"]
     assert [bucket["documents"] for bucket in buckets].count(2) == bands
     lines = fables.done("show", "fox").lines
     assert lines[0] == "key:               fox"
-    assert lines[-16:] == fables.done("buckets", "--key", "fox").lines
-    assert lines[-16] == f"0\t{buckets[0]['bucket_key']}\t{buckets[0]['documents']}"
+    assert lines[-12:] == fables.done("buckets", "--key", "fox").lines
+    assert lines[-12] == f"0\t{buckets[0]['bucket_key']}\t{buckets[0]['documents']}"
 
 
 # sql

@@ -74,7 +74,7 @@ def test_a_stream_that_asks_finds_what_it_added_in_buckets(tmp_path: Path) -> No
     assert not any(seen)
 
 
-@pytest.mark.parametrize("steps", [1, 8, 200])
+@pytest.mark.parametrize("steps", [1, 8, 150])
 def test_a_stopped_pass_is_seen_by_nobody_and_completed(
     tmp_path: Path, stopped: Callable[[int], None], steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,7 +86,7 @@ def test_of_sets_identical_is_the_same_elements(path: Path) -> None:
     with database_of(path, {"a": ["x", "y", 1]}, shingle="set") as db:
         (match,) = db.query([1, "y", "x", "y"])
         assert match.identical
-        (match,) = db.query(["1", "y", "x"], threshold=0.4)
+        (match,) = db.query(["1", "y", "x"], threshold=0.4, exhaustive=True)
         assert not match.identical
 
 
