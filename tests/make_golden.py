@@ -193,9 +193,9 @@ def make() -> None:
     """Make the files of the format, and keep its schema; none must be there."""
     expected: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as directory:
-        file, expected[READ] = make_read(Path(directory))
+        data, expected[READ] = make_read(Path(directory))
     with open(DIRECTORY / f"format-{FORMAT}-{READ}.db.xz", "xb") as packed_file:
-        packed_file.write(lzma.compress(file, preset=9))
+        packed_file.write(lzma.compress(data, preset=9))
     for name, (settings, _) in FILES.items():
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lsh.db"
