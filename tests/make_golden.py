@@ -6,6 +6,7 @@ are never rebuilt. tests/database/test_golden_files.py checks the answers of lat
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -158,9 +159,43 @@ def _hash(db: lshdb.Database, statement: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+READ = "files"
+"""The file of documents that were read from files and rows."""
+GUESSED = (
+    "Gr\xfc\xdfe aus M\xfcnchen: der Fuchs \xfcber den Trauben h\xf6rt sch\xf6ne M\xe4rchen. " * 5
+)
+ROWS = [{"id": "a", "text": TEXTS["short"]}, {"id": "a", "text": TEXTS["soup"]}]
+"""Rows of one key and two texts: the second is stored under another key."""
+
+
+def read_answers(db: lshdb.Database) -> list[list[Any]]:
+    """What the file of documents that were read holds."""
+    statement = """
+        SELECT key, shingles, hex(digest), content, metadata, size, extracted
+        FROM documents LEFT JOIN files USING (doc_id) ORDER BY doc_id"""
+    return [[*row] for row in db.sql(statement)]
+
+
+def make_read(directory: Path) -> tuple[bytes, list[list[Any]]]:
+    """Read a text in UTF-8, one whose encoding is guessed, and rows of one key."""
+    (directory / "notes").mkdir()
+    (directory / "notes" / "pancakes.txt").write_text(PANCAKES, "utf-8")
+    (directory / "notes" / "fox.txt").write_bytes(GUESSED.encode("cp1252"))
+    (directory / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    with contextlib.chdir(directory), lshdb.open("lsh.db", threshold=0.9) as db:
+        db.add_files(["notes"])
+        list(db.dedup_files(["rows.jsonl"]))
+        found = read_answers(db)
+    return (directory / "lsh.db").read_bytes(), found
+
+
 def make() -> None:
     """Make the files of the format, and keep its schema; none must be there."""
-    expected = {}
+    expected: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as directory:
+        file, expected[READ] = make_read(Path(directory))
+    with open(DIRECTORY / f"format-{FORMAT}-{READ}.db.xz", "xb") as packed_file:
+        packed_file.write(lzma.compress(file, preset=9))
     for name, (settings, _) in FILES.items():
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lsh.db"

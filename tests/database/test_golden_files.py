@@ -11,7 +11,7 @@ import inspection
 import make_golden
 import numpy as np
 import pytest
-from make_golden import DIRECTORY, FILES, SCHEMA
+from make_golden import DIRECTORY, FILES, READ, SCHEMA
 
 import lshdb
 from lshdb.database import store_of
@@ -21,7 +21,8 @@ from lshdb.sketching.constructions import Construction
 from lshdb.store.index import codes_of_keys
 from lshdb.store.schema import FORMAT
 
-GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))
+ALL = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))
+GOLDEN = [name for name in ALL if not name.endswith(READ)]
 
 
 @pytest.fixture
@@ -36,7 +37,8 @@ def unpacked(path: Path) -> Callable[[str], Path]:
 def test_every_format_has_its_files() -> None:
     """From 6 on: older ones were not released. A schema that is changed needs another format."""
     formats = range(6, FORMAT + 1)
-    assert set(GOLDEN) == {f"format-{number}-{kind}" for number in formats for kind in FILES}
+    kinds = [*FILES, READ]
+    assert set(ALL) == {f"format-{number}-{kind}" for number in formats for kind in kinds}
     schemas = sorted(path.name for path in DIRECTORY.glob("*.sql"))
     assert schemas == [f"format-{number}.sql" for number in formats]
     assert (DIRECTORY / schemas[-1]).read_text("utf-8") == SCHEMA.read_text("utf-8")
@@ -65,6 +67,24 @@ def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
         assert db.add_many(documents).added == len(documents)
         assert make_golden.answers(db, kind) == answers
     inspection.check(path)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in GOLDEN])
+def test_what_was_read_from_files_and_rows_stays(
+    unpacked: Callable[[str], Path], name: str
+) -> None:
+    """The states of files, an encoding that was guessed, and a key that two rows had."""
+    answers = json.loads((DIRECTORY / f"{name.rpartition('-')[0]}.json").read_text("utf-8"))
+    with lshdb.open(unpacked(name), mode="read") as db:
+        assert make_golden.read_answers(db) == answers[READ]
+        assert lshdb.check(db.path, deep=True).problems == ()
+    by_key = {row[0]: row for row in answers[READ]}
+    assert json.loads(by_key["notes/fox.txt"][6])["encoding"]
+    assert by_key["notes/pancakes.txt"][5:] == [len(make_golden.PANCAKES), None]
+    repeated = [key for key in by_key if key.startswith("a")]
+    assert (repeated[0], len(repeated)) == ("a", 2)
+    assert [by_key[key][3] for key in repeated] == [row["text"] for row in make_golden.ROWS]
+    inspection.check(db.path)
 
 
 @pytest.mark.parametrize("mode", ["create", "write", "read"])
