@@ -22,7 +22,7 @@ USUAL = {
     "sketch": "fast",
     "permutations": 128,
     "lane_bits": 16,
-    "construction": "and 6, or 16",
+    "construction": "and 5, or 12",
     "seed": 1,
 }
 SENTENCE = "It is a truth universally acknowledged, that a single man"
@@ -72,7 +72,7 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
         [SENTENCE, "Hello", LONG],
     ),
     (
-        USUAL | {"shingle": "char:5", "construction": "and 5, or 12"},
+        USUAL | {"shingle": "char:5", "construction": "and 6, or 16"},
         [SENTENCE, "f\xfcnf", *TEXTS[6:9]],
     ),
     (
