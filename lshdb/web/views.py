@@ -77,7 +77,7 @@ _KEYS = 5
 """Keys shown of each verdict of a press."""
 _CHANGES = 2
 """Differences shown of a member of a cluster."""
-_MEMBERS = 25
+_MEMBERS = 20
 """Members of a cluster on a page."""
 _TEXT = 50_000
 """Characters shown of a text."""
