@@ -1084,8 +1084,8 @@ def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(tmp_path: Path) -> No
             "\n".join(["# The <b>first</b> line", *lines[1:]]),
             metadata={"Title": "A title", "date": 1987, "source": "Reuters"},
         )
-        db.add("long", "\n".join([*lines, "word " * 400_000]))
-        db.add("long 2", "\n".join([*lines, "word " * 400_000, "other"]))
+        db.add("long", "\n".join([*lines, "word " * 14_000]))
+        db.add("long 2", "\n".join([*lines, "word " * 14_000, "other"]))
         db.add_many([("x", "an entirely other text"), ("y", "an entirely other text")])
     with served(tmp_path, "--review") as site:
         reviewer = Reviewer(site)
