@@ -246,7 +246,7 @@ def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict
 
 
 def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Iterator[Line | None]:
-    """The lines of a document, numbered from the start of its files; a file begins with its name."""
+    """The lines of a document, numbered from the start of its files, which begin with names."""
     files = [file for file in folders.files.get(key, ()) if file.key != key]
     first_line = 1
     for line in lines:
