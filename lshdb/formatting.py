@@ -17,6 +17,15 @@ def share(value: float) -> str:
     return f"{min(value, 0.9999) if value < 1 else value:.4f}"
 
 
+def digits(value: float) -> str:
+    """A share of 1 to two digits, for pages; never rounded up to 1.
+
+    >>> digits(1.0), digits(0.9999), digits(0.5)
+    ('1.00', '0.99', '0.50')
+    """
+    return f"{min(value, 0.99) if value < 1 else value:.2f}"
+
+
 def number(value: float | None, drawn: bool = False) -> str | None:
     """A number of a column: a share as by `share` if it is drawn, with six digits for scripts.
 
@@ -59,6 +68,20 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 pair', '1,000 pairs', '2 matches')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def compact(count: float) -> str:
+    """A count in at most four characters, for charts.
+
+    >>> compact(999), compact(1_234), compact(34_567), compact(999_999)
+    ('999', '1.2k', '35k', '1M')
+    """
+    units = iter(("", "k", "M", "G"))
+    unit = next(units)
+    while count >= 999.5 and (following := next(units, None)):
+        count, unit = count / 1000, following
+    text = f"{count:.1f}" if count < 9.95 else f"{count:.0f}"
+    return text.removesuffix(".0") + unit
 
 
 def size(count: int) -> str:

@@ -13,7 +13,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lshdb.formatting import counted, number, percent, share, worded
+from lshdb.formatting import counted, digits, number, percent, share, worded
 
 if TYPE_CHECKING:
     import jinja2
@@ -97,6 +97,7 @@ def environment(pages: Path) -> jinja2.Environment:
         "visible": visible,
         "number": "{:,}".format,
         "share": share,
+        "digits": digits,
         "percent": percent,
         "counted": counted,
         "plain": lambda value: number(value, True) if isinstance(value, float) else worded(value),

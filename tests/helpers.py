@@ -452,7 +452,7 @@ class Parsed(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if self.get_starttag_text() and self.open and self.elements[self.open[-1]][0] == tag:
             self.open.pop()
-        elif tag not in ("line", "polyline", "circle", "rect"):
+        elif tag not in ("line", "path", "polyline", "circle", "rect"):
             raise AssertionError(f"</{tag}> closes nothing")
 
     def handle_data(self, data: str) -> None:

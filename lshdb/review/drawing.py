@@ -1,15 +1,21 @@
 """The numbers that pictures draw: the S-curve, a histogram, the connections of a cluster."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from lshdb.formatting import compact
 from lshdb.sketching.constructions import Construction
 from lshdb.tuning.analysis import Distribution, curve
 
+BINS = np.linspace(0, 1, 21).round(4)
+"""The edges of a histogram's columns, rounded: 0.15 is in the column that begins with it."""
 _POINTS = 121
+_TICKS = 5
+"""Maximum number of labels on an axis, without 0."""
 _LOWEST = 0.006
 """Minimum height of a column, a pixel: a few pairs among many stay visible."""
 
@@ -73,24 +79,23 @@ def columns(
     `pairs` is an estimate, and `sampled` is true.
 
     Args:
-        counts: number of pairs found at the threshold or above, in equal bins from 0 to 1.
+        counts: number of pairs found at the threshold or above, between the edges of BINS.
         sampled: the distribution of all pairs; None if it is not known.
         documents: number of documents of that distribution.
         threshold: minimum similarity of the pairs that were found.
     """
-    edges = np.linspace(0, 1, len(counts) + 1)
-    below = edges[1:] <= threshold + 1e-9
+    below = BINS[1:] <= threshold
     pairs = np.array(counts)
     if sampled is not None:
-        shares, _ = np.histogram(sampled.similarities, edges, weights=sampled.weights)
+        shares, _ = np.histogram(sampled.similarities, BINS, weights=sampled.weights)
         shares[0] += max(0.0, 1 - float(sampled.weights.sum()))
         pairs = np.where(below, np.round(shares * documents * (documents - 1) / 2), counts)
     heights = np.log10(pairs + 1) / max(np.log10(pairs.max(initial=0) + 1), 1e-9)
-    drawn = zip(edges[:-1], edges[1:], pairs, heights, below, strict=True)
+    drawn = zip(BINS[:-1], BINS[1:], pairs, heights, below, strict=True)
     return [
         {
-            "low": round(float(low), 4),
-            "high": round(float(high), 4),
+            "low": float(low),
+            "high": float(high),
             "pairs": int(count),
             "height": max(round(float(height), 4), _LOWEST),
             "sampled": bool(is_sampled),
@@ -98,6 +103,21 @@ def columns(
         for low, high, count, height, is_sampled in drawn
         if count
     ]
+
+
+def log_ticks(columns: Sequence[Mapping[str, Any]]) -> list[tuple[str, float]]:
+    """The labels of the axis beside columns, each with its height as those of columns.
+
+    >>> log_ticks([{"pairs": 9}])
+    [('0', 0.0), ('1', 0.301), ('9', 1.0)]
+    """
+    most = max((column["pairs"] for column in columns), default=1)
+    powers = math.ceil(math.log10(most + 1) / _TICKS)
+    labels = [0, *(10**power for power in range(0, int(math.log10(most)) + 1, powers))]
+    if most < 10:
+        labels = sorted({0, 1, most})
+    whole = math.log10(most + 1)
+    return [(compact(label), round(math.log10(label + 1) / whole, 4)) for label in labels]
 
 
 def sizes(members: Iterable[int]) -> list[tuple[str, int]]:

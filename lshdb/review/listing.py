@@ -25,7 +25,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, KeepOption, PairsOptions, Threshold
 from lshdb.progress import Progress
-from lshdb.review.drawing import columns, sizes
+from lshdb.review.drawing import BINS, columns, sizes
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import all_clusters, pair_blocks
@@ -38,7 +38,6 @@ MAX_PAIRS = 1_000_000
 """Maximum number of pairs to examine, in the order of addition."""
 BEST_PAIRS = 100_000
 """The most similar of these are kept: some 30 MB."""
-_BINS = 20
 _SEED = 1
 """Of the sample of less similar pairs."""
 _BATCH_SIZE = 10_000
@@ -149,12 +148,12 @@ def survey_pairs(
 
     With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
     """
-    store, counts = store_of(database), np.zeros(_BINS, dtype=np.int64)
+    store, counts = store_of(database), np.zeros(len(BINS) - 1, dtype=np.int64)
     names = {**PAIR, **WEIGHTED}
 
     def ranked() -> Iterator[tuple[tuple[float, float], tuple[Any, ...]]]:
         for block in pair_blocks(store, request, progress):
-            counts[:] += np.histogram(block["similarity"], _BINS, (0, 1))[0]
+            counts[:] += np.histogram(block["similarity"], BINS)[0]
             ranks = zip((rank or 0 for rank in block["weighted"]), block["similarity"], strict=True)
             yield from zip(ranks, block.rows(names), strict=True)
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from lshdb.formatting import plain, shortened
+from lshdb.formatting import compact, plain, shortened
 from lshdb.json_text import dumps
+from lshdb.review.drawing import log_ticks
 from lshdb.review.listing import common_path
+from lshdb.shingling.shingling import Shingling
 from lshdb.sources.paths import escaped
 from lshdb.templates import environment, visible
 
@@ -81,6 +83,15 @@ def html(page: Page, links: Links, **common: object) -> str:
     return rendered(page.template, **context | page.view | page.data)
 
 
+def similarity_scale(threshold: float, shingling: Shingling) -> dict[str, Any]:
+    """How pages show similarities: where meters begin, and what two documents of similarity 1 are.
+
+    Their contents may differ, as case, blanks, or names in programs do.
+    """
+    kind = "elements" if shingling.of_sets else "tokens" if shingling.of_programs else "words"
+    return {"low": min(threshold, 0.99), "same": f"same {kind}"}
+
+
 def cell(value: object) -> str:
     """A value of a table in SQL, as `lshdb sql` shows it, cut if it is long.
 
@@ -124,6 +135,19 @@ def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
     return [piece for piece in [(before, False), *cut, (behind, False)] if piece[0]]
 
 
+def last_similarity(column: Mapping[str, Any]) -> float:
+    """The maximum similarity of the pairs of a histogram's column, which ends before the next one.
+
+    Similarities are fractions; those of documents with fewer than a million shingles are no nearer
+    to the next column than this.
+
+    >>> last_similarity({"high": 0.85}), last_similarity({"high": 1.0})
+    (0.849999, 1.0)
+    """
+    high: float = column["high"]
+    return high if high == 1 else round(high - 1e-6, 6)
+
+
 def _short(key: str) -> str:
     return shortened(escaped(key), _LONGEST_KEY)
 
@@ -136,6 +160,9 @@ _TEMPLATES.filters.update(
         "sentence": sentence,
         "behind": behind,
         "common_path": common_path,
+        "compact": compact,
+        "log_ticks": log_ticks,
+        "last_similarity": last_similarity,
         "excerpt": lambda text: shortened(text, _EXCERPT),
         "cell": cell,
         # A value of metadata, as text.

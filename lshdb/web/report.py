@@ -93,7 +93,7 @@ def report(
         partial = [] if lowest is None else _partial_copies(database, all_pairs)[: pairs // 2]
         others = [*partial, *(pair for pair in all_pairs if not pair.identical)]
         shown = _chosen(others, survey.items, pairs)
-        comparisons = _side_by_side(folders, database, shown, progress)
+        comparisons = _side_by_side(folders, database, shown, figures["scale"], progress)
         return rendering.rendered(
             "report",
             links=None,
@@ -119,7 +119,11 @@ def report(
 
 
 def _side_by_side(
-    folders: Folders, database: Database, pairs: Sequence[Pair], progress: Progress
+    folders: Folders,
+    database: Database,
+    pairs: Sequence[Pair],
+    scale: dict[str, Any],
+    progress: Progress,
 ) -> list[Markup]:
     """The HTML of pairs side by side, up to the first that exceeds the bytes of a report."""
     comparisons: list[Markup] = []
@@ -127,7 +131,11 @@ def _side_by_side(
     for number, pair in enumerate(pairs, 1):
         progress(number, len(pairs), "pairs shown side by side")
         comparison = rendering.rendered(
-            "report_pair", number=number, pair=pair, **_comparison_values(folders, database, pair)
+            "report_pair",
+            number=number,
+            pair=pair,
+            scale=scale,
+            **_comparison_values(folders, database, pair),
         )
         size += len(comparison.encode())
         if size > _PAIRS_BYTES:
@@ -187,6 +195,7 @@ def _figures(
         "pair_survey": listing.survey_pairs(database, pair_request, progress),
         "cluster_survey": survey,
         "threshold": survey.threshold,
+        "scale": rendering.similarity_scale(lowest or survey.threshold, settings.shingling),
         "curve": drawing.s_curve(settings.construction, survey.threshold),
     }
 

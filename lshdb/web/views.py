@@ -37,7 +37,7 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
 from lshdb.web.computing import ResultCache, Stage
-from lshdb.web.rendering import Page, snippet
+from lshdb.web.rendering import Page, similarity_scale, snippet
 
 LONGEST_QUERY = 200_000
 """Maximum characters of a pasted text."""
@@ -234,7 +234,10 @@ class Visit:
         all_notes = [*self.notes, *map(str, notes)]
         data = {"notes": all_notes, "outdated": self.outdated, "waiting": self.waiting}
         filters = texts_of(declared(Filters), self.arguments)
-        view = {"address": self.address, "filters": filters, "settings": self.database.settings}
+        settings = self.database.settings
+        threshold = self.address.filters.threshold or settings.threshold
+        scale = similarity_scale(threshold, settings.shingling)
+        view = {"address": self.address, "filters": filters, "settings": settings, "scale": scale}
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
         return replace(page, data=page.data | data, view=page.view | view)
@@ -262,7 +265,15 @@ def overview(visit: Visit) -> Page:
     with suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
         data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
+    if not info.documents:
+        command = _command_line(visit, "add")
+        return Page("empty", f"{visit.name} has no documents yet", data, {"command": command})
     return Page("overview", visit.name, data)
+
+
+def _command_line(visit: Visit, command: str, *options: str) -> str:
+    """A command about the file, to copy to a terminal."""
+    return " ".join(["lshdb", command, "-d", shlex.quote(str(visit.database.path)), *options])
 
 
 # documents
@@ -591,7 +602,7 @@ def decisions(visit: Visit) -> Page:
         "paging": paging,
         "drop": len(dropped),
         "dropped": dropped[:_DROPPED],
-        "command": f"lshdb remove -d {shlex.quote(str(visit.database.path))} --decided",
+        "command": _command_line(visit, "remove", "--decided"),
     }
     return Page("decisions", f"Decisions about {visit.name}", data)
 

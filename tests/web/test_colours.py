@@ -17,10 +17,12 @@ CONTRASTS = [
     (4.5, "text accent", GROUNDS),
     (4.5, "quiet", "ground raised a-ground b-ground"),
     (4.5, "keep drop different", "ground raised b-ground"),
-    (4.5, "ground", "accent"),
-    (4.5, "text", "a-word b-word run-1 run-2 run-3 run-4"),
+    (4.5, "ground", "b accent"),
+    # Words that differ, and copied passages.
+    (4.5, "text", "a-mark b-mark run-1 run-2 run-3 run-4"),
     # The bar beside a line that differs, words that were found, notes, frames of the focus.
     (3, "a", "ground a-ground"),
+    (3, "b", "ground b-ground"),
     (3, "mark accent", "ground raised b-ground"),
 ]
 
@@ -52,4 +54,4 @@ def test_what_is_read_has_enough_contrast(scheme: str) -> None:
     ]
     assert low == []
     tested = " ".join(names for _, *both in CONTRASTS for names in both).split()
-    assert colour.keys() - {*tested, "edge"} == set(), "lines between rows say nothing"
+    assert colour.keys() - {*tested, "edge", "pale"} == set(), "they say nothing alone"

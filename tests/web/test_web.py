@@ -76,7 +76,7 @@ def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> 
     counts = [n for cell, n in histogram.items() if re.fullmatch(r"0\.\d+\u2013[01]\.\d+", cell)]
     assert sum(map(int, counts)) == len(pairs)
     probability = candidate_probability(0.5, Construction(rows=3, bands=35))
-    assert f"{probability:.1%}" in answer.page.texts("figcaption")[1]
+    assert f"{probability:.1%}" in answer.page.texts("figcaption")[2]
 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=ascii)
@@ -199,7 +199,7 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         assert "# <b>hostile</b>" in code.page.texts("td", class_="a")[0]
         assert [line for line in code.page.texts("ins") if line.strip()] == ["zebra <- 1"]
         assert "Similarity" in facts(answer)
-        for b, says in (("c", "Identical"), ("d", "The same words; case, punctuation or blanks")):
+        for b, says in (("c", "identical"), ("d", "The same words; case, punctuation or blanks")):
             assert says in eventually(site, "compare", a="a", b=b).page.texts("p", class_="says")[0]
 
 
@@ -381,6 +381,27 @@ def test_lists_are_those_of_the_library(varied: tuple[Path, Site]) -> None:
     assert {row["similarity"] >= 0.8 for (row,) in listed(site, "pairs", threshold="0.8")} == {True}
 
 
+def test_each_part_of_a_chart_leads_to_what_it_counts(varied: tuple[Path, Site]) -> None:
+    path, site = varied
+    page = check(eventually(site, "")).page
+    links = {}
+    for tag, attributes, texts in page.elements:
+        count = re.search(r"(\d+) (pair|cluster)s?( of |\n)", "".join(texts))
+        if tag == "a" and count:
+            links[attributes["href"]] = int(count[1])
+    with lshdb.open(path, mode="read") as db:
+        scores = [pair.similarity for pair in db.pairs(ignore_decisions=True)]
+    # Many pairs have similarity 0.8, where two columns meet.
+    lower = sum(score < 0.8 for score in scores)
+    assert 0.8 in scores
+    assert list(links.values()) == [lower, len(scores) - lower, 8, 15, 7]
+    found = [json.loads(site.ask(link.replace("?", ".json?")).text) for link in links]
+    assert [answer["paging"]["things"] for answer in found] == list(links.values())
+    # The rows of the table beside the columns have the same links.
+    (first, second) = [link for link in links if "/pairs" in link]
+    assert [page.values("href").count(link) for link in (first, second)] == [2, 2]
+
+
 @pytest.mark.parametrize(("page", "names"), [("cluster", ["key"]), ("compare", ["a", "b"])])
 def test_an_item_of_a_list_leads_to_its_neighbours(
     varied: tuple[Path, Site], page: str, names: list[str]
@@ -409,7 +430,10 @@ def test_facets_count_values_and_lead_to_them(varied: tuple[Path, Site]) -> None
 def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> None:
     path = tmp_path / "lsh.db"
     with lshdb.open(path) as db, served(tmp_path) as site:
-        assert "There are no documents yet" in eventually(site, "").text
+        empty = check(eventually(site, "")).page
+        assert empty.texts("h1") == ["lsh has no documents yet"]
+        commands = empty.texts("pre")
+        assert commands[0] == f"lshdb add -d {path} FOLDER"
         assert "No two documents" in eventually(site, "clusters").text
         db.add_many((f"{i} {side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
         for page, count in ((1, 20), (2, 20), (3, 5)):
@@ -995,7 +1019,7 @@ def test_answers_say_where_duplicates_begin_beside_the_buttons(tmp_path: Path) -
             for page, item in (("cluster", {"key": "30a"}), ("compare", {"a": "30a", "b": "30b"})):
                 text = check(eventually(site, page, listed="yes", **item), review=True).text
                 assert f"{dropped} of 31 {'pairs' if 'a' in item else 'clusters'} decided" in text
-                assert ("; at 1.0000 and above you agreed in 30 of 30" in text) is says
+                assert (">1.00</span> and above you agreed in 30 of 30" in text) is says
 
 
 def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
