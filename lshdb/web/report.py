@@ -270,4 +270,4 @@ def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Itera
 def _has_copied(row: Row) -> bool:
     """Whether a row has a part of a copied passage, or begins a file."""
     lines = [line for line in (row.a, row.b) if line]
-    return any(piece.kind in ("run", "moved", "file") for line in lines for piece in line.pieces)
+    return any(piece.number or piece.kind == "file" for line in lines for piece in line.pieces)
