@@ -36,6 +36,8 @@ their number and the first of them."""
 _MAX_CODE = 100_000
 """Characters at the start of a text that are searched for indented lines."""
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
+_OF_CODE = re.compile(r"[;{}()\[\]=,:>]\s*$", re.MULTILINE)
+"""How many lines of code end, and few of prose."""
 
 
 Marked = tuple[int, int, int]
@@ -82,7 +84,9 @@ class Beside:
     def kinds(self) -> frozenset[PieceKind]:
         """The kinds of pieces of the texts, but for what is the same."""
         lines = (line for row in self.rows for line in (row.a, row.b) if line)
-        return frozenset(piece.kind for line in lines for piece in line.pieces) - {"same", "file"}
+        pieces = [piece for line in lines for piece in line.pieces]
+        runs = {"run" for piece in pieces if piece.number}
+        return frozenset({*runs, *(piece.kind for piece in pieces)}) - {"same", "file"}
 
     @cached_property
     def starts(self) -> list[int]:
@@ -280,7 +284,10 @@ def _within(spans: Sequence[Marked], start: int, end: int) -> Iterator[Marked]:
 def painted(
     line: Line, of: Collection[PieceKind], spans: Sequence[Marked], kind: PieceKind
 ) -> Line:
-    """A line in which pieces of some kinds become `kind` within ascending spans of the text."""
+    """A line in which pieces of some kinds become `kind` within ascending spans of the text.
+
+    Blanks at the beginning stay as they are; so does what is renamed or moved, with the number.
+    """
     pieces: list[Piece] = []
     start = line.start
     for piece in line.pieces:
@@ -288,11 +295,15 @@ def painted(
         done = start
         marked = _within(spans, start, end) if piece.kind in of else ()
         for low, high, number in [*marked, (end, end, 0)]:
+            text = piece.text[low - start : high - start]
+            if low == line.start:
+                low += len(text) - len(text.lstrip())
             if done < low:
                 pieces.append(replace(piece, text=piece.text[done - start : low - start]))
             if low < high:
+                kept = piece.kind if piece.kind in ("renamed", "moved") else kind
                 text = piece.text[low - start : high - start]
-                pieces.append(replace(piece, text=text, kind=kind, number=number))
+                pieces.append(replace(piece, text=text, kind=kept, number=number))
             done = high
         start = end
     return replace(line, pieces=pieces)
@@ -323,9 +334,10 @@ def _rare_marked(row: Row, left: Sequence[Marked], right: Sequence[Marked]) -> R
 
 
 def looks_like_code(text: str) -> bool:
-    """Whether several lines of a text are indented."""
+    """Whether several lines of a text are indented, and many end with the signs of programs."""
     start = text[:_MAX_CODE]
-    return 8 * len(_INDENTED.findall(start)) >= max(start.count("\n"), 24)
+    lines = max(start.count("\n"), 24)
+    return 8 * len(_INDENTED.findall(start)) >= lines and 4 * len(_OF_CODE.findall(start)) >= lines
 
 
 def lines_of(texts: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:

@@ -213,9 +213,9 @@ def test_what_moved_leads_to_its_place_in_the_other_text(tmp_path: Path) -> None
     ).close()
     with served(tmp_path) as site:
         answer = check(eventually(site, "compare", a="a", b="b"))
-        assert answer.page.texts("span", class_="moved") == 2 * moved.split("\n")
-        assert answer.page.values("href", "also at line 10") == ["#r11"]
-        assert answer.page.values("href", "also at line 1") == ["#r0"]
+        assert answer.page.texts("span", class_="moved") == ["moved", *2 * moved.split("\n")]
+        assert answer.page.values("href", "moved to line 10") == ["#r11"]
+        assert answer.page.values("href", "moved from line 1") == ["#r0"]
 
 
 def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
@@ -818,7 +818,7 @@ def test_json_has_what_the_library_has(quoted: tuple[Path, Site]) -> None:
         for name in ("similarity", "a_in_b", "b_in_a", "estimate", "shared"):
             assert compared["comparison"][name] == getattr(both, name)
         assert [piece["kind"] for piece in compared["rows"][0]["b"]["pieces"]] == [
-            "same",
+            "run",
             "changed",
         ]
         (cluster,) = db.clusters()
