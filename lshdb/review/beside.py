@@ -33,8 +33,10 @@ Sets = list[tuple[int, list[Element]]]
 """The elements that only the first set has, only the second, and both: for each of these parts
 their number and the first of them."""
 _MAX_CODE = 100_000
-"""Characters at the start of a text that are searched for indented lines."""
+"""Characters at the start of a text that are searched for signs of code."""
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
+_PUNCTUATION = re.compile(r"[][{}()<>=;_#\\*&|$@+/]")
+"""What programs have much of: 5% and more of their characters, licences and news below 2%."""
 
 
 @dataclass(frozen=True)
@@ -209,9 +211,15 @@ def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
 
 
 def looks_like_code(text: str) -> bool:
-    """Whether several lines of a text are indented."""
+    r"""Whether a text has several indented lines, and as much punctuation as code has.
+
+    >>> looks_like_code("  A poem,\n" * 9), looks_like_code("  poem(9);\n" * 9)
+    (False, True)
+    """
     start = text[:_MAX_CODE]
-    return 8 * len(_INDENTED.findall(start)) >= max(start.count("\n"), 24)
+    return 8 * len(_INDENTED.findall(start)) >= max(start.count("\n"), 24) and 25 * len(
+        _PUNCTUATION.findall(start)
+    ) >= len(start) - start.count(" ")
 
 
 def lines_of(texts: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:
