@@ -443,7 +443,7 @@ def test_forty_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) 
 
         def in_view(*selectors: str) -> list[str]:
             """The texts of elements that are above the bar."""
-            return page.evaluate(
+            texts: list[str] = page.evaluate(
                 """selectors => selectors.map(selector => {
                 const [element, bar] = [selector, ".buttons"].map(s => document.querySelector(s));
                 const [box, end] = [element, bar].map(e => e.getBoundingClientRect());
@@ -451,6 +451,7 @@ def test_forty_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) 
                 })""",
                 selectors,
             )
+            return texts
 
         press("Enter")
         for i in range(40):
