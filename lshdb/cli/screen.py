@@ -40,7 +40,7 @@ _KEYS = {
     "?": ("this list", ""),
 }
 """What keys do, and the button of the pages that does it."""
-_PROMPT = "keep both [k], drop B [d], different [n], skip [s], undo [u], quit [q], ? "
+_PROMPT = "keep [k], drop B [d], different [n], skip [s], undo [u], quit [q], ? "
 _BESIDE = 1
 """Equal lines shown on each side of a difference."""
 _BEGINNING = 400
