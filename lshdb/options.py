@@ -1041,7 +1041,7 @@ class RuleOptions(Options):
     keep_min: Annotated[
         str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
     ] = None
-    keep_in: Annotated[str | None, Option("Rather keep what is in this.", metavar="DIR")] = None
+    keep_in: Annotated[str | None, Option("Prefer files in this folder.", metavar="DIR")] = None
     drop_all: Annotated[bool, Option("Keep none of similar rows.", common=False)] = False
     estimate: Estimate = False
     distinguish: Distinguish = None
@@ -1225,7 +1225,7 @@ class SparkPassagesOptions(Options):
 
 
 class TuneOptions(Options):
-    """Options of `Database.tune`; of its own is what the database has."""
+    """Options of `Database.tune`; by default the database's own values."""
 
     threshold: Annotated[
         float | None, Option("Minimum similarity. [default: its own, or 0.8]", above=0, max=1)
