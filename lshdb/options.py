@@ -1041,7 +1041,7 @@ class RuleOptions(Options):
     keep_min: Annotated[
         str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
     ] = None
-    keep_in: Annotated[str | None, Option("Prefer files in this folder.", metavar="DIR")] = None
+    keep_in: Annotated[str | None, Option("Rather keep what is in this.", metavar="DIR")] = None
     drop_all: Annotated[bool, Option("Keep none of similar rows.", common=False)] = False
     estimate: Estimate = False
     distinguish: Distinguish = None
