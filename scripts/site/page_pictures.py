@@ -29,8 +29,8 @@ import lshdb
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 _SIZE: Final = (1100, 760)
-_COLOURS: Final = 96
-"""In a picture: letters and marks look the same as with all, at a third of the bytes."""
+_COLOURS: Final = 192
+"""In a picture: letters, marks and chips look the same as with all, at half of the bytes."""
 _PATIENCE: Final = 60_000
 """Milliseconds until what is computed in the background is there."""
 Scheme = Literal["light", "dark"]

@@ -17,7 +17,20 @@ from lshdb.search.differences import differences
 for library in ("pypdfium2", "lxml", "docx", "odf", "striprtf", "selectolax", "reportlab"):
     pytest.importorskip(library, reason=f"{library} is not installed")
 
-WORDS = "harbour boats tide gulls roofs evening letter office waffle winter meadow infinite".split()
+WORDS = [
+    "harbour",
+    "boats",
+    "tide",
+    "gulls",
+    "roofs",
+    "evening",
+    "letter",
+    "office",
+    "waffle",
+    "winter",
+    "meadow",
+    "infinite",
+]
 
 
 def sentences(rng: random.Random) -> list[str]:
