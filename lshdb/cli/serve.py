@@ -1,5 +1,6 @@
 """`lshdb serve`: show the database in a browser."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,7 +76,7 @@ def serve(
 
 
 @contextmanager
-def _grouped(file: DatabaseFile, group_by: str | None) -> Iterator[Path]:
+def _grouped(file: DatabaseFile, group_by: str | os.PathLike[str] | None) -> Iterator[Path]:
     """The file that is served: the database, or a temporary one of its folders."""
     if group_by is None:
         yield file.db

@@ -85,8 +85,10 @@ class Beside:
         """The kinds of pieces of the texts, but for what is the same."""
         lines = (line for row in self.rows for line in (row.a, row.b) if line)
         pieces = [piece for line in lines for piece in line.pieces]
-        runs = {"run" for piece in pieces if piece.number}
-        return frozenset({*runs, *(piece.kind for piece in pieces)}) - {"same", "file"}
+        kinds: set[PieceKind] = {piece.kind for piece in pieces} - {"same", "file"}
+        if any(piece.number for piece in pieces):
+            kinds.add("run")
+        return frozenset(kinds)
 
     @cached_property
     def starts(self) -> list[int]:

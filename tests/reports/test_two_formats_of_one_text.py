@@ -77,7 +77,7 @@ def test_what_is_marked_between_formats_is_what_changed(tmp_path: Path) -> None:
     documents.eml(tmp_path / "mail.eml", [mail])
     with lshdb.open(tmp_path / "lsh.db") as db:
         db.add_files([str(tmp_path)])
-        texts = {Path(key).name.partition("#")[0]: str(db.get(key).content) for key in db.keys()}
+        texts = {Path(key).name.partition("#")[0]: str(db.get(key).content) for key in db}
     page = texts.pop("page.html")
     compared = {}
     for name, text in texts.items():

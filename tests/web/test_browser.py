@@ -78,6 +78,18 @@ TARGET = """() => Math.min(24, ...[...document.querySelectorAll(
   "button, input, select, textarea, summary, nav a, .action a, .brand, .button")]
   .filter(element => element.checkVisibility() && element.type !== "hidden")
   .map(element => element.getBoundingClientRect().height))"""
+# The colours behind equal rows, changed rows and changed words.
+GROUNDS = """() => {
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const colour = getComputedStyle(element).backgroundColor;
+      if (colour !== "rgba(0, 0, 0, 0)") return colour;
+    }
+  };
+  const names = {body: "body", same: ".same .a", changed: ".changed .a", del: "tbody del"};
+  return Object.fromEntries(Object.entries(names).map(
+    ([name, selector]) => [name, behind(document.querySelector(selector))]));
+}"""
 UNFOLD = "document.querySelectorAll('details').forEach(details => details.open = true)"
 
 
@@ -257,6 +269,24 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
         assert [message for message in tab.wrong if "404" not in message] == []
         tab.wrong.clear()
         check("not found")
+
+
+def test_only_changed_words_have_marks_and_only_their_rows_a_ground(
+    browser: Browser, sites: dict[str, Site]
+) -> None:
+    with browser.new_context() as context:
+        tab = Watched(context, sites["texts"])
+        tab.go("compare", a="mean.py", b="other.py")
+        texts = {tag: tab.page.locator(f"tbody {tag}").all_inner_texts() for tag in ("del", "ins")}
+        assert set(texts["del"]) == {"mean"}
+        assert set(texts["ins"]) == {"other"}
+        for scheme in SCHEMES:
+            tab.page.emulate_media(color_scheme=scheme)
+            grounds = tab.page.evaluate(GROUNDS)
+            assert grounds["same"] == grounds["body"] != grounds["changed"] != grounds["del"]
+        tab.page.locator("a.length").first.click()
+        assert tab.page.locator("tr:target").count() == 1
+        assert tab.wrong == []
 
 
 def test_the_keyboard_is_enough(browser: Browser, sites: dict[str, Site]) -> None:

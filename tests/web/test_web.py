@@ -40,7 +40,7 @@ import lshdb
 from lshdb.cli import screen
 from lshdb.progress import Progress
 from lshdb.sketching.constructions import Construction, candidate_probability
-from lshdb.web import views
+from lshdb.web import rendering, views
 from lshdb.web.computing import ResultCache
 
 ENDLESS = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
@@ -1383,7 +1383,11 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
 
             def view(name: str = name, results: ResultCache = results) -> dict[str, Any]:
                 visit = views.Visit(db, "lsh", {"key": "fox"}, results=results)
-                return visit.page(name).data
+                page = visit.page(name)
+                html = rendering.html(page, rendering.Links(""), database="lsh", review=None)
+                # It would reload over what somebody types into a form.
+                assert ('http-equiv="refresh"' in html) == ("<form" not in html)
+                return page.data
 
             results.get("other", 1, partial(_wait, go), 0)  # is made first
             first = view()

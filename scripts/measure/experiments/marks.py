@@ -3,9 +3,9 @@
     python scripts/measure experiments.marks DOCS.jsonl PAIRS.tsv [--pairs N]
 
 DOCS.jsonl has documents with `id` and `text`, PAIRS.tsv two ids a line between tabs. Of a random
-sample of the pairs (seed 1) it prints the words that differences mark in both texts, and those that
-are not in a longest common subsequence of their words, the oracle; their ratio, the largest of one
-pair, and the CPU time of a pair. tests/reports/test_two_formats_of_one_text.py has pairs of formats.
+sample of the pairs (seed 1) it prints how many words differences mark in both texts, and how many
+are in no longest common subsequence of their words, the oracle; their ratio, the largest of one
+pair, and the CPU time of a pair. tests/reports/test_two_formats_of_one_text.py has other formats.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def fewest(a: str, b: str) -> int:
 
 def main() -> None:
     """Print the figures of some pairs."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="experiments.marks", description=__doc__)
     parser.add_argument("documents", type=Path)
     parser.add_argument("pairs_file", type=Path)
     parser.add_argument("--pairs", type=int, default=150)
     chosen = parser.parse_args()
-    rows = map(json.loads, chosen.documents.read_text("utf-8").splitlines())
+    rows = map(json.loads, chosen.documents.read_text("utf-8").rstrip("\n").split("\n"))
     texts = {row["id"]: row["text"] for row in rows}
     lines = chosen.pairs_file.read_text("utf-8").splitlines()
     pairs = [line.split("\t")[:2] for line in lines if not line.startswith("#")]
