@@ -27,12 +27,12 @@ from lshdb.sources.paths import escaped
 
 _KEYS = {
     "k": ("keep both", "keep 0 1"),
-    "d": ("drop the shown one, keep the kept one", "keep 0,drop 1"),
-    "x": ("keep the shown one, drop the kept one", "keep 1,drop 0"),
+    "d": ("keep A, drop B", "keep 0,drop 1"),
+    "x": ("keep B, drop A", "keep 1,drop 0"),
     "n": ("they are not duplicates of each other", "different *"),
     "a": ("drop all that are left, but for those below the threshold", "keep 0,drop *"),
     "i": ("drop all copies that are identical to a kept document, in all clusters", "copies"),
-    "s": ("ask about the shown one another time", ""),
+    "s": ("ask about B another time", ""),
     "c": ("ask about the whole cluster another time", ""),
     "m": ("show more of the differences", ""),
     "u": ("undo your last decision", ""),
@@ -40,7 +40,7 @@ _KEYS = {
     "?": ("this list", ""),
 }
 """What keys do, and the button of the pages that does it."""
-_PROMPT = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], quit [q], ? "
+_PROMPT = "keep [k], drop B [d], different [n], skip [s], undo [u], quit [q], ? "
 _BESIDE = 1
 """Equal lines shown on each side of a difference."""
 _BEGINNING = 400
@@ -136,7 +136,7 @@ class ReviewScreen:
         every = self._listed.items
         number = f"Cluster {every.index(cluster) + 1:,} of {len(every):,}"
         self._console.rule(f"{number}, {self.progress()}", align="left")
-        marks = dict(zip(digests, "-+", strict=True))
+        marks = dict(zip(digests, ("A -", "B +"), strict=True))
         show(self._console, *drawn_members(self._listed.described(cluster), marks))
         same = len(set(digests.values())) == 1
         return drawn_differences(self._console, self.database, a, b, identical=same)
@@ -204,10 +204,12 @@ def drawn_members(cluster: Mapping[str, Any], marks: Mapping[str, str]) -> Itera
     for member in sorted(members, key=lambda member: member["key"] not in marks)[:_MEMBERS]:
         key = member["key"]
         score = "kept" if key == cluster["keep"] else share(member["similarity"])
-        line = f"{marks.get(key, ' ')} {score:<7}{member['decided'] or '':<5} {key[len(prefix) :]}"
+        line = (
+            f"{marks.get(key, ''):<3} {score:<7}{member['decided'] or '':<5} {key[len(prefix) :]}"
+        )
         yield single_line(line, "bold" if key in marks else "")
     if len(members) > _MEMBERS:
-        yield Text(f"  and {len(members) - _MEMBERS:,} more", style="dim")
+        yield Text(f"    and {len(members) - _MEMBERS:,} more", style="dim")
     yield Text("")
 
 

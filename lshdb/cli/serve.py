@@ -1,13 +1,19 @@
 """`lshdb serve`: show the database in a browser."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lshdb.cli import messages, pages
 from lshdb.cli.options import DatabaseFile, Own, Who
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
+from lshdb.options import GroupBy
 from lshdb.sources.paths import escaped
 
 
@@ -25,6 +31,7 @@ def serve(
         Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
     ] = False,
     open_files: Annotated[bool, Option("With links to the files of documents.")] = False,
+    group_by: GroupBy = None,
     who: Who = None,
     own: Own = False,
 ) -> None:
@@ -42,6 +49,8 @@ def serve(
     """
     if (who is not None or own) and not review:
         raise UsageError("--who and --own go with --review")
+    if group_by is not None and (review or open_files):
+        raise UsageError("--group-by compares folders, which --review and --open-files do not know")
     # First reports problems with the file.
     file.open("write" if review else "read").close()
     with pages.installed("lshdb serve needs Starlette and jinja2"):
@@ -62,4 +71,21 @@ def serve(
             webbrowser.open(address)
 
     decides = reviewing.Review(file.db, who, own) if review else None
-    app.serve(file.db, port, ready, decides, open_files)
+    with _grouped(file, group_by) as path:
+        app.serve(path, port, ready, decides, open_files, name=file.db.stem)
+
+
+@contextmanager
+def _grouped(file: DatabaseFile, group_by: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The file that is served: the database, or a temporary one of its folders."""
+    if group_by is None:
+        yield file.db
+        return
+    from lshdb.ingest import folder_documents  # nothing else needs it
+
+    with (
+        file.reading(temporary=True) as database,
+        folder_documents.folders(store_of(database), group_by) as units,
+    ):
+        folder_documents.check_units(units, group_by)
+        yield units.store.path

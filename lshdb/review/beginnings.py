@@ -6,17 +6,22 @@ Only the beginning of a content is read, however long it is: a book costs what a
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from lshdb.database import Database, store_of
 from lshdb.formatting import plain
 from lshdb.json_text import loads
-from lshdb.search.differences import Line, Row, differences
+from lshdb.search.differences import Line, differences
 from lshdb.sources.metadata import from_json
 
 _TITLE_BYTES = 4096
-_COMPARED_BYTES = 16_384
-"""Bytes at the start of two contents whose differences are shown in a list."""
+_READ_BYTES = 65_536
+"""Bytes at the start of two contents in which the first difference is looked for."""
+_COMPARED = 4_000
+"""Characters from the first difference on that are compared, in some 5 ms."""
+_KEPT_CHANGES = 500
+"""Pairs of texts whose differences are kept: pages of one cluster follow each other."""
 _LONGEST_TITLE = 160
 _LONGEST_FIELD = 60
 _LINES = 400
@@ -113,22 +118,37 @@ def changes_from(
     """
     if not database.settings.content:
         return {}
-    stored = beginnings_of(database, [kept, *others], _COMPARED_BYTES)
+    stored = beginnings_of(database, [kept, *others], _READ_BYTES)
     programs = database.settings.shingling.of_programs
     changes = {}
     for key in others:
         if key in stored and kept in stored:
             a, b = stored[kept], stored[key]
-            whole = max(a.bytes, b.bytes) <= _COMPARED_BYTES
-            rows = _changed_rows(a.text, b.text, programs=programs)
-            first = [(_around(row.a), _around(row.b)) for row in rows[:count]]
-            changes[key] = Changes(first, max(len(rows) - count, 0), whole)
+            start = _differ_from(a.text, b.text)
+            whole = max(a.bytes, b.bytes) <= _READ_BYTES
+            whole &= max(len(a.text), len(b.text)) <= start + _COMPARED
+            parts = a.text[start:][:_COMPARED], b.text[start:][:_COMPARED]
+            first, number = _changes(*parts, programs, count)
+            changes[key] = Changes(first, number - len(first), whole)
     return changes
 
 
-def _changed_rows(a: str, b: str, *, programs: bool) -> list[Row]:
-    """The rows of two texts that count as differences."""
-    return [row for row in differences(a, b, programs=programs) if row.kind != "same"]
+def _differ_from(a: str, b: str) -> int:
+    """Where the first line begins that differs, or the part of it that follows a sentence."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return max(a.rfind("\n", 0, low), a.rfind(". ", 0, low)) + 1
+
+
+@lru_cache(_KEPT_CHANGES)
+def _changes(
+    a: str, b: str, programs: bool, count: int
+) -> tuple[list[tuple["Pieces", "Pieces"]], int]:
+    """The first differences of two texts, and the number of all."""
+    rows = [row for row in differences(a, b, programs=programs) if row.kind != "same"]
+    return [(_around(row.a), _around(row.b)) for row in rows[:count]], len(rows)
 
 
 def _around(line: Line | None) -> Pieces:

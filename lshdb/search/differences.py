@@ -41,7 +41,7 @@ _LONG = 300
 """Lines side by side of which one has more characters are cut at the ends of sentences."""
 _SHORT = 20
 _LARGE = 100_000
-"""In texts of so many characters lines of at least _SHORT that both have once are aligned first: a
+"""In texts of this many characters lines of at least _SHORT that both have once are aligned first: a
 fifth of the time where few lines differ."""
 _LONGEST = 600
 """A sentence of more characters is cut between words."""
@@ -151,7 +151,7 @@ def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORT
         right.join_hyphenated(words)
     numbers, b_numbers = _numbered(left.values, right.values)
     runs = aligned(numbers, b_numbers, [*_words_of(known, left, right)])
-    runs = settled(runs, numbers, b_numbers, left.begins, right.begins)
+    runs = settled(runs, numbers, b_numbers, left.all_begins, right.all_begins)
     lengths, b_lengths = left.ends - left.starts, right.ends - right.starts
     runs = cleaned(runs, lengths, b_lengths, (left.are_words, right.are_words))
     moved = moved_runs(runs, numbers, b_numbers, 1 << (shortest - 1).bit_length())
@@ -553,7 +553,8 @@ def changed_words(given: str, stored: str) -> list[Change]:
     ]
     changes: list[Change] = []
     i = j = 0
-    runs = aligned(*_numbered(*values))
+    numbers, stored_numbers = _numbered(*values)
+    runs = aligned(numbers, stored_numbers)
     for given_end, stored_end, size in [*runs, Run(len(given_words), len(stored_words), 0)]:
         if i < given_end or j < stored_end:
             only_given = _joined(given, given_words[i:given_end])

@@ -254,7 +254,9 @@ class _Join:
         ]
         if ranks and all(value is None for _, value in ranks):
             fields = options.ranked_by
-            needed = f"a number or text in field {fields[0]!r}" if fields else "the time of a file"
+            needed = "the time of a file; add or sync files that have not just changed"
+            if fields:
+                needed = f"a number or text in field {fields[0]!r}"
             raise UsageError(f"which one to keep: no document has {needed}")
         descending = keeping.is_descending(options)
         return int_array(keeping.in_order(ranks, order.tolist(), descending=descending))

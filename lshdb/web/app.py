@@ -222,6 +222,7 @@ def serve(
     ready: Callable[[str], None],
     review: reviewing.Review | None = None,
     open_files: bool = False,
+    name: str | None = None,
 ) -> None:
     """Serve a file's pages until the process is interrupted or ended.
 
@@ -231,6 +232,7 @@ def serve(
         ready: called with the address of the overview as soon as it is served.
         review: the review whose decisions the pages write; None for pages that only read.
         open_files: whether the page of a document has a link to its file.
+        name: what the pages call the file; by default its name without suffix.
 
     Raises:
         LshdbError: the port cannot be opened.
@@ -238,7 +240,8 @@ def serve(
     path = path.absolute()
     config = uvicorn.Config(
         guarding.guarded(
-            pages(path, path.stem, review, open_files), lambda scope: runs_no_sql(scope["path"])
+            pages(path, name or path.stem, review, open_files),
+            lambda scope: runs_no_sql(scope["path"]),
         ),
         log_level="error",
         lifespan="off",

@@ -255,7 +255,7 @@ def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict
 
 
 def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Iterator[Line | None]:
-    """The lines of a document, numbered from the start of its files; a file begins with its name."""
+    """The lines of a document, numbered from the start of its files, which begin with names."""
     files = [file for file in folders.files.get(key, ()) if file.key != key]
     first_line = 1
     for line in lines:
@@ -270,4 +270,4 @@ def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Itera
 def _has_copied(row: Row) -> bool:
     """Whether a row has a part of a copied passage, or begins a file."""
     lines = [line for line in (row.a, row.b) if line]
-    return any(piece.kind in ("run", "moved", "file") for line in lines for piece in line.pieces)
+    return any(piece.number or piece.kind == "file" for line in lines for piece in line.pieces)

@@ -77,7 +77,7 @@ _KEYS = 5
 """Keys shown of each verdict of a press."""
 _CHANGES = 2
 """Differences shown of a member of a cluster."""
-_MEMBERS = 25
+_MEMBERS = 20
 """Members of a cluster on a page."""
 _TEXT = 50_000
 """Characters shown of a text."""
@@ -318,7 +318,10 @@ def document(visit: Visit) -> Page:
     file_address = file.as_uri() if file and os.path.isfile(file) else None
     matches = [match.key for match in data["query"]["matches"]]
     data["titles"] = beginnings.titles_of(database, [key, *matches])
-    view = {"verdicts": verdicts.of_key, "file": file_address, **_form(visit, [key])}
+    code = isinstance(content, str) and (
+        database.settings.shingling.of_programs or beside.looks_like_code(content)
+    )
+    view = {"verdicts": verdicts.of_key, "file": file_address, "code": code, **_form(visit, [key])}
     return Page("document", key, data, view)
 
 

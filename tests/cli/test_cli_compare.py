@@ -137,7 +137,7 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     changed = [word if i % 40 else "changed" for i, word in enumerate(words)]
     command.write("b.txt", "\n".join(changed[:1_000] + words[1_000:]))
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
-    assert shown.count("\N{HORIZONTAL ELLIPSIS}") == 20
+    assert 20 <= shown.count("\N{HORIZONTAL ELLIPSIS}") < 30
     assert shown.count("\n") < 300
     more = "more differences: lshdb serve shows them all\n"
     assert shown.index("\x1b[1;33m- ") < shown.index(more) < shown.index("a_start"), "first"

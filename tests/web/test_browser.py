@@ -73,6 +73,23 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll("main *")].filter(
   const scale = element.ownerSVGElement && element.getScreenCTM();
   return scale ? size * Math.hypot(scale.a, scale.b) : size;
 }))"""
+# The lowest thing to press, in pixels; links within sentences are as high as their letters.
+TARGET = """() => Math.min(24, ...[...document.querySelectorAll(
+  "button, input, select, textarea, summary, nav a, .action a, .brand, .button")]
+  .filter(element => element.checkVisibility() && element.type !== "hidden")
+  .map(element => element.getBoundingClientRect().height))"""
+# The colours behind equal rows, changed rows and changed words.
+GROUNDS = """() => {
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const colour = getComputedStyle(element).backgroundColor;
+      if (colour !== "rgba(0, 0, 0, 0)") return colour;
+    }
+  };
+  const names = {body: "body", same: ".same .a", changed: ".changed .a", del: "tbody del"};
+  return Object.fromEntries(Object.entries(names).map(
+    ([name, selector]) => [name, behind(document.querySelector(selector))]));
+}"""
 UNFOLD = "document.querySelectorAll('details').forEach(details => details.open = true)"
 
 
@@ -179,6 +196,7 @@ def legible(page: Page, width: int, *, rules: bool = True) -> None:
     assert contrast >= 4.5, text
     assert page.evaluate(OVERFLOW) == 0
     assert page.evaluate(SMALLEST) >= 11
+    assert page.evaluate(TARGET) == 24
     if rules:
         # Not the nodes that pass each rule, which take long to describe; nor the contrast again,
         # which takes more than half of the time.
@@ -251,6 +269,24 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
         assert [message for message in tab.wrong if "404" not in message] == []
         tab.wrong.clear()
         check("not found")
+
+
+def test_only_changed_words_have_marks_and_only_their_rows_a_ground(
+    browser: Browser, sites: dict[str, Site]
+) -> None:
+    with browser.new_context() as context:
+        tab = Watched(context, sites["texts"])
+        tab.go("compare", a="mean.py", b="other.py")
+        texts = {tag: tab.page.locator(f"tbody {tag}").all_inner_texts() for tag in ("del", "ins")}
+        assert set(texts["del"]) == {"mean"}
+        assert set(texts["ins"]) == {"other"}
+        for scheme in SCHEMES:
+            tab.page.emulate_media(color_scheme=scheme)
+            grounds = tab.page.evaluate(GROUNDS)
+            assert grounds["same"] == grounds["body"] != grounds["changed"] != grounds["del"]
+        tab.page.locator("a.length").first.click()
+        assert tab.page.locator("tr:target").count() == 1
+        assert tab.wrong == []
 
 
 def test_the_keyboard_is_enough(browser: Browser, sites: dict[str, Site]) -> None:
@@ -435,33 +471,38 @@ def test_forty_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) 
             with page.expect_navigation(wait_until="domcontentloaded"):
                 page.keyboard.press(key)
 
-        def in_view(selector: str) -> str:
-            element = page.locator(selector).first
-            box = element.bounding_box()
-            assert box is not None
-            bar = page.locator(".buttons").bounding_box()
-            assert bar is not None
-            assert 0 <= box["y"] < box["y"] + box["height"] <= bar["y"]
-            return element.inner_text()
+        def in_view(*selectors: str) -> list[str]:
+            """The texts of elements that are above the bar."""
+            texts: list[str] = page.evaluate(
+                """selectors => selectors.map(selector => {
+                const [element, bar] = [selector, ".buttons"].map(s => document.querySelector(s));
+                const [box, end] = [element, bar].map(e => e.getBoundingClientRect());
+                return 0 <= box.top && box.bottom <= end.top ? element.innerText : "";
+                })""",
+                selectors,
+            )
+            return texts
 
         press("Enter")
         for i in range(40):
-            assert f"The {i}th of forty reports" in in_view("tr.kept .lines")
-            assert f"Copy 0 of {i}." in in_view(".change")
-            if i % 2 == 0:
+            lines, change = in_view("tr.kept .lines", ".change")
+            assert f"The {i}th of forty reports" in lines
+            assert f"Copy 0 of {i}." in change
+            if i % 8 != 7:
                 press("a")
                 continue
             press("Enter")
             for other in range(1, 4 if i == 7 else 2):
                 assert tab.heading() == f"{i:02}/0 and {i:02}/{other}"
-                assert f"The {i}th of forty reports" in in_view(".diff")
+                assert f"The {i}th of forty reports" in in_view(".diff")[0]
                 press("d")
         assert page.get_by_text("That was the last undecided cluster").is_visible()
-        assert pressed == 1 + 40 + 20 + 2
+        assert pressed == 1 + 40 + 5 + 2
         with lshdb.open(tmp_path / "lsh.db", mode="read") as db:
             assert len(db.remove_decided(dry_run=True)) == 42
         # Back from a pair to its cluster, and to the list.
         tab.go("clusters", sort="key")
+        page.keyboard.press("ArrowDown")
         for key, heading in (("Enter", "Cluster 1"), ("q", "Clusters")):
             press(key)
             assert tab.heading().startswith(heading)

@@ -18,7 +18,8 @@ CONTRASTS = [
     (4.5, "quiet", "ground raised a-ground b-ground"),
     (4.5, "keep drop different", "ground raised b-ground"),
     (4.5, "ground", "a b accent"),
-    (4.5, "text", "a-word b-word run-1 run-2 run-3 run-4"),
+    # Words that differ, and copied passages.
+    (4.5, "text", "a-mark b-mark run-1 run-2 run-3 run-4"),
     # The bar beside a line that differs, words that were found, notes, frames of the focus.
     (3, "a", "ground a-ground"),
     (3, "b", "ground b-ground"),

@@ -1,0 +1,92 @@
+"""The rules by which one of similar documents stays: in clusters, a review, a report and dedup."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from helpers import Command, eventually, served
+
+import lshdb
+
+TEXT = "the quick brown fox jumps over the lazy dog while the band plays on in the old square"
+FILES = {
+    "f/Copy of a.txt": (TEXT, 3),
+    "f/a.txt": (TEXT, 4),
+    "f/cc.txt": (f"so {TEXT}", 9),
+    "f/sub/b.txt": (f"{TEXT} and so on and on", 1),
+}
+"""Texts, and the hours of their files."""
+RULES = ("first", "last", "longest", "newest", "oldest", "shortest-path")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """A database of four similar files, two of them identical."""
+    for name, (text, hour) in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (hour * 3600,) * 2)
+    command = Command(tmp_path)
+    command.done("init", "--threshold", "0.5")
+    command.done("add", "f")
+    return command
+
+
+def kept(command: Command, *options: str) -> str:
+    (key,) = {row["keep"] for row in command("clusters", *options, "--json").records}
+    return str(key)
+
+
+def test_clusters_keep_what_dedup_keeps(command: Command) -> None:
+    """By each rule; only the default looks at names, where contents are the same."""
+    for options in (*(("--keep", rule) for rule in RULES), ("--keep-in", "f/sub")):
+        dropped = command("dedup", "f", "--threshold", "0.5", *options, "--json").records
+        (left,) = FILES.keys() - {row["key"] for row in dropped}
+        expected = "f/a.txt" if options == ("--keep", "first") else left
+        assert kept(command, *options) == expected, options
+    assert kept(command) == "f/a.txt"
+    assert kept(command, "--keep", "newest", "--keep-in", str(Path("f/sub"))) == "f/sub/b.txt"
+    assert kept(command, "--keep", "oldest", "--star") == "f/sub/b.txt"
+    review = command("review", "--keep", "newest", stdin="q\n")
+    assert "A - kept         f/cc.txt" in review.out
+    report = command.done("report", "--keep", "newest", "-o", "r.html")
+    assert report.status == 0
+    assert "the newest one is kept" in (command.directory / "r.html").read_text("utf-8")
+
+
+def test_a_field_orders_numbers_and_texts_and_what_no_document_has_is_an_error(
+    command: Command,
+) -> None:
+    with lshdb.open(command.directory / "lsh.db") as db:
+        for key, rank in (("f/a.txt", 9), ("f/cc.txt", "10"), ("f/sub/b.txt", "x")):
+            db.add(key, FILES[key][0], metadata={"n": rank})
+        (largest,), (smallest,) = db.clusters(keep_max="n"), db.clusters(keep_min="n")
+        assert (largest.keep, smallest.keep) == ("f/cc.txt", "f/a.txt")
+    for options, reason in (
+        (("--keep-max", "none"), "no document has a number or text in field 'none'"),
+        (("--keep-in", "nowhere"), "no key is below this folder"),
+        (("--keep", "last", "--keep-max", "n"), "give one of keep, keep_max and keep_min"),
+    ):
+        answer = command("clusters", *options)
+        assert answer.status in (1, 2)
+        assert reason in answer.err
+        assert len(answer.err.splitlines()) == 1
+
+
+def test_the_pages_have_the_same_choice_and_name_the_rule(command: Command) -> None:
+    with served(command.directory, "--review") as site:
+        for query, keep, rule in (
+            ({}, "f/a.txt", "Of each text, the one added first stays, if possible one without"),
+            ({"keep": "longest"}, "f/sub/b.txt", ""),
+            ({"keep_in": "f/sub"}, "f/sub/b.txt", ""),
+            ({"keep": "shortest-path"}, "f/a.txt", "Of each text, the one with the shortest path"),
+        ):
+            answer = eventually(site, "clusters", **query)
+            assert answer.page.texts("li", class_="kept")[0].split()[-1] == keep
+            assert rule in " ".join(answer.text.split())
+            copies = "Drop 1 identical copy" in answer.page.texts("button")
+            assert copies is bool(rule)
+        assert eventually(site, "clusters", keep_max="none").status == 400
