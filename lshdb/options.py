@@ -1225,7 +1225,7 @@ class SparkPassagesOptions(Options):
 
 
 class TuneOptions(Options):
-    """Options of `Database.tune`; of its own is what the database has."""
+    """Options of `Database.tune`; by default the database's own values."""
 
     threshold: Annotated[
         float | None, Option("Minimum similarity. [default: its own, or 0.8]", above=0, max=1)

@@ -12,6 +12,7 @@ import typer
 from lshdb.cli import documents, files, messages, options, parameters, results, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
+from lshdb.formatting import counted
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
@@ -177,7 +178,8 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))
         return
-    before = f" ({counts['stored']:,} stored before)" if counts["stored"] else ""
+    same = counted(counts["stored"], "is the same row", "are the same rows")
+    before = f" ({same} as in an earlier run)" if counts["stored"] else ""
     messages.message(
         f"kept {counts['kept']:,}, dropped {counts['dropped']:,}{before}, failed {failed:,}"
     )

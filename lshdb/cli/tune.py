@@ -47,7 +47,7 @@ def tune(
     if measure:
         given = (options.recall, options.permutations, options.documents, options.construction)
         if any(option is not None for option in given):
-            raise UsageError("--measure goes with --threshold, --sample and --seed only")
+            raise UsageError("--measure can only be combined with --threshold, --sample and --seed")
         measuring_options = MeasureOptions(
             threshold=options.threshold, sample=sample, seed=options.seed
         )

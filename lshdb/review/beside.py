@@ -34,11 +34,10 @@ Sets = list[tuple[int, list[Element]]]
 """The elements that only the first set has, only the second, and both: for each of these parts
 their number and the first of them."""
 _MAX_CODE = 100_000
-"""Characters at the start of a text that are searched for indented lines."""
+"""Characters at the start of a text that are searched for signs of code."""
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
-_OF_CODE = re.compile(r"[;{}()\[\]=,:>]\s*$", re.MULTILINE)
-"""How many lines of code end, and few of prose."""
-
+_PUNCTUATION = re.compile(r"[][{}()<>=;_#\\*&|$@+/]")
+"""What programs have much of: 5% and more of their characters, licences and news below 2%."""
 
 Marked = tuple[int, int, int]
 """A part of a text that is marked: its start, its end, and the number of its passage, or 0."""
@@ -336,10 +335,15 @@ def _rare_marked(row: Row, left: Sequence[Marked], right: Sequence[Marked]) -> R
 
 
 def looks_like_code(text: str) -> bool:
-    """Whether several lines of a text are indented, and many end with the signs of programs."""
+    r"""Whether a text has several indented lines, and as much punctuation as code has.
+
+    >>> looks_like_code("  A poem,\n" * 9), looks_like_code("  poem(9);\n" * 9)
+    (False, True)
+    """
     start = text[:_MAX_CODE]
-    lines = max(start.count("\n"), 24)
-    return 8 * len(_INDENTED.findall(start)) >= lines and 4 * len(_OF_CODE.findall(start)) >= lines
+    return 8 * len(_INDENTED.findall(start)) >= max(start.count("\n"), 24) and 25 * len(
+        _PUNCTUATION.findall(start)
+    ) >= len(start) - start.count(" ")
 
 
 def lines_of(texts: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:

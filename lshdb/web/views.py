@@ -299,7 +299,10 @@ def document(visit: Visit) -> Page:
     file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
     # Not Path.is_file, which raises an error for a key that cannot be the name of a file.
     file_address = file.as_uri() if file and os.path.isfile(file) else None
-    view = {"verdicts": verdicts.of_key, "file": file_address, **_form(visit, [key])}
+    code = isinstance(content, str) and (
+        database.settings.shingling.of_programs or beside.looks_like_code(content)
+    )
+    view = {"verdicts": verdicts.of_key, "file": file_address, "code": code, **_form(visit, [key])}
     return Page("document", key, data, view)
 
 

@@ -1,4 +1,4 @@
-"""Draws docs/pictures/*.png, the main pages of `lshdb serve`, as Chromium shows them.
+"""Draws docs/pictures/*.png, the main pages of `lshdb serve` in light and dark, in Chromium.
 
 usage: python scripts/site/page_pictures.py [DIRECTORY]
 
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from encodings import __path__ as encodings
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 from urllib.parse import urlencode
 
 from PIL import Image
@@ -29,49 +29,46 @@ import lshdb
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 _SIZE: Final = (1100, 760)
-_COLOURS: Final = 96
-"""In a picture: letters and marks look the same as with all, at a third of the bytes."""
+_COLOURS: Final = 192
+"""In a picture: letters, marks and chips look the same as with all, at half of the bytes."""
 _PATIENCE: Final = 60_000
 """Milliseconds until what is computed in the background is there."""
+Scheme = Literal["light", "dark"]
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page of the server, and which colours it is shown in."""
+    """A page of the server."""
 
     name: str
     page: str
     query: dict[str, str]
-    scheme: Literal["light", "dark"] = "light"
 
 
 PICTURES: Final = (
     Picture("overview", "", {}),
     Picture("clusters", "clusters", {"min_similarity": "0.6"}),
     Picture(
-        "compare",
-        "compare",
-        {"a": "encodings/cp437.py", "b": "encodings/cp865.py", "only": "2"},
-        "dark",
+        "compare", "compare", {"a": "encodings/cp437.py", "b": "encodings/cp865.py", "only": "2"}
     ),
     Picture("review", "cluster", {"key": "encodings/cp437.py"}),
 )
 
 
 def draw(directory: Path, browser: Browser, base: str) -> None:
-    """Write each picture as DIRECTORY/NAME.png, of the server whose overview is at `base`."""
+    """Write each page as DIRECTORY/NAME.png and NAME-dark.png; the overview is at `base`."""
     directory.mkdir(parents=True, exist_ok=True)
-    for picture in PICTURES:
-        width, height = _SIZE
-        context = browser.new_context(
-            color_scheme=picture.scheme, viewport={"width": width, "height": height}
-        )
+    width, height = _SIZE
+    with browser.new_context(viewport={"width": width, "height": height}) as context:
         page = context.new_page()
-        page.goto(f"{base}/{picture.page}?{urlencode(picture.query)}")
-        # A page that waits loads itself again.
-        page.wait_for_selector("html:not(:has(meta[http-equiv]))", timeout=_PATIENCE)
-        _write(directory / f"{picture.name}.png", page.screenshot())
-        context.close()
+        for picture in PICTURES:
+            page.goto(f"{base}/{picture.page}?{urlencode(picture.query)}")
+            # A page that waits loads itself again, or what it waits for.
+            page.wait_for_selector("html:not(:has(meta[http-equiv], iframe))", timeout=_PATIENCE)
+            for scheme in get_args(Scheme):
+                page.emulate_media(color_scheme=scheme)
+                name = picture.name + ("-dark" if scheme == "dark" else "")
+                _write(directory / f"{name}.png", page.screenshot())
 
 
 def _write(path: Path, png: bytes) -> None:

@@ -63,7 +63,7 @@ def test_a_database_is_asked_as_it_is(command: Command) -> None:
     command.done("init", "-d", "own.db", "--shingle", "char:6", "--seed", "5")
     command.done(*arguments, "-d", "own.db", says="kept 1, dropped 3, failed 0\n")
     assert command("dedup", "test.csv", "-d", "own.db").err == (
-        "kept 2, dropped 2 (1 stored before), failed 0\n"
+        "kept 2, dropped 2 (1 is the same row as in an earlier run), failed 0\n"
     )
     reason = command.fails(*arguments, "--seed", "6")
     assert reason.startswith("seen.db has seed 5, and the documents are compared by 6")

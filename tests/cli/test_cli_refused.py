@@ -73,8 +73,8 @@ COMMANDS = [
     ("tune --threshold 0.01", 2, "cannot be reached"),
     ("tune -d missing.db", 1, "missing.db"),
     ("tune -d missing.db --measure", 1, "missing.db"),
-    ("tune --measure --construction 'and 4, or 4'", 2, "goes with --threshold"),
-    ("tune --measure --recall 0.9", 2, "goes with --threshold"),
+    ("tune --measure --construction 'and 4, or 4'", 2, "can only be combined with --threshold"),
+    ("tune --measure --recall 0.9", 2, "can only be combined with --threshold"),
     ("tune --sample 5", 2, "--sample"),
     # What is removed, and what is decided.
     ("remove", 2, "give one of KEY..., --where SQL, --from FILE and --decided"),

@@ -151,7 +151,7 @@ def test_nothing_that_was_written_is_forgotten_although_keys_repeat(
         command.write("rows.jsonl", lines_of([*SAME_KEY, *later]))
         output = ["-o", "o.jsonl"] if way == "file" else []
         done = command.done("dedup", "rows.jsonl", "-d", "seen.db", *output)
-        assert done.err.startswith("kept 0, dropped 4 (4 stored before)")
+        assert done.err.startswith("kept 0, dropped 4 (4 are the same rows as in an earlier run)")
 
 
 def test_a_new_database_for_programs_has_passages(command: Command) -> None:

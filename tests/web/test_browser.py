@@ -85,6 +85,11 @@ GROUNDS = """() => {
   return Object.fromEntries(Object.entries(names).map(
     ([name, selector]) => [name, behind(document.querySelector(selector))]));
 }"""
+# The lowest thing to press, in pixels; links within sentences are as high as their letters.
+TARGET = """() => Math.min(24, ...[...document.querySelectorAll(
+  "button, input, select, textarea, summary, nav a, .action a, .brand, .button")]
+  .filter(element => element.checkVisibility() && element.type !== "hidden")
+  .map(element => element.getBoundingClientRect().height))"""
 UNFOLD = "document.querySelectorAll('details').forEach(details => details.open = true)"
 
 
@@ -191,6 +196,7 @@ def legible(page: Page, width: int, *, rules: bool = True) -> None:
     assert contrast >= 4.5, text
     assert page.evaluate(OVERFLOW) == 0
     assert page.evaluate(SMALLEST) >= 11
+    assert page.evaluate(TARGET) == 24
     if rules:
         # Not the nodes that pass each rule, which take long to describe; nor the contrast again,
         # which takes more than half of the time.

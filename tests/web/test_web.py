@@ -102,7 +102,7 @@ def test_what_the_index_may_have_missed_can_be_looked_for(site: Site) -> None:
     lower = site.get("document", key="fox", threshold="0.1")
     assert "it finds about" in lower.page.texts("p", class_="note")[0]
     none = site.get("document", key="ant", threshold="0.3")
-    assert "The index brings up no other document" in none.text
+    assert "The index finds no other document" in none.text
     (link,) = {href for href in none.page.values("href") if "exhaustive" in href}
     assert "No other document has similarity 0.3 or more." in site.ask(link).text
 
@@ -145,14 +145,14 @@ def test_documents_are_found_by_parts_of_keys_and_by_words(directory: Path, site
     part = check(site.get("find", q="FOX"))
     assert part.page.texts("ul", class_="plain")[0].split("\n")[1:3] == ["fox", "fox 2"]
     words = check(site.get("find", q="SQUARE quick <b>"))
-    assert "No key and no content has that." in words.text
+    assert "No key and no content matches." in words.text
     words = check(site.get("find", q="alert(1) quick"))
     assert words.page.texts("h2") == ["In contents"]
     assert {text.casefold() for text in words.page.texts("mark")} == {"quick", "alert(1)"}
     for nothing in ({}, {"q": " "}, {"q": "\0 \u202e", "after": "5"}):
         check(site.get("find", **nothing))
     with served(directory, "-d", "bare.db") as bare:
-        assert "only keys are looked through" in check(bare.get("find", q="quick")).text
+        assert "only keys are searched" in check(bare.get("find", q="quick")).text
 
 
 def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
@@ -500,7 +500,7 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
         ({"text": "x y z", "threshold": "7"}, 400, "threshold 7 is not above 0"),
         ({"text": "x y z", "threshold": "nan"}, 400, "threshold nan is not above 0"),
         ({"text": "x" * 2_100_000}, 413, "2,000,000 bytes"),
-        ({"text": "\u72d0 " * 9_000}, 200, "The index brings up no document with similarity"),
+        ({"text": "\u72d0 " * 9_000}, 200, "The index finds no document with similarity"),
     ],
     ids=["blank", "none", "long", "word", "high", "nan", "large", "chinese"],
 )
@@ -990,7 +990,7 @@ def test_a_cluster_is_split_where_it_holds_together_least(
         pairs[pair] for pair in pairs.keys() - crossing
     )
     answer = check(reviewer.go("cluster", key="s0"), review=True)
-    assert f"{len(pairs)} pairs of similarity 0.5 or more connect them." in answer.text
+    assert f"Linked by {len(pairs)} pairs of similarity 0.5 or more." in answer.text
     buttons = answer.page.values("value", name="action")
     (button,) = [one for one in buttons if "different" in one and "*" not in one]
     check(reviewer.press(answer, button), review=True)
