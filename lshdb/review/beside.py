@@ -39,7 +39,6 @@ _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
 _PUNCTUATION = re.compile(r"[][{}()<>=;_#\\*&|$@+/]")
 """What programs have much of: 5% and more of their characters, licences and news below 2%."""
 
-
 Marked = tuple[int, int, int]
 """A part of a text that is marked: its start, its end, and the number of its passage, or 0."""
 _COPIED: tuple[PieceKind, ...] = ("same", "renamed", "changed", "moved")

@@ -41,8 +41,8 @@ _LONG = 300
 """Lines side by side of which one has more characters are cut at the ends of sentences."""
 _SHORT = 20
 _LARGE = 100_000
-"""In texts of this many characters lines of at least _SHORT that both have once are aligned first: a
-fifth of the time where few lines differ."""
+"""In texts of this many characters lines of at least _SHORT that both have once are aligned first:
+a third of the time where few lines differ."""
 _LONGEST = 600
 """A sentence of more characters is cut between words."""
 _CUT = 32

@@ -73,11 +73,6 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll("main *")].filter(
   const scale = element.ownerSVGElement && element.getScreenCTM();
   return scale ? size * Math.hypot(scale.a, scale.b) : size;
 }))"""
-# The lowest thing to press, in pixels; links within sentences are as high as their letters.
-TARGET = """() => Math.min(24, ...[...document.querySelectorAll(
-  "button, input, select, textarea, summary, nav a, .action a, .brand, .button")]
-  .filter(element => element.checkVisibility() && element.type !== "hidden")
-  .map(element => element.getBoundingClientRect().height))"""
 # The colours behind equal rows, changed rows and changed words.
 GROUNDS = """() => {
   const behind = element => {
@@ -90,6 +85,11 @@ GROUNDS = """() => {
   return Object.fromEntries(Object.entries(names).map(
     ([name, selector]) => [name, behind(document.querySelector(selector))]));
 }"""
+# The lowest thing to press, in pixels; links within sentences are as high as their letters.
+TARGET = """() => Math.min(24, ...[...document.querySelectorAll(
+  "button, input, select, textarea, summary, nav a, .action a, .brand, .button")]
+  .filter(element => element.checkVisibility() && element.type !== "hidden")
+  .map(element => element.getBoundingClientRect().height))"""
 UNFOLD = "document.querySelectorAll('details').forEach(details => details.open = true)"
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 
 import pytest
-from helpers import Command
+from helpers import Command, eventually, served
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 
@@ -135,6 +135,11 @@ def test_anonymous_names_are_nowhere(submissions: Command) -> None:
 def test_a_database_of_files_is_grouped(submissions: Command) -> None:
     submissions.done("init", "--for", "programs")
     submissions.done("add", "hw")
+    with served(submissions.directory, "--group-by", "folder") as site:
+        page = eventually(site, "compare", a="hw/anna_lee", b="hw/ben").text
+        assert 'class="length run-1"' in page
+        assert re.search(r'<span class="renamed run run-\d">flip</span>', page)
+    assert submissions("serve", "--group-by", "folder", "--review").status == 2
     submissions.done("report", "-o", "out.html", "--group-by", "folder", says="wrote out.html\n")
     text = submissions.path("out.html").read_text("utf-8")
     assert "<dt>submissions</dt><dd>4<" in text
