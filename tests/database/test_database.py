@@ -278,10 +278,11 @@ def added_one_by_one(*, kept: bool) -> tuple[AddReport, dict[str, list[inspectio
 @pytest.mark.parametrize(
     ("size", "workers", "bytes_at_once", "kept"),
     [
-        *product((1, 5, 10_000), (0,), (ONE_EACH, 1 << 30), (True,)),
-        (2, 0, ONE_EACH, False),
+        *product((1, 2, 5, 10_000), (0,), (ONE_EACH, 1 << 30), (True, False)),
         (10_000, None, ONE_EACH, True),
-        (2, 3, 1 << 30, False),
+        (10_000, None, 1 << 30, False),
+        (2, 3, 1 << 30, True),
+        (2, 3, ONE_EACH, False),
     ],
 )
 def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
