@@ -93,7 +93,7 @@ def _modules(nodes: Iterable[ast.AST]) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom):
             names.add(node.module or "")
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
-            names |= {part.value for part in node.args if isinstance(part, ast.Constant)}
+            names |= {str(part.value) for part in node.args if isinstance(part, ast.Constant)}
     modules = (name.partition(".")[0] for name in names)
     return frozenset(_EXTRA_OF[module] for module in modules if module in _EXTRA_OF)
 

@@ -203,7 +203,7 @@ print(peak)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak")
-@pytest.mark.parametrize(("keep", "end"), [("first", ""), ("last", ""), ("last", "\U0001f600")])
+@pytest.mark.parametrize(("keep", "end"), [("first", ""), ("last", "\U0001f600")])
 def test_a_long_line_takes_a_few_times_its_size(command: Command, keep: str, end: str) -> None:
     text = (" ".join(map(str, range(1_000_000, 1_060_000))) + " ") * (40 if end else 100) + end
 

@@ -239,8 +239,7 @@ def test_lines_get_columns_that_hold_all_of_their_values(command: Command) -> No
     assert [one["late"] for one in rows_in(command.path("out.csv"))] == ["", "", "true"]
 
 
-@pytest.mark.parametrize("keep", ["longest", "last"])
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize(("keep", "kind"), [("longest", "jsonl"), ("last", "parquet")])
 def test_the_longest_or_the_last_of_similar_rows_is_kept(
     command: Command, keep: str, kind: str
 ) -> None:

@@ -37,7 +37,7 @@ def fill(path: Path) -> None:
 def test_processes_that_write_and_read_lose_nothing_and_see_only_whole_batches(
     tmp_path: Path,
 ) -> None:
-    figures = soak.run(1.5, tmp_path)
+    figures = soak.run(1.0, tmp_path)
     assert figures.operations >= 17, "each process, in both parts"
     assert figures.acknowledged > 0
     assert (figures.lost, figures.inconsistent, figures.damaged) == (0, 0, False)

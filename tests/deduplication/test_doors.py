@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import text_families
+from helpers import Command, text_families
 
 import lshdb
 from lshdb.columns import Columns
@@ -65,13 +64,13 @@ Kept = Callable[[Path, dict[str, Any]], list[str]]
 
 def by_command(suffix: str) -> Kept:
     def kept(directory: Path, options: dict[str, Any]) -> list[str]:
-        words = [sys.executable, "-m", "lshdb", "dedup", f"rows{suffix}", "-o", f"out{suffix}"]
+        words = ["dedup", f"rows{suffix}", "-o", f"out{suffix}"]
         written(directory / f"rows{suffix}", ROWS)
         for name, value in (SETTINGS | options).items():
             flag = f"--{name.replace('_', '-')}"
             for each in value if isinstance(value, list) else [value]:
                 words += [flag] if each is True else [flag, str(each)]
-        subprocess.run(words, cwd=directory, check=True, capture_output=True)
+        Command(directory).done(*words)
         if suffix == ".parquet":
             return [str(key) for key in pq.read_table(directory / "out.parquet")["id"].to_pylist()]
         if suffix == ".csv":

@@ -26,12 +26,14 @@ SCRIPTS = Path(measure.__file__).resolve().parents[1]
 RESULTS = SCRIPTS / "measure" / "bench" / "results"
 
 
-def run_here(started: Sequence[str | Path], **_: object) -> commands.Measured:
+def run_here(
+    started: Sequence[str | Path], directory: Path | None = None, **_: object
+) -> commands.Measured:
     """Stand in for `commands.measure`, which starts Python and loads lshdb each time."""
     begun = time.perf_counter()
     own = len(commands.lshdb_command())
     if started[:own] == commands.lshdb_command():
-        out = Command(Path.cwd()).done(*started[own:]).out
+        out = Command(directory or Path.cwd()).done(*started[own:]).out
     else:
         with redirect_stdout(StringIO()) as written, pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["tasks", str(started[-1])])

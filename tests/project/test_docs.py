@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import list_of_reports
 import pytest
 from helpers import ROOT, Command
 
@@ -247,3 +248,9 @@ def functions(path: Path) -> set[str]:
     """The names of a module's functions."""
     tree = ast.parse(path.read_text("utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_what_people_met_is_a_list() -> None:
+    """Who adds a file runs python tests/list_of_reports.py > tests/reports/README.md."""
+    page = list_of_reports.REPORTS / "README.md"
+    assert page.read_text("utf-8").splitlines() == [*list_of_reports.lines()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import email
 import email.message
-import json
 import os
 import re
 import shutil
@@ -58,15 +57,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         builder = ProjectBuilder.from_isolated_env(environment, unpacked, quiet_subprocess_runner)
         assert builder.get_requires_for_build("wheel") <= builder.build_system_requires
         return sdist, Path(builder.build("wheel", index))
-
-
-@pytest.fixture(scope="module")
-def wheels(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the wheel and those of all that it depends on."""
-    index = tmp_path_factory.mktemp("wheels")
-    # With the user's own configuration, which may name where packages are.
-    run("pip", "download", "--quiet", "--disable-pip-version-check", "-d", index, built[1])
-    return index
 
 
 def run(module: str, *arguments: str | Path, **variables: str) -> str:
@@ -221,48 +211,3 @@ def test_shells_complete_commands_and_options(tmp_path: Path) -> None:
             check=True,
         )
         assert done.stdout.split() == [completed], done.stderr
-
-
-def test_it_works_where_nothing_else_is_installed(
-    built: tuple[Path, Path], wheels: Path, tmp_path: Path
-) -> None:
-    index = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", index], check=True)
-    own = index / "bin" / "python"
-    environment = {"PATH": str(index / "bin"), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
-
-    def ran(*arguments: str | Path, stdin: str = "") -> str:
-        done = subprocess.run(
-            arguments,
-            cwd=tmp_path,
-            env=environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    # It installs as pip does, in a fifth of the time.
-    pip: list[str | Path] = [sys.executable, "-m", "uv", "--no-config", "--no-cache", "pip"]
-    offline: list[str | Path] = ["--no-index", "--find-links", wheels, "--python", own]
-    ran(*pip, "install", "--quiet", *offline, built[1])
-    ran(*pip, "check", "--python", own)
-    where = Path(ran(own, "-c", "import lshdb; print(lshdb.__file__)").strip())
-    assert where.is_relative_to(index)
-    command = index / "bin" / "lshdb"
-    assert metadata(built[1])["Version"] in ran(command, "--version")
-    text = "whisk the flour with the eggs and the milk and rest the batter for an hour "
-    lines = [
-        json.dumps({"id": f"n{i}", "text": " ".join([text, str(i // 2)] * 30)})
-        for i in range(2_000)
-    ]
-    # So many that other processes sign some of them.
-    ran(command, "add", "-", stdin="\n".join(lines))
-    assert ran(command, "query", "--key", "n7", "--threshold", "0.99").split() == [
-        "1.000000",
-        "identical",
-        "n6",
-    ]
-    assert json.loads(ran(command, "info", "--json"))["documents"] == 2_000

@@ -64,7 +64,6 @@ def test_commands_do_without_what_only_posix_has(variables: dict[str, str], tmp_
     found = run(tmp_path, variables, "query", "--key", "é7", "--threshold", "0.99", "--json")
     assert [json.loads(line)["key"] for line in found.splitlines()] == ["é6"]
     run(tmp_path, variables, "dedup", "in.jsonl", "-o", "out.jsonl", "--threshold", "0.99")
-    run(tmp_path, variables, "dedup", "in.jsonl", "-o", "out.jsonl", "--threshold", "0.99")
     assert (tmp_path / "out.jsonl").read_bytes().count(b"\n") == 1_000
     (tmp_path / "notes" / "deep").mkdir(parents=True)
     for name in ("a.txt", "deep/b.txt", "deep/c.log"):

@@ -299,14 +299,10 @@ def test_rows_that_copy_are_dropped_as_on_one_machine(spark: SparkSession) -> No
     assert 50 < len(dropped) < len(texts) - 10
 
 
-@pytest.mark.parametrize("shingle", ["set", "code:5"])
-def test_rows_that_others_contain_are_dropped_as_on_one_machine(
-    spark: SparkSession, shingle: str
-) -> None:
+def test_rows_that_others_contain_are_dropped_as_on_one_machine(spark: SparkSession) -> None:
     """Of parts of parts of others, in any case, copies and empty ones; also in a reference."""
-    rng = random.Random(shingle)
-    of_sets = shingle == "set"
-    pool = [f"e{n}" for n in range(30)] if of_sets else ["x = [1]", "if x: pass", "not x", "del x"]
+    rng = random.Random("code:5")
+    pool = ["x = [1]", "if x: pass", "not x", "del x"]
     rows: list[Any] = [[rng.choice(pool) for _ in range(rng.randrange(20))] for _ in range(30)]
     for _ in range(150):
         row = rng.choice(rows)
@@ -315,18 +311,16 @@ def test_rows_that_others_contain_are_dropped_as_on_one_machine(
     # The first candidates hold one half each of what a smaller one holds.
     rows += [["one", "other"], ["one", "other", "third"]]
     rows += [[half, *(f"{half}{n}{i}" for i in range(9))] for half in rows[-2] for n in range(9)]
-    if not of_sets:
-        rows = ["\n".join(row).replace("x", rng.choice("xy")) for row in rows]
+    rows = ["\n".join(row).replace("x", rng.choice("xy")) for row in rows]
     rng.shuffle(rows)
     own, theirs = ({f"{n:03}": row for n, row in enumerate(some)} for some in (rows, rows[:30]))
     theirs = {f"{key}é": row for key, row in theirs.items() if rng.random() < 0.5}
     dropped = dropped_as_on_one_machine(
-        spark, own, theirs, [(None, rows[0]), ("none", None)], shingle=shingle, rule="contained"
+        spark, own, theirs, [(None, rows[0]), ("none", None)], shingle="code:5", rule="contained"
     )
     assert {one["kept"] in theirs for one in dropped} == {True, False}
     ways = {(one["similarity"] == 1, one["identical"]) for one in dropped}
-    # Equal sets have one stored form.
-    assert ways == {(False, False), (True, True), *([] if of_sets else [(True, False)])}
+    assert ways == {(False, False), (True, True), (True, False)}
 
 
 def dropped_as_on_one_machine(
@@ -360,8 +354,7 @@ def dropped_as_on_one_machine(
 
 
 @pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
-@pytest.mark.parametrize("rule", ["contained", "copied:8"])
-def test_test_sets_alone_as_on_one_machine(spark: SparkSession, rule: str) -> None:
+def test_test_sets_alone_as_on_one_machine(spark: SparkSession) -> None:
     """Several references with names of their own; their short texts match as a whole."""
     footer = "all rights of this page are with its authors and nobody may copy it"
     words = [" ".join(f"w{page}x{word}" for word in range(20)) for page in range(8)]
@@ -373,7 +366,7 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession, rule: str) -> No
     questions = [{"k": "q", "q": "who built the LIGHTHOUSE"}, {"k": "r", "q": words[6][:60]}]
     fields, known = {"key": "k", "text": "q"}, [{"id": "x", "text": rows[5]["text"]}]
     known.append({"id": "y", "text": f"{rows[1]['text']} and more"})
-    given: dict[str, Any] = {"rule": rule, "only_against": True, "on_null": "keep"}
+    given: dict[str, Any] = {"rule": "copied:8", "only_against": True, "on_null": "keep"}
     expected = lshdb.dedup(rows, against=[(questions, fields), known], workers=0, **given)
     df, first = (spark.createDataFrame(some) for some in (rows, questions))
     against = [(first, fields), spark.createDataFrame(known)]
@@ -384,7 +377,7 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession, rule: str) -> No
     assert len(dropped) > 1
     kept = {row["id"] for row in result.kept.collect()}
     assert kept == {row["id"] for row in expected.kept}
-    assert result.counts["short_references"] == (1 if rule == "copied:8" else 0)
+    assert result.counts["short_references"] == 1
     with pytest.raises(lshdb.UsageError, match="only_against"):
         lshdb.spark.dedup(df, settings, **given)
 
@@ -736,10 +729,10 @@ def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkS
     settings = lshdb.spark.make_settings()
     schema = "id string, text string"
     documents = frame(spark, [("a", "the fox and the grapes")], schema)
-    for row, rule in (((None, "some text of no key"), "contained"), (("b", None), "similar")):
+    for row in ((None, "some text of no key"), ("b", None)):
         reference = frame(spark, [("a", "the fox and the grapes"), row], schema)
         with pytest.raises(lshdb.InputError, match="rows of the reference have no usable key"):
-            lshdb.spark.dedup(documents, settings, against=reference, rule=rule)
+            lshdb.spark.dedup(documents, settings, against=reference)
 
 
 @pytest.mark.parametrize(
