@@ -173,7 +173,7 @@ Exclude = Annotated[
 ]
 GroupBy = Annotated[
     str | os.PathLike[str] | None,
-    Option("Each folder (in DIR) is one document.", metavar="folder|DIR"),
+    Option("Each folder is one document.", metavar="folder|DIR|DEPTH|PATTERN"),
 ]
 
 
