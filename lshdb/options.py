@@ -877,7 +877,7 @@ class ReportOptions(Options):
 
     picture: PictureOptions
     anonymous: Annotated[
-        bool, Option("Name them submission-1, ...; contents stay. Prints who is who.")
+        bool, Option("Name them submission-1, ..., in texts, too. Prints who is who.")
     ] = False
 
 

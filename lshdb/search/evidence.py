@@ -128,7 +128,7 @@ def connections(
                     score = max(passage.score or 0 for passage in pair.passages)
                     values[number] = replace(known, reworded=score)
         compared.reader = reader
-        return _ranked(compared, values, limit)
+        return _ranked(compared, values, limit, lowest)
 
 
 class _Compared:
@@ -213,7 +213,10 @@ def _apart(store: Store, compared: _Compared) -> list[_Pair]:
 
 
 def _ranked(
-    compared: _Compared, values: dict[_Pair, ConnectedPair], limit: float | None
+    compared: _Compared,
+    values: dict[_Pair, ConnectedPair],
+    limit: float | None,
+    lowest: float,
 ) -> Connections:
     """The pairs with all columns, in order."""
     numbers = sorted(values)
@@ -236,7 +239,8 @@ def _ranked(
     scores = 1 - (1 - first) * (1 - reworded)
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     count = len(compared.keys)
-    apart, gap = standing_apart(scores[order], count)
+    floor = 0.0 if reader.settings.passages else lowest
+    apart, gap = standing_apart(scores[order], count, floor)
     identical = _identical(compared, a, b)
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
@@ -276,17 +280,19 @@ def _connected_by(pair: ConnectedPair, is_identical: bool) -> str:
 
 
 def standing_apart(
-    scores: npt.NDArray[np.float64], documents: int
+    scores: npt.NDArray[np.float64], documents: int, lowest: float = 0
 ) -> tuple[int, tuple[float, float] | None]:
     """How many of the scores, highest first, stand apart, and the scores around the gap.
 
+    Other pairs of the documents have scores below `lowest`, or 0.
+
     >>> standing_apart(np.array([0.9, 0.8, 0.3, 0.28, 0.25]), 10)
     (2, (0.8, 0.3))
-    >>> standing_apart(np.array([0.31, 0.3, 0.28, 0.25]), 10)
+    >>> standing_apart(np.linspace(0.4, 0, 45), 10)
     (0, None)
     """
-    # All other pairs have the score 0.
-    padded = np.append(scores, np.zeros(max(0, documents * (documents - 1) // 2 - len(scores))))
+    unlisted = max(0, documents * (documents - 1) // 2 - len(scores))
+    padded = np.append(scores, np.full(unlisted, min(lowest, scores.min(initial=1))))
     steps = padded[:-1] - padded[1:]
     if not len(steps):
         return 0, None  # two documents have no other pair to stand apart from
