@@ -173,10 +173,12 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
         is_page = files.is_open_file(name) or name.lower().endswith(_HTML)
         form = None if is_page else Form(output=name)
         if form is not None:
-            try:
-                form.check()
-            except UsageError as error:
-                raise UsageError(f"{error}, or .html for a page") from error
+            if paths.format_of(name) == "text":
+                suffixes = ", ".join(paths.FORMATS)
+                raise UsageError(
+                    f"--output {name}: the name must end in .html, or for rows in {suffixes}"
+                )
+            form.check()
         outputs.append((name, form))
     if as_json:
         outputs.append((files.STDOUT, Form(as_json=True)))

@@ -2,8 +2,10 @@
 
 A pair's score is 1 - (1 - weighted) (1 - reworded), where `weighted` is the similarity weighted by
 rarity (lshdb.search.weights) and `reworded` the highest score of a reworded passage: either of them
-is enough. Without an index of passages the plain similarity takes the place of `weighted`. Pairs of
-one score are in the order of their similarities.
+is enough. Without an index of passages the plain similarity takes the place of `weighted`. A pair
+of low similarity of which one has at least PART of what is rare in the other, as when a short
+program was copied into a long one, counts as if `weighted` was half of that share, if that is more.
+Pairs of one score are in the order of their similarities.
 
 Pairs stand apart if there is a gap between their scores and all others: a step from one score to
 the next of MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as
@@ -37,6 +39,8 @@ from lshdb.shingling.arrays import IntArray, Mask, chunks
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
+PART = 0.5
+"""The weighted share from which a pair of low similarity is a partial copy."""
 MIN_GAP = 0.1
 """The smallest step between two scores that is a gap."""
 STEPS = 2.0
@@ -236,6 +240,8 @@ def _ranked(
         weighted[:, lacking] = weights.weigh(reader, compared.contents, compared.shingles, *sides)
     reworded = np.array([pair.reworded or 0.0 for pair in pairs])
     first = np.where(np.isnan(weighted[0]), similarities, weighted[0])
+    is_part = (similarities < lowest) & (weighted[1] >= PART)
+    first = np.where(is_part, np.maximum(first, weighted[1] / 2), first)
     scores = 1 - (1 - first) * (1 - reworded)
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     count = len(compared.keys)
