@@ -1,7 +1,7 @@
-"""`lshdb report`: write what connects the documents of a collection, as one HTML file or as rows."""
+"""`lshdb report`: write what connects documents, as one HTML file or as rows."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -148,9 +148,7 @@ def report(
 
 def _rows(found: evidence.Connections) -> Iterator[Sequence[object]]:
     """A row for each pair."""
-    return (
-        tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in found.pairs
-    )
+    return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in found.pairs)
 
 
 def _hidden(units: "Folders") -> "Names":
@@ -228,7 +226,7 @@ class _Compared:
 def _usual_threshold(settings: Settings) -> float:
     """The similarity from which documents of a kind count as similar."""
     shingle = str(settings.shingling).partition(",")[0]
-    of_purpose = {shingle: threshold for shingle, threshold in PURPOSES.values()}
+    of_purpose = dict(PURPOSES.values())
     return of_purpose.get(shingle, THRESHOLD)
 
 
@@ -261,9 +259,7 @@ def _compared(
         elif threshold is None:
             options = replaced(options, threshold=settings.threshold)
         name = f"What connects the documents of {paths.printable_path(file.db.name)}"
-        compared = _Compared(
-            store_of(database), settings, name, lowest, options.picture.group_by
-        )
+        compared = _Compared(store_of(database), settings, name, lowest, options.picture.group_by)
         yield compared, options
 
 

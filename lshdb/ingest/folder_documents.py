@@ -214,10 +214,10 @@ class _Unit:
         """All of its texts; `files` gets where each begins."""
         texts = self.texts()
         start = lines = 0
-        for count, (file, text) in enumerate(texts.items(), 1):
+        for file_number, (file, text) in enumerate(texts.items(), 1):
             shown = file
             if anonymous:
-                shown = key if len(texts) == 1 else f"{key}/file-{count}"
+                shown = key if len(texts) == 1 else f"{key}/file-{file_number}"
             elif self.name not in self.ids and key != self.name:
                 shown = f"{key}/{file}"
             files.append(File(start, lines, shown))

@@ -13,6 +13,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     reworded    passages that share rare words, in whatever order
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
     compare, differences  why two documents are alike; two texts aligned, by lines and words
+    evidence    all that connects pairs, in one order, and which of them stand apart
     pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs
     folders     pairs of directories that share files of clusters
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
@@ -20,7 +21,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   the decisions of reviewers about documents, and pairs marked different
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: compare, cut_notes, decisions, differences, folders, lookup, pair_sample, pairs,
-passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity,
+Doors: compare, cut_notes, decisions, differences, evidence, folders, lookup, pair_sample,
+pairs, passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity,
 stored_documents.
 """

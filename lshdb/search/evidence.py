@@ -31,6 +31,7 @@ from lshdb.options import (
 )
 from lshdb.progress import Progress
 from lshdb.search import weights
+from lshdb.search.decisions import Decided
 from lshdb.search.pairs import pair_blocks
 from lshdb.search.passage_pairs import passage_pairs
 from lshdb.search.reworded import reworded_pairs
@@ -144,6 +145,7 @@ class _Compared:
         self.shingles, digests = reader.sizes(doc_ids)
         self.same = canonical_ids(digests)
         self.is_exact = reader.settings.content
+        self.decided = Decided(doc_ids, reader.decided())
 
     def contents(self, numbers: IntArray) -> Sequence[str]:
         return [*self.reader.contents(self.doc_ids[numbers])]
@@ -178,7 +180,6 @@ def _similar(
 ) -> tuple[list[ConnectedPair], float | None]:
     """The similar pairs, and the similarity below which the index may miss some."""
     count, keys = len(compared.keys), compared.keys
-    decided = {tuple(sorted(row)) for row in _apart(store, compared)}
     pairs: list[ConnectedPair] = []
     if count <= MAX_EXHAUSTIVE:
         a, b = np.triu_indices(count, 1)
@@ -191,9 +192,7 @@ def _similar(
             chosen = np.flatnonzero(scores >= lowest)
             rows = zip(left[chosen], right[chosen], scores[chosen], strict=True)
             pairs += [
-                ConnectedPair(keys[i], keys[j], similarity=float(score))
-                for i, j, score in rows
-                if (i, j) not in decided
+                ConnectedPair(keys[i], keys[j], similarity=float(score)) for i, j, score in rows
             ]
         return pairs, None
     threshold = max(lowest, store.settings.threshold)
@@ -206,16 +205,6 @@ def _similar(
     return pairs, threshold if threshold > lowest else None
 
 
-def _apart(store: Store, compared: _Compared) -> list[_Pair]:
-    """The pairs that somebody decided to be different."""
-    number = {int(doc_id): index for index, doc_id in enumerate(compared.doc_ids)}
-    return [
-        (number[int(a)], number[int(b)])
-        for a, b, _ in compared.reader.decided()
-        if int(a) in number and int(b) in number and a != b
-    ]
-
-
 def _ranked(
     compared: _Compared,
     values: dict[_Pair, ConnectedPair],
@@ -224,6 +213,11 @@ def _ranked(
 ) -> Connections:
     """The pairs with all columns, in order."""
     numbers = sorted(values)
+    left, right = (np.array([pair[side] for pair in numbers], dtype=np.int64) for side in (0, 1))
+    apart_pairs = compared.decided.pairs_apart(left, right).tolist()
+    numbers = [
+        number for number, is_apart in zip(numbers, apart_pairs, strict=True) if not is_apart
+    ]
     a, b = (np.array([pair[side] for pair in numbers], dtype=np.int64) for side in (0, 1))
     pairs = [values[number] for number in numbers]
     reader = compared.reader

@@ -193,7 +193,7 @@ class Counting:
 
 
 def _units_before(windows: Mask, run: int) -> IntArray:
-    """How many units that are in some windows, bool[n], of `run` units are before each: int64[n+1]."""
+    """How many units of some windows, bool[n], of `run` units are before each: int64[n+1]."""
     counts = windows.astype(np.int64)
     counts[run:] -= counts[:-run].copy()
     return offsets_of(np.cumsum(counts) > 0)

@@ -7,7 +7,7 @@ numbers of clusters, pairs and decisions, and on the bytes of texts side by side
 import base64
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate, count, islice
@@ -34,8 +34,8 @@ from lshdb.review import beside, drawing, listing
 from lshdb.review.beside import StoredContent
 from lshdb.review.hidden_names import Names
 from lshdb.search.decisions import Verdicts
-from lshdb.search.evidence import MIN_GAP, Connections
 from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
+from lshdb.search.evidence import MIN_GAP, Connections
 from lshdb.shingling.families import FILES
 from lshdb.web import rendering
 
@@ -167,6 +167,11 @@ def _histogram(found: Connections, shown: Container[int]) -> list[dict[str, Any]
     return columns
 
 
+def _largest(*names: str) -> Callable[[ConnectedPair], float]:
+    """What gives the largest of some values of a pair."""
+    return lambda pair: max(getattr(pair, name) or 0 for name in names)
+
+
 def _orders(
     pairs: Sequence[ConnectedPair], database: Database
 ) -> list[tuple[str, str, list[ConnectedPair]]]:
@@ -179,11 +184,8 @@ def _orders(
         orders += [("reworded", "Reworded")]
     result = []
     for name, heading in orders:
-        if name == "a_coverage":
-            ordered = sorted(pairs, key=lambda pair: -max(pair.a_coverage or 0, pair.b_coverage or 0))
-        else:
-            ordered = sorted(pairs, key=lambda pair: -(getattr(pair, name) or 0))
-        result.append((name, heading, ordered if name != "score" else [*pairs]))
+        other = "b_coverage" if name == "a_coverage" else name
+        result.append((name, heading, sorted(pairs, key=_largest(name, other), reverse=True)))
     result.append(("a", "Documents", sorted(pairs, key=lambda pair: (pair.a, pair.b))))
     return result
 
@@ -322,9 +324,7 @@ def _passages(
     return ()
 
 
-def _without_names(
-    text: str, files: Sequence[File], hidden: Names
-) -> tuple[str, list[File]]:
+def _without_names(text: str, files: Sequence[File], hidden: Names) -> tuple[str, list[File]]:
     """A text without names, and where its files then begin."""
     starts = [file.start for file in files]
     parts = [hidden.replaced(part) for part in text.split(FILES)]
@@ -357,7 +357,10 @@ def _begins_file(row: Row) -> bool:
 
 
 def _in_files(
-    files_of: Mapping[str, Sequence[File]], key: str, copied: Sequence[Span], lines: Iterable[Line | None]
+    files_of: Mapping[str, Sequence[File]],
+    key: str,
+    copied: Sequence[Span],
+    lines: Iterable[Line | None],
 ) -> Iterator[Line | None]:
     """The lines of a document, numbered from the start of its files; a file begins with its name.
 
