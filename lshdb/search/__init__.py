@@ -14,8 +14,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
     compare, differences  why two documents are alike; two texts aligned, by lines and words
     evidence    all that connects pairs, in one order, and which of them stand apart
-    pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs
-    folders     pairs of directories that share files of clusters
+    pairs, pair_sample, folders  similar pairs, clusters; a sample of pairs; pairs of directories
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   the decisions of reviewers about documents, and pairs marked different

@@ -121,9 +121,8 @@ def test_a_copy_within_a_large_program_is_shown(submissions: Command) -> None:
 
 def test_anonymous_names_are_nowhere(submissions: Command) -> None:
     asked = (*ASKED, "--anonymous", "--where", "key NOT LIKE '%zzz%'", "--threshold", "0.3")
-    done = submissions.done(
-        *asked, "--base", "template/Main.java", says="wrote out.html\nnames replaced in texts: 0\n"
-    )
+    says = "wrote out.html\nnames replaced in texts: 0\n"
+    done = submissions.done(*asked, "--base", "template/Main.java", says=says)
     named = dict(line.split(": ") for line in done.lines)
     assert sorted(named) == [f"submission-{number}" for number in range(1, 5)]
     assert {*named.values()} == {f"hw/{name}" for name in NAMES}
