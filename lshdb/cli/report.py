@@ -28,7 +28,6 @@ from lshdb.progress import shown
 from lshdb.search import evidence
 from lshdb.sketching.settings import Settings
 from lshdb.sources import archives, paths
-from lshdb.sources.identity import is_same_file
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
 
@@ -271,7 +270,7 @@ def _old(
     from lshdb.ingest.folder_documents import Collection  # nothing else needs it
 
     shown_name = paths.printable_path(name)
-    if os.path.exists(name) and os.path.exists(new) and is_same_file(name, new):
+    if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
         raise UsageError(f"--old {shown_name} is what it would be compared with: name another one")
     group_by = options.picture.group_by
     if paths.is_database(name):

@@ -179,8 +179,11 @@ def _candidates(
     Not the document `doc_id`, and only those with a higher id than `after`. Of more than `maximum`
     documents, those that have the largest share of the rarest terms of a window.
     """
+    # What only the document itself has leads to no other.
+    absent, alone = rarity.absent, set[int]() if doc_id < 0 else rarity.alone
     known = np.array(
-        [term_hash not in rarity.absent for term_hash in text.hashes.tolist()], dtype=np.bool_
+        [term not in absent and term not in alone for term in text.hashes.tolist()],
+        dtype=np.bool_,
     )
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
     rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
