@@ -91,7 +91,7 @@ def report(
 
     Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
 
-    Example: lshdb report class2027/ --old class2026/ --for programs -o report.html -o report.csv
+    Example: lshdb report class2027/ --old class2026/ --for programs -o report.html
     """
     outputs = _outputs(output, as_json)
     html = [name for name, form in outputs if form is None]
