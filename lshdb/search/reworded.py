@@ -49,6 +49,8 @@ MIN_SCORE = 0.25
 """Of a passage, if nothing else is asked: see docs/reworded.md for what others find."""
 _RARE = 10
 """The rarest terms of a window, by which candidates are found."""
+_RAREST = 5
+"""The same where the number of candidates is limited: half of the time of a report of essays."""
 _BEST = 5
 """Candidates of a window."""
 _MIN_SHARED = 4
@@ -186,7 +188,8 @@ def _candidates(
         dtype=np.bool_,
     )
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
-    rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
+    terms = _RARE if maximum is None else _RAREST
+    rare = leading[first_of_each(text.windows[leading], terms, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
     place, doc_ids = members(rarity.reader, RareWords(names, after))
