@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from lshdb.model import CopiedPassage, DroppedRow, Match, Pair, PassagePair, Source
+from lshdb.model import ConnectedPair, CopiedPassage, DroppedRow, Match, Pair, PassagePair, Source
 
 T = TypeVar("T")
 Columns = Mapping[str, type]
@@ -68,6 +68,8 @@ PASSAGE: Columns = {
 PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PASSAGE}
 PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
 """Columns of pairs that share passages, with the number of passages in place of the passages."""
+CONNECTED: Columns = columns_of(ConnectedPair)
+"""Columns of the pairs of a report."""
 SOURCE: Columns = columns_of(Source, "passages")
 copied_values = attrgetter(*_COPIED_FIELDS.values())
 """Gives the values of a passage for the columns of `COPIED`."""

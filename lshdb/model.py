@@ -545,6 +545,43 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectedPair:
+    """Two documents of a report, and all that connects them.
+
+    Attributes:
+        a: the key of the document that was added first.
+        b: the key of the other document.
+        number: the place in the report, from 1.
+        score: what ranks pairs, from 0 to 1, by lshdb.search.evidence.
+        stands_apart: whether the pair is above the gap in the scores.
+        connected_by: `identical`, or which of `similar`, `copied` and `reworded` hold.
+        similarity: Jaccard similarity.
+        exact: whether `similarity` is exact.
+        identical: whether both have the same content.
+        weighted, weighted_share: as for Match.
+        a_coverage, b_coverage: the share of the words of each that are in copied passages.
+        words: how many words of the first are; None without such a passage.
+        reworded: the highest score of a reworded passage; None without one.
+    """
+
+    a: str
+    b: str
+    number: int = 0
+    score: float = 0.0
+    stands_apart: bool = False
+    connected_by: str = ""
+    similarity: float | None = None
+    exact: bool = True
+    identical: bool = False
+    weighted: float | None = None
+    weighted_share: float | None = None
+    a_coverage: float | None = None
+    b_coverage: float | None = None
+    words: int | None = None
+    reworded: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """Similar documents, and which of them to keep.
 

@@ -177,7 +177,7 @@ Exclude = Annotated[
 ]
 GroupBy = Annotated[
     str | os.PathLike[str] | None,
-    Option("Each folder (in DIR) is one document.", metavar="folder|DIR"),
+    Option("Each folder is one document.", metavar="folder|DIR|DEPTH|PATTERN"),
 ]
 
 
@@ -910,7 +910,7 @@ class ReportOptions(Options):
 
     picture: PictureOptions
     anonymous: Annotated[
-        bool, Option("Name them submission-1, ...; contents stay. Prints who is who.")
+        bool, Option("Name them submission-1, ..., in texts, too. Prints who is who.")
     ] = False
 
 

@@ -1,34 +1,46 @@
-"""`lshdb report`: write a report of the near duplicates, as one HTML file."""
+"""`lshdb report`: write what connects documents, as one HTML file or as rows."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb import columns
 from lshdb.cli import documents, files, messages, pages, results
-from lshdb.cli.options import BasePaths, DatabaseFile
-from lshdb.database import store_of
+from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
+from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
 from lshdb.ingest import submissions
 from lshdb.model import Failure
-from lshdb.options import PurposeOptions, ReportOptions, SettingsOptions, ShapeOptions
+from lshdb.options import (
+    PurposeOptions,
+    ReindexOptions,
+    ReportOptions,
+    SettingsOptions,
+)
+from lshdb.progress import shown
+from lshdb.search import evidence
 from lshdb.sketching.settings import Settings
-from lshdb.sources import paths
+from lshdb.sources import archives, paths
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
+from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
 
 if TYPE_CHECKING:
-    from lshdb.ingest import folder_documents
+    from lshdb.ingest.folder_documents import Collection, Folders
+    from lshdb.review.hidden_names import Names
 
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
 _PASSAGES = {"code": PASSAGES_OF_PROGRAMS, "word": 8, "char": 40}
 """Tokens, words or characters of the shortest passage that is marked in submissions."""
+_UNITS = {"code": "tokens", "word": "words", "char": "characters"}
+_HTML = (".html", ".htm")
 
 
 def report(
@@ -36,73 +48,151 @@ def report(
     directory: Annotated[
         str | None,
         typer.Argument(
-            metavar="DIR", help="Submissions: each folder, archive or file in it is one."
+            metavar="INPUT", help="Submissions: a directory, archive, table or database of them."
         ),
     ] = None,
-    report_file: Annotated[
-        str,
-        Option("The file to write, or -.", metavar="FILE.html", flags=("--output", "-o")),
-    ],
+    output: Annotated[
+        Sequence[str] | None,
+        Option(
+            "A file to write, .html, .csv, .jsonl or .parquet, or -; repeatable.",
+            metavar="FILE",
+            flags=("--output", "-o"),
+        ),
+    ] = None,
+    as_json: AsJson = False,
     file: DatabaseFile,
+    old: Annotated[
+        Sequence[str] | None,
+        Option(
+            "Earlier work, compared with INPUT and not with itself; repeatable.", metavar="INPUT"
+        ),
+    ] = None,
     purpose: PurposeOptions,
     base: BasePaths = None,
     pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
     title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
     options: ReportOptions,
 ) -> bool:
-    """Write a report of the near duplicates, as one HTML file.
+    """Write a report of the pairs that anything connects, as one HTML file, or as rows.
 
-    It shows how many documents are duplicated and how many can be removed, the similarities of
-    the pairs, the largest clusters, the most similar pairs side by side with what differs, and
-    the decisions. The file opens in any browser, without a network, and can be printed; it has
-    10 MB or less. It holds parts of the documents: give it only to people who may read them.
+    Pairs come from similar texts, copied passages and reworded ones, and those that share what is
+    rare come first. The report says how many stand apart from the others, and shows the pairs side
+    by side, their scores, the clusters and the decisions. The file opens in any browser, without a
+    network, and can be printed; it has 10 MB or less. It holds parts of the documents: give it only
+    to people who may read them.
 
-    With DIR it needs no database. It compares the submissions there, files, folders and archives,
-    each with all of its files, puts pairs first that share what is rare, and marks copied passages.
-    --anonymous hides the names of files and folders, but not names within texts.
+    INPUT needs no database: each folder, archive or file in a directory or an archive is one
+    submission, and so is each row of a table. Without it, the report is of the database of -d.
+    With --old there are pairs of the new and of new and old, and none of the old.
+    --anonymous hides names of folders also in texts. A file of another kind, or --json, has a row
+    for each pair, with all that connects it.
 
-    Needs jinja2, which comes with pip install 'lshdb[web]'.
+    HTML needs jinja2, which comes with pip install 'lshdb[web]'.
 
     Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
 
-    Example: lshdb report submissions/ --for programs --base template/ -o report.html
+    Example: lshdb report class2027/ --old class2026/ --for programs -o report.html
     """
-    pages.check_name(report_file, ".html", ".htm")
-    pages.drawing()  # before submissions are read
-    read = () if directory else (file.db,)
-    with (
-        _compared(file, options, purpose, base, directory) as (compared, options),
-        pages.drawn(report_file, *read) as (web, output, progress),
-        _units(compared.store, options, directory) as units,
-    ):
+    outputs = _outputs(output, as_json)
+    html = [name for name, form in outputs if form is None]
+    if html:
+        pages.drawing()  # before submissions are read
+    if directory is not None and paths.is_database(directory):
+        file, directory = replaced(file, db=Path(directory)), None
+    files.check_distinct(() if directory else (str(file.db),), [name for name, _ in outputs])
+    with ExitStack() as stack:
+        compared, options = stack.enter_context(_compared(file, options, purpose, base, directory))
+        olds = [
+            stack.enter_context(_old(name, compared, options, directory or str(file.db)))
+            for name in old or ()
+        ]
+        units = stack.enter_context(_units(compared, olds, options, directory))
+        progress = stack.enter_context(shown(messages.shows_progress(), "comparing"))
+        condition = None if units.files else options.picture.grouping.condition
+        new = None if not units.old else len(units.files) - len(units.old)
+        found = evidence.connections(
+            units.store, compared.lowest, progress, condition=condition, new=new
+        )
+        compared = replace(compared, notes=_notes(compared, found, file, directory))
         if options.anonymous:
             compared = _renamed(compared, units)
-        page = web.report(
-            units,
-            options,
-            pairs=pairs,
-            title=title or compared.name,
-            lowest=compared.lowest,
-            failed=compared.failed,
-            missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
-            failures=compared.failures,
-            progress=progress,
-        )
-        output.write(page.encode())
-    _say_written(report_file, file, directory, units.names)
+        hidden = _hidden(units) if options.anonymous and html else None
+        for name, form in outputs:
+            if form is not None:
+                results.write_results(columns.CONNECTED, _rows(found), form, noun=("pair",))
+                continue
+            with pages.drawn(name) as (web, page_file, drawing_progress):
+                page = web.report(
+                    units,
+                    found,
+                    options,
+                    pairs=pairs,
+                    title=title or compared.name,
+                    failed=compared.failed,
+                    missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
+                    failures=compared.failures,
+                    notes=compared.notes,
+                    hidden=hidden,
+                    progress=drawing_progress,
+                )
+                page_file.write(page.encode())
+    if hidden is not None:
+        messages.message(f"names replaced in texts: {hidden.count:,}")
+    if html:
+        _say_written(html[0], file, directory)
+    if not any(files.is_stdout(name) for name, _ in outputs):
+        results.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
 
 
-def _say_written(
-    report_file: str, file: DatabaseFile, directory: str | None, names: Mapping[str, str]
-) -> None:
-    """Say what opens the report, and print the names that it does not show."""
+def _rows(found: evidence.Connections) -> Iterator[Sequence[object]]:
+    """A row for each pair."""
+    return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in found.pairs)
+
+
+def _hidden(units: "Folders") -> "Names":
+    """The names that texts are shown without; names that stay in them are printed."""
+    from lshdb.review.hidden_names import Names  # nothing else needs it
+
+    database = Database(units.store)
+    keys = units.names.keys() & units.files.keys()
+    hidden = Names(units.names, ((key, str(database.get(key).content)) for key in keys))
+    for name in hidden.usual:
+        shown_name = paths.printable_path(name)
+        messages.warn(f"lshdb: {shown_name} is a word of many submissions: it stays in the texts")
+    return hidden
+
+
+def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, Form | None]]:
+    """The files to write, with the form of rows; None for a page."""
+    outputs: list[tuple[str, Form | None]] = []
+    for name in output or ():
+        is_page = files.is_open_file(name) or name.lower().endswith(_HTML)
+        form = None if is_page else Form(output=name)
+        if form is not None:
+            if paths.format_of(name) == "text":
+                suffixes = ", ".join(paths.FORMATS)
+                raise UsageError(
+                    f"--output {name}: the name must end in .html, or for rows in {suffixes}"
+                )
+            form.check()
+        outputs.append((name, form))
+    if as_json:
+        outputs.append((files.STDOUT, Form(as_json=True)))
+    if not outputs:
+        raise UsageError("give --output FILE.html, a file of rows such as FILE.csv, or --json")
+    if sum(files.is_stdout(name) for name, _ in outputs) > 1:
+        raise UsageError("give one of --output - and --json: both are written to standard output")
+    files.check_distinct((), [name for name, _ in outputs])
+    return outputs
+
+
+def _say_written(report_file: str, file: DatabaseFile, directory: str | None) -> None:
+    """Say what opens the report."""
     if directory is None:
         pages.say_next(report_file, file.db, "lshdb serve --review", "to decide what stays")
     else:
         pages.say_next(report_file)
-    if not files.is_stdout(report_file):
-        results.print_names((f"{key}: {name}" for key, name in names.items()), null=False)
 
 
 @dataclass(frozen=True)
@@ -111,19 +201,32 @@ class _Compared:
 
     Attributes:
         store: the database, or a temporary one of submissions.
+        settings: those by which units are compared.
         name: the heading that says what they are.
-        lowest: minimum similarity of pairs; None for that of the database.
+        lowest: minimum similarity of pairs.
+        group_by: which folders are units.
         failed: how many files could not be read.
         failures: the paths of these, as printed, and why; none if names are hidden.
         left_out: the submissions without a text to compare.
+        notes: what the report says first.
     """
 
     store: Store
+    settings: Settings
     name: str
-    lowest: float | None = None
+    lowest: float
+    group_by: str | os.PathLike[str] | None
     failed: int = 0
     failures: Sequence[tuple[str, str]] = ()
     left_out: Sequence[submissions.LeftOut] = ()
+    notes: Sequence[str] = ()
+
+
+def _usual_threshold(settings: Settings) -> float:
+    """The similarity from which documents of a kind count as similar."""
+    shingle = str(settings.shingling).partition(",")[0]
+    of_purpose = dict(PURPOSES.values())
+    return of_purpose.get(shingle, THRESHOLD)
 
 
 @contextmanager
@@ -134,42 +237,119 @@ def _compared(
     base: BasePaths,
     directory: str | None,
 ) -> Iterator[tuple[_Compared, ReportOptions]]:
-    """The documents of the database, or the submissions in a directory, and options for these."""
+    """The documents of the database, or the submissions of an input, and options for these."""
     if directory is not None:
-        options, settings = _settings(options, purpose, base, directory)
-        with _submissions(directory, settings) as compared:
+        settings = _settings(purpose, base, options.picture.grouping.threshold)
+        usual = _usual_threshold(settings)
+        options = replaced(options, threshold=options.picture.grouping.threshold or usual)
+        with _submissions(directory, settings, options.picture.group_by) as compared:
             yield compared, options
         return
     if base or purpose.purpose:
-        raise UsageError("--for and --base are for DIR; for a database, lshdb init has them")
+        raise UsageError("--for and --base are for INPUT; for a database, lshdb init has them")
     with file.reading() as database:
-        name = f"Near duplicates in {paths.printable_path(file.db.name)}"
-        yield _Compared(store_of(database), name), options
+        settings = database.settings
+        threshold = options.picture.grouping.threshold
+        lowest = threshold or settings.threshold
+        if settings.content and not settings.shingling.of_sets:
+            lowest = min(lowest, _LOWEST)
+        if threshold is None and settings.threshold <= _LOWEST < _usual_threshold(settings):
+            options = replaced(options, threshold=_usual_threshold(settings))
+        elif threshold is None:
+            options = replaced(options, threshold=settings.threshold)
+        name = f"What connects the documents of {paths.printable_path(file.db.name)}"
+        compared = _Compared(store_of(database), settings, name, lowest, options.picture.group_by)
+        yield compared, options
+
+
+@contextmanager
+def _old(
+    name: str, compared: _Compared, options: ReportOptions, new: str
+) -> Iterator["Collection | None"]:
+    """Earlier work, as a collection of old units; None if it is the new work itself."""
+    from lshdb.ingest.folder_documents import Collection  # nothing else needs it
+
+    shown_name = paths.printable_path(name)
+    if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
+        raise UsageError(f"--old {shown_name} is what it would be compared with: name another one")
+    group_by = options.picture.group_by
+    if paths.is_database(name):
+        with DatabaseFile(db=Path(name)).reading() as database:
+            yield Collection(store_of(database), group_by, name=shown_name)
+        return
+    with _submissions(name, compared.settings, group_by, of_old="--old ") as old:
+        yield Collection(old.store, old.group_by, name=shown_name)
 
 
 @contextmanager
 def _units(
-    store: Store, options: ReportOptions, directory: str | None
-) -> Iterator["folder_documents.Folders"]:
-    """What a report compares: documents, folders, or the submissions in a directory.
+    compared: _Compared,
+    olds: Sequence["Collection | None"],
+    options: ReportOptions,
+    directory: str | None,
+) -> Iterator["Folders"]:
+    """What a report compares: documents, folders, or submissions, and earlier ones.
 
     Raises:
         InputError: there are not two of them.
     """
     from lshdb.ingest import folder_documents  # nothing else needs it
 
-    group_by, condition = options.picture.group_by, options.picture.grouping.condition
-    with folder_documents.folders(store, group_by, condition, anonymous=options.anonymous) as units:
-        if directory is None:
-            if group_by is not None:
-                folder_documents.check_units(units, group_by)
-        elif len(units.files) < 2:
+    settings, condition = compared.settings, options.picture.grouping.condition
+    is_text = settings.content and not settings.shingling.of_sets
+    in_file = directory is None and compared.group_by is None and not options.anonymous and not olds
+    if in_file and (condition.where is None or not is_text):
+        yield folder_documents.Folders(compared.store)
+        return
+    if settings.threshold > _LOWEST:
+        threshold = min(compared.lowest, _LOWEST)
+        settings = reindexed(ReindexOptions(threshold=threshold), settings)
+    new = folder_documents.Collection(compared.store, compared.group_by, condition)
+    collections = [new, *filter(None, olds)]
+    with folder_documents.assembled(collections, settings, anonymous=options.anonymous) as units:
+        if compared.group_by is not None and not olds and directory is None:
+            folder_documents.check_units(units, compared.group_by)
+        elif len(units.files) < 2 and directory is not None:
             alone = "one submission alone, with nothing to compare it with"
+            if options.picture.group_by is not None:
+                alone = f"--group-by {options.picture.group_by} leaves {alone}"
             raise InputError(f"{paths.printable_path(directory)}: {alone}")
         yield units
 
 
-def _renamed(compared: _Compared, units: "folder_documents.Folders") -> _Compared:
+def _notes(
+    compared: _Compared, found: evidence.Connections, file: DatabaseFile, directory: str | None
+) -> list[str]:
+    """What the database lacks that a report of its documents would use, and what adds it."""
+    settings = compared.settings
+    notes = []
+    if found.total > len(found.pairs):
+        notes.append(
+            f"of {found.total:,} pairs these are the {len(found.pairs):,} with the highest scores"
+        )
+    if directory is not None or settings.shingling.of_sets:
+        return notes
+    if not settings.content:
+        return ["the database keeps no texts: pairs are those of similar signatures", *notes]
+    lacking, command = [], []
+    run = _PASSAGES.get(settings.shingling.kind, 0)
+    if run and (not settings.passages or settings.passages > run):
+        lacking.append(f"copied passages of {run} {_UNITS[settings.shingling.kind]} or more")
+        command.append(f"--passages {run}")
+    if not settings.reworded and settings.shingling.kind != "code":
+        lacking.append("reworded passages")
+        command.append("--reworded on")
+    if found.limit is not None:
+        lacking.append(f"pairs of a similarity below {found.limit:g}")
+        command.append(f"--threshold {_LOWEST}")
+    if lacking:
+        name = paths.printable_path(str(file.db))
+        adds = f"lshdb reindex -d {name} {' '.join(command)}"
+        notes.insert(0, f"not searched: {' and '.join(lacking)}; {adds} adds what is missing")
+    return notes
+
+
+def _renamed(compared: _Compared, units: "Folders") -> _Compared:
     """The same with submissions under names that say nothing, and without the reasons.
 
     Those left out that have no such name get the numbers after the others, in random order.
@@ -187,55 +367,71 @@ def _renamed(compared: _Compared, units: "folder_documents.Folders") -> _Compare
     return replace(compared, name="Similar submissions", failures=(), left_out=renamed)
 
 
-def _settings(
-    options: ReportOptions, purpose: PurposeOptions, base: BasePaths, directory: str
-) -> tuple[ReportOptions, Settings]:
-    """The options for a report of submissions, and the settings of their temporary database."""
-    if paths.is_database(directory):
-        name = paths.printable_path(directory)
-        raise UsageError(f"{name} is a database: give it as -d {name}")
-    if os.path.isfile(directory):
-        name = paths.printable_path(directory)
-        raise UsageError(f"{name} is a file: give the directory that holds all submissions")
-    threshold = options.picture.grouping.threshold
-    shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
-    of_purpose = SettingsOptions(kind=purpose, shape=shape)
+def _settings(purpose: PurposeOptions, base: BasePaths, threshold: float | None) -> Settings:
+    """The settings by which submissions are compared."""
+    of_purpose = SettingsOptions(kind=purpose)
     shingling = resolve(of_purpose).shingling
     texts = documents.base_texts(base, shingling) if base else None
-    passages = _PASSAGES.get(shingling.kind)
-    settings = resolve(replaced(of_purpose, passages=passages, base=texts))
-    usual = resolve(SettingsOptions(kind=purpose)).threshold
-    group_by = options.picture.group_by or directory
-    return replaced(options, threshold=threshold or usual, group_by=group_by), settings
+    is_text = shingling.kind in ("word", "char")
+    return resolve(
+        replaced(
+            of_purpose,
+            threshold=min(_LOWEST, threshold or 1),
+            passages=_PASSAGES.get(shingling.kind),
+            reworded=is_text or None,
+            base=texts,
+        )
+    )
 
 
 @contextmanager
-def _submissions(directory: str, settings: Settings) -> Iterator[_Compared]:
-    """The submissions in a directory, in a temporary database; what cannot be read is printed."""
+def _submissions(
+    name: str, settings: Settings, group_by: str | os.PathLike[str] | None, of_old: str = ""
+) -> Iterator[_Compared]:
+    """The submissions of an input, in a temporary database; what cannot be read is printed."""
+    from lshdb.ingest.folder_documents import DEPTH  # nothing else needs it
+
     notes = submissions.Notes()
 
     def failed(failure: Failure) -> None:
         documents.print_failure(failure)
         notes.failed(failure)
 
-    with documents.temporary_database(settings) as database:
+    is_directory = os.path.isdir(name)
+    # Units are indexed when they are made of these documents.
+    plain = replace(settings, passages=0, reworded=False)
+    with documents.temporary_database(plain) as database:
         session = documents.session_for(database, archives=True)
         session.counts.skipped.on_skip = notes.skipped
         progress = messages.shows_progress()
-        report = database.sync([directory], reader=session, on_failure=failed, progress=progress)
+        missing = []
+        if is_directory or not os.path.exists(name):
+            synced = database.sync([name], reader=session, on_failure=failed, progress=progress)
+            added, replaced_count = synced.added, synced.replaced
+            missing = [*submissions.left_out_of(store_of(database), name, notes)]
+        else:
+            report = database.add_files([name], reader=session, on_failure=failed)
+            added, replaced_count = report.added, report.replaced
         names = {path for path, _ in notes.failures}
-        missing = list(submissions.left_out_of(store_of(database), directory, notes))
         for left_out in missing:
             if left_out.name not in names:
                 messages.warn(f"lshdb: {left_out.name}: {left_out.reason}")
             database.remove(left_out.empty)
-        documents.report_reading(session.counts.skipped.counts(), report.replaced)
-        if not report.added:
-            raise InputError(f"{paths.printable_path(directory)}: no text is in it")
+        documents.report_reading(session.counts.skipped.counts(), replaced_count)
+        if not added:
+            raise InputError(f"{of_old}{paths.printable_path(name)}: no text is in it")
+        if is_directory:
+            # A number is one of levels below the directory.
+            is_depth = group_by is not None and str(group_by).isdigit()
+            group_by = f"{name}{DEPTH}{group_by}" if is_depth else group_by or name
+        elif group_by is None and archives.is_archive(name):
+            group_by = "folder"
         yield _Compared(
             store_of(database),
-            f"Similar submissions in {paths.printable_path(directory)}",
+            settings,
+            f"Similar submissions in {paths.printable_path(name)}",
             settings.threshold,
+            group_by,
             len(notes.failures),
             notes.failures,
             missing,

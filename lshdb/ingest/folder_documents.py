@@ -7,9 +7,11 @@ shingles; nothing is found within a folder, and no passage goes on from one file
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from itertools import chain, count
 from os.path import commonprefix
 from random import SystemRandom
 from typing import Any, NamedTuple, TypeVar
@@ -30,9 +32,14 @@ from lshdb.options import (
 )
 from lshdb.shingling.positions import with_line_feeds
 from lshdb.shingling.tokens import FILES
+from lshdb.sketching.settings import Settings
 from lshdb.sources.paths import escaped, key_of
+from lshdb.store.lookups import StoreReader
+from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
 
+DEPTH = "\0"
+"""Between a directory and how many levels below it are one unit, in what groups documents."""
 _T = TypeVar("_T")
 
 
@@ -52,11 +59,13 @@ class Folders:
         store: the file.
         files: of each folder, by its key, in the order of its text.
         names: the names of folders whose keys say nothing.
+        old: the keys of those that are not compared with each other; they follow the others.
     """
 
     store: Store
     files: dict[str, list[FolderFile]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    old: set[str] = field(default_factory=set)
 
     def file_of(self, folder: str, index: int) -> FolderFile:
         """The file that has a character of a folder's text."""
@@ -89,13 +98,28 @@ class Folders:
         )
 
 
+@dataclass(frozen=True)
+class Collection:
+    """Documents of which units are made.
+
+    Attributes:
+        store: the file that has them.
+        group_by: which folders are units; None for each document.
+        condition: chooses documents.
+        name: what is put before the keys that another collection has, too.
+    """
+
+    store: Store
+    group_by: str | os.PathLike[str] | None = None
+    condition: ConditionOptions = field(default_factory=ConditionOptions)
+    name: str = ""
+
+
 @contextmanager
 def folders(
     store: Store,
     group_by: str | os.PathLike[str] | None,
     condition: ConditionOptions | None = None,
-    *,
-    anonymous: bool = False,
 ) -> Iterator[Folders]:
     """The folders of a file's documents in a temporary one; without group_by the file itself.
 
@@ -103,69 +127,168 @@ def folders(
         store: the file.
         group_by: which folders.
         condition: chooses documents.
-        anonymous: whether keys say nothing: submission-1 and so on, in a random order. Documents
-            are then renamed even if they are not grouped.
 
     Raises:
         UsageError: the file holds no texts, or none below the directory.
     """
-    if group_by is None and not anonymous:
+    if group_by is None:
         yield Folders(store)
         return
-    settings = store.settings
-    if not settings.content or settings.shingling.of_sets or settings.shingling.foreign:
-        raise UsageError("folders are made of texts, and this database keeps none")
-    condition = condition or ConditionOptions()
-    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
-        ids: dict[str, int] = {}
-        for doc_ids, keys in reader.all_keys():
-            chosen = [True] * len(keys) if keep is None else keep(doc_ids)
-            rows = zip(doc_ids.tolist(), keys, chosen, strict=True)
-            ids.update((key, doc_id) for doc_id, key, is_chosen in rows if is_chosen)
-        groups = _groups(list(ids), group_by)
-        names = list(groups)
+    collection = Collection(store, group_by, condition or ConditionOptions())
+    with assembled([collection], store.settings) as units:
+        yield units
+
+
+@contextmanager
+def assembled(
+    collections: Sequence[Collection], settings: Settings, *, anonymous: bool = False
+) -> Iterator[Folders]:
+    """The units of collections in a temporary file.
+
+    The units of the first collection are the new ones, those of the others are old. An old unit
+    with the key and the text of a new one is the new one, and an old one of the key of another has
+    the name of its collection before its own.
+
+    Args:
+        collections: the new documents, and the old ones.
+        settings: of the temporary file.
+        anonymous: whether keys say nothing: submission-1 and so on, in a random order.
+
+    Raises:
+        UsageError: a file holds no texts, or none below a directory.
+    """
+    for collection in collections:
+        of = collection.store.settings
+        if not of.content or of.shingling.of_sets or of.shingling.foreign:
+            raise UsageError("folders are made of texts, and this database keeps none")
+    with temporary_store(settings, collections[0].store.limits) as temporary, ExitStack() as stack:
+        grouped = Folders(temporary)
+        units: list[_Unit] = []
+        for number, collection in enumerate(collections):
+            condition = collection.condition
+            reader, keep = stack.enter_context(
+                collection.store.snapshot(condition.where, condition.parameters)
+            )
+            ids = _chosen_ids(reader, keep)
+            units += [
+                _Unit(name, collection, reader, {file: ids[file] for file in files}, number > 0)
+                for name, files in _groups(list(ids), collection.group_by).items()
+            ]
+        units = _distinct(units)
         if anonymous:
-            SystemRandom().shuffle(names)
-        with temporary_store(settings, store.limits) as temporary:
-            grouped = Folders(temporary)
+            SystemRandom().shuffle(units)
+            units.sort(key=lambda unit: unit.is_old)
 
-            def documents() -> Iterator[Document]:
-                for number, name in enumerate(names, 1):
-                    key = f"submission-{number}" if anonymous else name
-                    files = sorted((ids[file], file) for file in groups[name])
-                    contents = reader.contents(np.array([doc_id for doc_id, _ in files]))
-                    texts = dict(zip((file for _, file in files), contents, strict=True))
-                    grouped.files[key] = []
-                    if anonymous:
-                        grouped.names[key] = name
-                    start = lines = 0
-                    for count, file in enumerate(sorted(texts), 1):
-                        shown = file
-                        if anonymous:
-                            shown = key if len(texts) == 1 else f"{key}/file-{count}"
-                        grouped.files[key].append(FolderFile(start, lines, shown))
-                        start += len(texts[file]) + len(FILES)
-                        lines += with_line_feeds(texts[file]).count("\n")
-                    yield Document(key, FILES.join(texts[file] for file in sorted(texts)))
+        def documents() -> Iterator[Document]:
+            for number, unit in enumerate(units, 1):
+                key = f"submission-{number}" if anonymous else unit.name
+                if anonymous:
+                    grouped.names[key] = unit.name
+                if unit.is_old:
+                    grouped.old.add(key)
+                grouped.files[key] = []
+                text = unit.text(key, grouped.files[key], anonymous=anonymous)
+                yield Document(key, text)
 
-            add_documents(temporary, documents(), AddManyOptions())
-            yield grouped
+        add_documents(temporary, documents(), AddManyOptions())
+        yield grouped
+
+
+@dataclass
+class _Unit:
+    """The documents that are one: its name, and their ids by their keys."""
+
+    name: str
+    collection: Collection
+    reader: StoreReader
+    ids: dict[str, int]
+    is_old: bool
+
+    def texts(self) -> dict[str, str]:
+        """The texts of its files, in the order of their keys."""
+        doc_ids = sorted(self.ids.values())
+        contents = dict(zip(doc_ids, self.reader.contents(np.array(doc_ids)), strict=True))
+        return {file: contents[self.ids[file]] for file in sorted(self.ids)}
+
+    def text(self, key: str, files: list[FolderFile], *, anonymous: bool) -> str:
+        """All of its texts; `files` gets where each begins."""
+        texts = self.texts()
+        start = lines = 0
+        for file_number, (file, text) in enumerate(texts.items(), 1):
+            shown = file
+            if anonymous:
+                shown = key if len(texts) == 1 else f"{key}/file-{file_number}"
+            elif self.name not in self.ids and key != self.name:
+                shown = f"{key}/{file}"
+            files.append(FolderFile(start, lines, shown))
+            start += len(text) + len(FILES)
+            lines += with_line_feeds(text).count("\n")
+        return FILES.join(texts.values())
+
+
+def _distinct(units: list[_Unit]) -> list[_Unit]:
+    """The units, each under a name of its own, and none twice."""
+    known: dict[str, _Unit] = {}
+    for unit in units:
+        if unit.name in known:
+            if unit.texts() == known[unit.name].texts():
+                continue
+            unit.name = distinct_name(f"{unit.collection.name}: {unit.name}", known)
+        known[unit.name] = unit
+    return [*known.values()]
+
+
+def distinct_name(name: str, known: Container[str]) -> str:
+    """A name that is not known yet, with a number if it must have one."""
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(shown for shown in chain([name], numbered) if shown not in known)
+
+
+def _chosen_ids(reader: StoreReader, keep: DocumentFilter | None) -> dict[str, int]:
+    """The ids of the documents that a condition chooses, by their keys."""
+    ids: dict[str, int] = {}
+    for doc_ids, keys in reader.all_keys():
+        chosen = [True] * len(keys) if keep is None else keep(doc_ids)
+        rows = zip(doc_ids.tolist(), keys, chosen, strict=True)
+        ids.update((key, doc_id) for doc_id, key, is_chosen in rows if is_chosen)
+    return ids
 
 
 def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[str, list[str]]:
-    """The keys of each folder, or of each document that is in none."""
+    """The keys of each unit: a folder, or a document that is in none.
+
+    `group_by` is `folder`, for the folders directly below the directory that all keys begin with; a
+    number of levels below that; a pattern such as `2027/*/`, of whole folders; or a directory.
+    """
+    groups = defaultdict(list)
+    request = "" if group_by is None else str(group_by)
     root = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
     root = root[: root.rfind("/") + 1]
-    if group_by not in (None, "folder"):
-        root = key_of(str(group_by))
+    depth = 1
+    if request.isascii() and request.isdigit():
+        depth = int(request)
+        if not depth:
+            raise UsageError("group_by 0 is not a number of folders: give 1 or more")
+    elif any(letter in request for letter in "*?["):
+        pattern = request.strip("/").split("/")
+        for key in keys:
+            parts = key.split("/")
+            fits = len(parts) > len(pattern) and all(map(fnmatchcase, parts, pattern))
+            groups["/".join(parts[: len(pattern)]) if fits else key].append(key)
+        if all(name == files[0] for name, files in groups.items()):
+            raise UsageError(f"no document is in a folder like {request}: give another pattern")
+        return groups
+    elif group_by not in (None, "folder"):
+        directory, _, levels = request.partition(DEPTH)
+        depth = int(levels or 1)
+        root = key_of(directory)
         root = root and f"{root.rstrip('/')}/"
         if not any(key.startswith(root) for key in keys):
-            raise UsageError(f"no document is in {group_by}: give a directory that was added")
-    groups = defaultdict(list)
+            raise UsageError(f"no document is in {directory}: give a directory that was added")
     for key in keys:
         below = key.startswith(root) and group_by is not None
-        name = root + key.removeprefix(root).partition("/")[0] if below else key
-        groups[name].append(key)
+        parts = key.removeprefix(root).split("/")
+        groups[root + "/".join(parts[:depth]) if below else key].append(key)
     return groups
 
 

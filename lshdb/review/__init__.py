@@ -8,7 +8,8 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
     page_file   a file as pages read it: it cannot be changed, and SQL has a limit of time
+    hidden_names  the names of submissions in texts, and what replaces them
     file_state  whether a file has changed since a result was computed
 
-Doors: beginnings, beside, drawing, file_state, listing, page_file, reviewing.
+Doors: beginnings, beside, drawing, file_state, hidden_names, listing, page_file, reviewing.
 """

@@ -14,13 +14,14 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
     compare, differences  why two documents are alike; two texts in rows that are side by side
     alignment   the words that two texts have in common, in order, and those that moved
-    pairs, pair_sample, folders  all similar pairs, and clusters; a sample; pairs of directories
+    evidence    all that connects pairs, in one order, and which of them stand apart
+    pairs, pair_sample, folders  similar pairs, clusters; a sample of pairs; pairs of directories
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   the decisions of reviewers about documents, and pairs marked different
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: compare, cut_notes, decisions, differences, folders, lookup, pair_sample, pairs,
-passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity,
+Doors: compare, cut_notes, decisions, differences, evidence, folders, lookup, pair_sample,
+pairs, passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity,
 stored_documents.
 """

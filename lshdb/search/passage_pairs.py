@@ -47,7 +47,9 @@ _TextPairs = tuple[list[str], list[str], IntArray]
 """Documents to compare: their keys, their texts, and the pairs of them, int64[2, p]."""
 
 
-def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
+def passage_pairs(
+    store: Store, query: PassagePairsOptions, common: Noted, last: int | None = None
+) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition.
 
     In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
@@ -57,11 +59,12 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
         store: the file.
         query: which pairs are wanted.
         common: gets the longest common runs, before the first pair.
+        last: the highest id of the first document of a pair; None for all.
     """
     with store.snapshot() as (reader, _):
         if query.reworded:
             with shown(query.progress, "comparing") as progress:
-                yield from reworded_pairs(reader, query, progress)
+                yield from reworded_pairs(reader, query, progress, last)
             return
         criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
         shared, counts = reader.shared_fingerprints()
@@ -85,6 +88,8 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
             for keys, count in in_processes(_WindowFinder(counting).run, texts):
                 windows_of_all.append(keys, count)
             pairs = _candidates(windows_of_all, reader.limits.passage_windows)
+        if last is not None:
+            pairs = pairs[: np.searchsorted(pairs, doc_ids.searchsorted(last, "right") << _32)]
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
         compared = _compared(_PairComparer(counting, criteria, weights, query), blocks)
         yield from ranked(compared, query.weighted, query.top, "share")

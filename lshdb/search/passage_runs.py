@@ -94,7 +94,8 @@ class Shared:
     Attributes:
         pair: the number of the pair.
         words: how many units of the first text are in passages.
-        coverage, b_coverage: the share of the units of each text that are.
+        coverage, b_coverage: the share of the units of each text that are, without those of base
+            texts.
         longest: the units of the longest run.
         passages: in the order of the first text.
     """
@@ -121,7 +122,7 @@ def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     )
     number = shared_windows.pair[begins]
     words, b_words = (_covered(first, units, begins) for first in (a, b))
-    shares = words / texts.units[pairs.a[number]], b_words / texts.units[pairs.b[number]]
+    shares = words / texts.counted[pairs.a[number]], b_words / texts.counted[pairs.b[number]]
     longest = np.maximum.reduceat(units, begins)
     totals = zip(*(column.tolist() for column in (number, words, *shares, longest)), strict=True)
     pair, a, a_last, b, b_last, shared = np.array(_merged(shared_windows, a, b, criteria)).T

@@ -70,6 +70,7 @@ class Texts:
         units: int64[n], how many units each text has.
         folded: the folded units of all texts, in UTF-8.
         contents: the texts.
+        counted: int64[n], how many units each text has without those of base texts.
     """
 
     windows: Windows
@@ -77,6 +78,7 @@ class Texts:
     units: IntArray
     folded: bytes
     contents: Sequence[str]
+    counted: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +112,11 @@ class Counting:
 
     def windows_of(self, texts: Sequence[str]) -> Texts:
         """The windows of texts that count, and may be shared."""
-        units = np.zeros(len(texts), dtype=np.int64)
+        units, counted = np.zeros((2, len(texts)), dtype=np.int64)
         groups_of_rows, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
         counts = [NO_NUMBERS]
         for group in shingles.groups(texts, self.shingling):
-            rows, group_counts, units[group], octets = self._windows(
+            rows, group_counts, units[group], counted[group], octets = self._windows(
                 [texts[number] for number in group], sum(map(len, folded))
             )
             groups_of_rows.append(rows)
@@ -127,27 +129,31 @@ class Counting:
             expand_ranges(offsets_of(sizes)[inverse], sizes[inverse])
         )
         offsets = offsets_of(sizes[inverse])
-        return Texts(joined, offsets, units, b"".join(folded), texts)
+        return Texts(joined, offsets, units, b"".join(folded), texts, counted)
 
-    def _windows(self, texts: list[str], before: int) -> tuple[Windows, IntArray, IntArray, bytes]:
+    def _windows(
+        self, texts: list[str], before: int
+    ) -> tuple[Windows, IntArray, IntArray, IntArray, bytes]:
         """The windows of a group of texts whose folded units follow some bytes.
 
         Returns:
-            The windows, how many each text has, how many units, and the folded units.
+            The windows, how many each text has, how many units, how many of these are in no base
+            text, and the folded units.
         """
         run = self.run
         units = positions.units_of(texts, self.shingling)
         hashes = windows(units, self.shingling.kind, run, self.secret)
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
-        out = np.zeros(len(hashes), dtype=np.bool_)
-        for excluded in (*self.left_out, _base_windows(self.shingling, run, self.secret)):
+        of_base = is_in(hashes, _base_windows(self.shingling, run, self.secret))
+        counted = units.counts.copy()
+        if of_base.any():
+            counted -= np.diff(_units_before(of_base & whole, run)[offsets])
+        out = of_base.copy()
+        for excluded in self.left_out:
             out |= is_in(hashes, excluded)
         if out.any():
-            out_counts = (out & whole).astype(np.int64)
-            out_counts[run:] -= out_counts[:-run].copy()
-            # How many units in these windows are before each unit.
-            total = offsets_of(np.cumsum(out_counts) > 0)
+            total = _units_before(out & whole, run)
             whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
         first = np.flatnonzero(whole)
         if any(FILES in text for text in texts):
@@ -174,7 +180,7 @@ class Counting:
         lines = positions.line_numbers(texts, text, *spans)
         for column, values in enumerate((*spans, *lines)):
             rows["span"][:, column] = values
-        return rows, np.diff(bounds), units.counts, units.folded
+        return rows, np.diff(bounds), units.counts, counted, units.folded
 
     def with_base(self, base: Iterable[str]) -> Counting:
         """The same without the windows of more base texts."""
@@ -184,6 +190,13 @@ class Counting:
         """The windows of a text whose fingerprints are hot, each once and sorted."""
         windows = self.windows_of([text]).windows
         return np.unique(windows["hash"][~windows["leads"]])
+
+
+def _units_before(windows: Mask, run: int) -> IntArray:
+    """How many units of some windows, bool[n], of `run` units are before each: int64[n+1]."""
+    counts = windows.astype(np.int64)
+    counts[run:] -= counts[:-run].copy()
+    return offsets_of(np.cumsum(counts) > 0)
 
 
 @lru_cache(maxsize=8)

@@ -49,6 +49,8 @@ MIN_SCORE = 0.25
 """Of a passage, if nothing else is asked: see docs/reworded.md for what others find."""
 _RARE = 10
 """The rarest terms of a window, by which candidates are found."""
+_RAREST = 5
+"""The same where the number of candidates is limited: half of the time of a report of essays."""
 _BEST = 5
 """Candidates of a window."""
 _MIN_SHARED = 4
@@ -171,16 +173,23 @@ def _possible(
         )
 
 
-def _candidates(text: _Text, rarity: TermWeights, doc_id: int, after: int) -> IntArray:
+def _candidates(
+    text: _Text, rarity: TermWeights, doc_id: int, after: int, maximum: int | None = None
+) -> IntArray:
     """The documents that share most of the rarest terms of a window, int64[any], sorted.
 
-    Not the document `doc_id`, and only those with a higher id than `after`.
+    Not the document `doc_id`, and only those with a higher id than `after`. Of more than `maximum`
+    documents, those that have the largest share of the rarest terms of a window.
     """
+    # What only the document itself has leads to no other.
+    absent, alone = rarity.absent, set[int]() if doc_id < 0 else rarity.alone
     known = np.array(
-        [term_hash not in rarity.absent for term_hash in text.hashes.tolist()], dtype=np.bool_
+        [term not in absent and term not in alone for term in text.hashes.tolist()],
+        dtype=np.bool_,
     )
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
-    rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
+    terms = _RARE if maximum is None else _RAREST
+    rare = leading[first_of_each(text.windows[leading], terms, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
     place, doc_ids = members(rarity.reader, RareWords(names, after))
@@ -194,8 +203,14 @@ def _candidates(text: _Text, rarity: TermWeights, doc_id: int, after: int) -> In
     pairs, number = np.unique(pair, return_inverse=True)
     sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs)).round(_DIGITS)
     window, document = np.divmod(pairs, max(len(candidates), 1))
-    best: IntArray = candidates[distinct(document[first_of_each(window, _BEST, -sums)])]
-    return best
+    chosen = first_of_each(window, _BEST, -sums)
+    best: IntArray = distinct(document[chosen])
+    if maximum is not None and len(best) > maximum:
+        totals = _sums(text.windows[rare], text.weights[text.term[rare]], len(text.totals))
+        shares = np.zeros(len(candidates))
+        np.maximum.at(shares, document[chosen], (sums / totals[window])[chosen].round(_DIGITS))
+        best = np.sort(best[np.argsort(-shares[best], kind="stable")[:maximum]])
+    return candidates[best]
 
 
 def _passages(matches: npt.NDArray[Any]) -> list[list[float]]:
@@ -231,9 +246,12 @@ class Search:
     min_score: float
     runs: passage_windows.Counting
     criteria: passage_runs.Criteria
+    max_candidates: int | None = None
 
     @classmethod
-    def of(cls, reader: StoreReader, query: PassagePairsOptions) -> Search:
+    def of(
+        cls, reader: StoreReader, query: PassagePairsOptions, max_candidates: int | None = None
+    ) -> Search:
         """What a query asks for; UsageError if the file has no index of rare words."""
         settings = reader.settings
         if not settings.reworded:
@@ -253,12 +271,13 @@ class Search:
             MIN_SCORE if query.min_score is None else query.min_score,
             counting,
             passage_runs.Criteria(run, run, query.copied.runs.gap, reader.limits.passages),
+            max_candidates,
         )
 
     def of_text(self, content: str, terms: Terms, doc_id: int, after: int = 0) -> Iterator[Source]:
         """What a text shares with documents other than `doc_id`, whose ids are above `after`."""
         text = _Text.of(content, terms, self.rarity)
-        candidates = _candidates(text, self.rarity, doc_id, after)
+        candidates = _candidates(text, self.rarity, doc_id, after, self.max_candidates)
         keys = iter(self.reader.keys_of(candidates))
         for contents in similarity.batches_of_text(self.reader, candidates):
             others = rare_words.terms_of(contents)
@@ -416,21 +435,35 @@ def _score(shared: Source | PassagePair) -> float:
 
 
 def reworded_pairs(
-    reader: StoreReader, query: PassagePairsOptions, progress: Progress
+    reader: StoreReader,
+    query: PassagePairsOptions,
+    progress: Progress,
+    last: int | None = None,
+    max_candidates: int | None = None,
 ) -> Iterator[PassagePair]:
     """All pairs of documents with reworded copies, in the order of addition.
 
     With `top`, those of the highest scores, best first. In memory are the weights of all terms, and
     some thousands of documents.
+
+    Args:
+        reader: the file.
+        query: which pairs are wanted.
+        progress: called now and then.
+        last: the highest id of the first document of a pair; None for all.
+        max_candidates: documents that each one is compared with, those that share most of what is
+            rare in it; None for all that share enough.
     """
-    pairs = _pairs(Search.of(reader, query), progress)
+    pairs = _pairs(Search.of(reader, query, max_candidates), progress, last)
     yield from pairs if query.top is None else nlargest(query.top, pairs, key=_score)
 
 
-def _pairs(search: Search, progress: Progress) -> Iterator[PassagePair]:
+def _pairs(search: Search, progress: Progress, last: int | None) -> Iterator[PassagePair]:
     reader = search.reader
     done, (total, _) = 0, reader.count()
-    for doc_ids, keys in reader.all_keys():
+    for all_ids, all_keys in reader.all_keys():
+        count = len(all_ids) if last is None else int(np.searchsorted(all_ids, last, "right"))
+        doc_ids, keys = all_ids[:count], all_keys[:count]
         waiting = zip(doc_ids.tolist(), keys, strict=True)
         for texts in similarity.batches_of_text(reader, doc_ids):
             for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):

@@ -304,7 +304,7 @@ class SharedWindows:
         windows = self.texts.windows.take(self._windows[np.concatenate([first, second])])
         unit = windows["unit"].astype(np.int64)
         units = unit[[len(first) - 1, -1]] + self.run
-        texts = Texts(windows, offsets_of(sizes), units, b"", ())
+        texts = Texts(windows, offsets_of(sizes), units, b"", (), units)
         shared_runs = every_run(Pairs(texts, np.array([0]), np.array([1])))
         shared_runs = shared_runs.some(_maximal(shared_runs))
         a, b = unit[shared_runs.a] - unit[0], unit[shared_runs.b] - unit[len(first)]

@@ -127,6 +127,7 @@ class TermWeights:
         reader: of the file.
         leading: the lowest weight of a term by which documents are found.
         absent: the hashes of terms that no document has.
+        alone: the hashes of terms that one document has.
     """
 
     def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
@@ -136,6 +137,7 @@ class TermWeights:
         self._per_document = min(WINDOW / STEP, windows) / max(_MIN_WINDOWS, documents * windows)
         self.leading = -np.log(_FREQUENT * self._per_document)
         self.absent: set[int] = set()
+        self.alone: set[int] = set()
         self._known: dict[int, float] = {}
         for terms in rare_words.terms_of([*base]):
             self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
@@ -150,6 +152,9 @@ class TermWeights:
             counts = self.reader.term_counts(names)
             self.absent.update(
                 term_hash for term_hash, count in zip(new, counts, strict=True) if not count
+            )
+            self.alone.update(
+                term_hash for term_hash, count in zip(new, counts, strict=True) if count == 1
             )
             shares = np.maximum(counts, 1.0) * self._per_document
             new_weights = np.where(shares <= COMMON, -np.log(shares), 0.0)

@@ -7,40 +7,46 @@ numbers of clusters, pairs and decisions, and on the bytes of texts side by side
 import base64
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count, islice
+from itertools import accumulate, count, islice
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from lshdb import Cluster, Database, Pair
+from lshdb import Cluster, Database, Document, Passage
 from lshdb.errors import limits_noted
-from lshdb.groups import replaced
-from lshdb.ingest.folder_documents import Folders
+from lshdb.ingest.folder_documents import FolderFile, Folders
+from lshdb.model import ConnectedPair
 from lshdb.options import (
     ClustersOptions,
     ConditionOptions,
+    GroupingOptions,
     JoinOptions,
-    PairsOptions,
     PictureOptions,
     ReportOptions,
     SimilarOptions,
 )
 from lshdb.progress import Progress
 from lshdb.review import beside, drawing, listing
+from lshdb.review.beside import StoredContent
+from lshdb.review.hidden_names import Names
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Line, Piece, Row, differs, shown_rows
+from lshdb.search.evidence import MIN_GAP, Connections
+from lshdb.shingling.tokens import FILES
 from lshdb.web import rendering
 
 _PAIRS_BYTES = 6_000_000
 """Maximum bytes of the texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
 """Pairs shown of each cluster, if there are enough clusters."""
-_SHARE = 0.5
-"""Weighted share from which a pair of submissions is shown although its similarity is low."""
+_OPEN = 5
+"""Pairs that are unfolded."""
+_EQUAL = 2
+"""Equal lines of a text shown at the beginning and the end of a long run of them."""
 _COPIES = 50
 """Maximum number of identical pairs that are listed."""
 _CLUSTERS = 50
@@ -59,69 +65,138 @@ _CSS = Path(__file__).parent / "static"
 
 def report(
     folders: Folders,
+    found: Connections,
     options: ReportOptions,
     *,
     pairs: int,
     title: str,
-    lowest: float | None = None,
     failed: int = 0,
     missing: Sequence[tuple[str, str]] = (),
     failures: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
+    hidden: Names | None = None,
     progress: Progress,
 ) -> str:
     """The report as HTML, of up to 10 MB in UTF-8.
 
     Args:
         folders: the database, which is only read, or its folders.
+        found: the pairs that anything connects.
         options: which documents are in the report, and how clusters are made.
         pairs: maximum number of pairs shown side by side, up to 1,000.
         title: the heading.
-        lowest: the minimum similarity of pairs, if it differs from that of clusters.
         failed: number of files that could not be read, and so are not in the report.
         missing: the names of submissions that are not compared, each with the reason.
         failures: the names of files that could not be read, each with the reason; none to hide the
             names.
+        notes: what was not searched, and such, in sentences.
+        hidden: the names that texts are shown without.
         progress: called now and then.
     """
     database = Database(folders.store)
-    with limits_noted() as notes:
-        figures = _figures(folders, options.picture, lowest, progress)
-        all_pairs, survey = figures["pair_survey"].items, figures["cluster_survey"]
-        identical = [pair for pair in all_pairs if pair.identical]
+    with limits_noted() as limits:
+        survey = _survey_clusters(database, folders, options.picture.grouping, progress)
+        scale = rendering.similarity_scale(survey.threshold, database.settings.shingling)
+        identical = [pair for pair in found.pairs if pair.identical]
         # Of each document on the right only the first pair.
         copies = list({pair.b: pair for pair in reversed(identical)}.values())[: -_COPIES - 1 : -1]
-        partial = [] if lowest is None else _partial_copies(database, all_pairs)[: pairs // 2]
-        others = [*partial, *(pair for pair in all_pairs if not pair.identical)]
-        shown = _chosen(others, survey.items, pairs)
-        comparisons = _side_by_side(folders, database, shown, figures["scale"], progress)
+        others = [pair for pair in found.pairs if not pair.identical]
+        chosen = _chosen(others, survey.items, pairs)
+        comparisons = _side_by_side(folders, database, chosen, hidden, scale, progress)
+        shown = chosen[: len(comparisons)]
+        listed = sorted([*copies, *(shown or chosen)], key=lambda pair: pair.number)
         return rendering.rendered(
             "report",
             links=None,
             review=None,
             title=title,
             submissions=bool(folders.files),
+            old=len(folders.old),
             where=None if folders.names else options.picture.grouping.condition.where,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             keep=listing.rule_words(options.picture.grouping.clusters.order),
+            info=database.info(),
+            threshold=survey.threshold,
+            found=found,
+            histogram=_histogram(found, {pair.number for pair in shown}),
+            min_gap=MIN_GAP,
+            scale=scale,
             identical=len(identical),
             copies=copies,
-            pairs=[*((0, pair) for pair in copies), *enumerate(shown[: len(comparisons)], 1)],
-            left_out=len(shown) - len(comparisons),
+            orders=_orders(listed, database),
+            shown={pair.number for pair in shown},
+            left_out=len(chosen) - len(comparisons),
             comparisons=comparisons,
-            notes=tuple(notes),
+            notes=(*notes, *limits),
+            hidden=hidden,
             failed=failed,
             missing=missing,
             failures=[failure for failure in failures if failure[0] not in dict(missing)],
             **_style(),
             **_clusters_and_decisions(database, survey),
-            **figures,
         )
+
+
+def _survey_clusters(
+    database: Database, folders: Folders, grouping: GroupingOptions, progress: Progress
+) -> listing.Survey[Cluster]:
+    """The clusters that have a new document."""
+    condition = ConditionOptions() if folders.files else grouping.condition
+    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=grouping.threshold))
+    request = ClustersOptions(join=join, clusters=grouping.clusters)
+    survey = listing.survey_clusters(database, request, progress)
+    if not folders.old:
+        return survey
+    items = [cluster for cluster in survey.items if not folders.old.issuperset(cluster.members)]
+    members = sum(len(cluster.members) for cluster in items)
+    totals = replace(survey.totals, count=len(items), members=members)
+    picture = drawing.sizes(len(cluster.members) for cluster in items)
+    return replace(survey, items=items, totals=totals, picture=picture)
+
+
+def _histogram(found: Connections, shown: Container[int]) -> list[dict[str, Any]]:
+    """The columns of the scores: bounds, how many pairs, the height, and the pair it leads to."""
+    columns = drawing.columns(found.counts, None, 0, 0)
+    for column in reversed(columns):
+        column["pair"] = next(
+            (
+                pair.number
+                for pair in found.pairs
+                if pair.number in shown and column["low"] <= pair.score <= column["high"]
+            ),
+            None,
+        )
+    return columns
+
+
+def _largest(*names: str) -> Callable[[ConnectedPair], float]:
+    """What gives the largest of some values of a pair."""
+    return lambda pair: max(getattr(pair, name) or 0 for name in names)
+
+
+def _orders(
+    pairs: Sequence[ConnectedPair], database: Database
+) -> list[tuple[str, str, list[ConnectedPair]]]:
+    """The orders of the list: the name, the heading of its column, the pairs."""
+    settings = database.settings
+    orders = [("score", "Score"), ("similarity", "Similarity")]
+    if settings.passages:
+        orders += [("weighted", "Weighted"), ("a_coverage", "Copied")]
+    if settings.reworded:
+        orders += [("reworded", "Reworded")]
+    result = []
+    for name, heading in orders:
+        other = "b_coverage" if name == "a_coverage" else name
+        result.append((name, heading, sorted(pairs, key=_largest(name, other), reverse=True)))
+    result.append(("a", "Documents", sorted(pairs, key=lambda pair: (pair.a, pair.b))))
+    return result
 
 
 def _side_by_side(
     folders: Folders,
     database: Database,
-    pairs: Sequence[Pair],
+    pairs: Sequence[ConnectedPair],
+    hidden: Names | None,
     scale: dict[str, Any],
     progress: Progress,
 ) -> list[Markup]:
@@ -130,12 +205,15 @@ def _side_by_side(
     size = 0
     for number, pair in enumerate(pairs, 1):
         progress(number, len(pairs), "pairs shown side by side")
+        following = pairs[number].number if number < len(pairs) else None
+        values = _comparison_values(folders, database, pair, hidden)
         comparison = rendering.rendered(
             "report_pair",
-            number=number,
+            open=number <= _OPEN,
+            following=following,
             pair=pair,
             scale=scale,
-            **_comparison_values(folders, database, pair),
+            **values,
         )
         size += len(comparison.encode())
         if size > _PAIRS_BYTES:
@@ -158,6 +236,7 @@ def _clusters_and_decisions(
     decisions = database.decisions()
     listed = listing.Listing(survey, Verdicts(decisions), listing.Filters())
     return {
+        "cluster_survey": survey,
         "clusters": [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]],
         "decisions": decisions,
         "verdicts": Counter(
@@ -173,76 +252,62 @@ def plot(folders: Folders, options: PictureOptions, name: str, progress: Progres
     how probably the index finds a pair, and how large the clusters are. `name` is the heading; the
     other arguments are those of `report`.
     """
-    figures = _figures(folders, options, None, progress)
-    return rendering.rendered("plot", name=name, **figures)
-
-
-def _figures(
-    folders: Folders, options: PictureOptions, lowest: float | None, progress: Progress
-) -> dict[str, Any]:
-    """All clusters and pairs, and the values of their pictures; arguments as of `report`."""
     database = Database(folders.store)
-    settings = database.settings
-    grouping = options.grouping
+    settings, grouping = database.settings, options.grouping
+    survey = _survey_clusters(database, folders, grouping, progress)
     condition = ConditionOptions() if folders.files else grouping.condition
-    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=grouping.threshold))
-    request = ClustersOptions(join=join, clusters=grouping.clusters)
-    survey = listing.survey_clusters(database, request, progress)
-    join = replaced(join, threshold=lowest or survey.threshold)
-    pair_request = PairsOptions(join=join) if settings.passages else join
-    return {
-        "info": database.info(),
-        "pair_survey": listing.survey_pairs(database, pair_request, progress),
-        "cluster_survey": survey,
-        "threshold": survey.threshold,
-        "scale": rendering.similarity_scale(lowest or survey.threshold, settings.shingling),
-        "curve": drawing.s_curve(settings.construction, survey.threshold),
-    }
+    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=survey.threshold))
+    return rendering.rendered(
+        "plot",
+        name=name,
+        info=database.info(),
+        pair_survey=listing.survey_pairs(database, join, progress),
+        cluster_survey=survey,
+        threshold=survey.threshold,
+        scale=rendering.similarity_scale(survey.threshold, settings.shingling),
+        curve=drawing.s_curve(settings.construction, survey.threshold),
+    )
 
 
-def _partial_copies(database: Database, similar_pairs: Iterable[Pair]) -> list[Pair]:
-    """The other pairs of which a document has much of what is rare in the other one."""
-    known = {(pair.a, pair.b) for pair in similar_pairs}
-    partial = []
-    for pair in database.passage_pairs(sort="weighted"):
-        if (pair.a, pair.b) not in known and (pair.weighted_share or 0) >= _SHARE:
-            comparison = database.compare(pair.a, pair.b)
-            similarity = comparison.similarity or 0
-            shares = pair.weighted, pair.weighted_share
-            partial.append(
-                Pair(pair.a, pair.b, similarity, True, comparison.estimate, False, *shares)
-            )
-    return partial
-
-
-def _chosen(candidates: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]:
+def _chosen(
+    candidates: list[ConnectedPair], clusters: list[Cluster], pairs: int
+) -> list[ConnectedPair]:
     """The pairs to show: a few of each cluster, or more of each if there are few clusters."""
     cluster_of = {key: number for number, cluster in enumerate(clusters) for key in cluster.members}
     seen: defaultdict[int | None, Iterator[int]] = defaultdict(count)
     first = sorted(candidates, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
-    return sorted(first[:pairs], key=lambda pair: (-(pair.weighted or 0), -pair.similarity))
+    return sorted(first[:pairs], key=lambda pair: pair.number)
 
 
-def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
+def _comparison_values(
+    folders: Folders, database: Database, pair: ConnectedPair, hidden: Names | None
+) -> dict[str, Any]:
     """The values that show two documents side by side.
 
     Of long texts they have the rows that differ and some rows around these; where passages are
     indexed, the rows with copied passages in place of those that differ.
     """
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    passages = database.compare(pair.a, pair.b).passages or ()
+    files = folders.files
+    if hidden is not None and isinstance(a, str) and isinstance(b, str):
+        a, files_a = _without_names(a, files[pair.a], hidden)
+        b, files_b = _without_names(b, files[pair.b], hidden)
+        files = {pair.a: files_a, pair.b: files_b}
+    passages = _passages(database, pair, a, b)
     texts, sets = beside.contents_beside(
         database, a, b, elements=_ROWS, limit=_TEXT, passages=passages
     )
     if texts is None:
         return {"texts": None, "sets": sets}
-    left = _in_files(folders, pair.a, (row.a for row in texts.rows))
-    right = _in_files(folders, pair.b, (row.b for row in texts.rows))
+    left = _in_files(files, pair.a, (row.a for row in texts.rows))
+    right = _in_files(files, pair.b, (row.b for row in texts.rows))
     sides = zip(texts.rows, left, right, strict=True)
     texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
     around = _AROUND if len(texts.rows) > _WHOLE else None
     copied = bool(database.settings.passages and texts.copied)
     shown = shown_rows(texts.rows, around, _has_copied if copied else differs)
+    if not texts.code:
+        shown = _folded(texts.rows, shown)
     lines = list(islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
     cut = len(lines) > _ROWS or texts.cut
     return {
@@ -254,9 +319,54 @@ def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict
     }
 
 
-def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Iterator[Line | None]:
+def _passages(
+    database: Database, pair: ConnectedPair, a: StoredContent, b: StoredContent
+) -> Sequence[Passage]:
+    """The passages that both texts have as they are shown."""
+    if isinstance(a, str) and isinstance(b, str):
+        return database.compare(Document(pair.a, a), Document(pair.b, b)).passages or ()
+    return ()
+
+
+def _without_names(
+    text: str, files: Sequence[FolderFile], hidden: Names
+) -> tuple[str, list[FolderFile]]:
+    """A text without names, and where its files then begin."""
+    starts = [file.start for file in files]
+    parts = [hidden.replaced(part) for part in text.split(FILES)]
+    sizes = [0, *accumulate(len(part) + len(FILES) for part in parts)]
+    moved = [
+        file._replace(start=start) for file, start in zip(files, sizes[: len(starts)], strict=True)
+    ]
+    return FILES.join(parts), moved
+
+
+def _folded(rows: Sequence[Row], shown: Sequence[int]) -> list[int]:
+    """The shown rows without the middle of long runs of equal ones, which begin no file."""
+    folded: list[int] = []
+    run: list[int] = []
+    for index in [*shown, -1]:
+        is_equal = index >= 0 and rows[index].kind == "same" and not _begins_file(rows[index])
+        if is_equal and (not run or index == run[-1] + 1):
+            run.append(index)
+            continue
+        folded += run if len(run) <= 2 * _EQUAL + 1 else [*run[:_EQUAL], *run[-_EQUAL:]]
+        run = [index] if is_equal else []
+        folded += [] if is_equal or index < 0 else [index]
+    return folded
+
+
+def _begins_file(row: Row) -> bool:
+    """Whether a row begins a file in one of the texts."""
+    lines = [line for line in (row.a, row.b) if line]
+    return any(piece.kind == "file" for line in lines for piece in line.pieces)
+
+
+def _in_files(
+    files_of: Mapping[str, Sequence[FolderFile]], key: str, lines: Iterable[Line | None]
+) -> Iterator[Line | None]:
     """The lines of a document, numbered from the start of its files, which begin with names."""
-    files = [file for file in folders.files.get(key, ()) if file.key != key]
+    files = [file for file in files_of.get(key, ()) if file.key != key]
     first_line = 1
     for line in lines:
         if line is not None and files and line.start >= files[0].start:

@@ -547,9 +547,15 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(browser: Browser, tmp_pa
         assert page.locator("article .run").first.is_visible()
     asked.clear()
     page.goto(address)
-    page.locator("#pairs ~ div a, .pairs a").first.click()
+    page.locator(".usual").get_by_role("link", name="Similarity").click()
+    assert page.locator("#by-similarity").is_visible()
+    assert not page.locator("#by-score").is_visible()
+    page.locator("#by-similarity tbody a").first.click()
     assert page.url.endswith("#pair-1")
+    page.locator("#pair-2 summary").click()
+    assert not page.locator("#pair-2 table").is_visible(), "folded, and so not printed"
     page.emulate_media(media="print")
+    assert not page.locator("#pair-2").is_visible()
     marks = page.locator(".changed del, .only .a, .changed ins, .only .b").first
     drawn = marks.evaluate("mark => getComputedStyle(mark).textDecorationLine")
     assert drawn in ("line-through", "underline")

@@ -1,0 +1,303 @@
+"""All pairs of a collection that something connects: similar texts, copied and reworded passages.
+
+A pair's score is 1 - (1 - weighted) (1 - reworded), where `weighted` is the similarity weighted by
+rarity (lshdb.search.weights) and `reworded` the highest score of a reworded passage: either of them
+is enough. Without an index of passages the plain similarity takes the place of `weighted`. A pair
+of low similarity of which one has at least PART of what is rare in the other, as when a short
+program was copied into a long one, counts as if `weighted` was half of that share, if that is more.
+Pairs of one score are in the order of their similarities.
+
+Pairs stand apart if there is a gap between their scores and all others: a step from one score to
+the next of MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as
+are above it and at least NEXT. Of several such steps the lowest is the gap; above it are at most as
+many pairs as there are documents. Without such a step no pair stands apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import ConnectedPair
+from lshdb.options import (
+    ConditionOptions,
+    JoinOptions,
+    PairsOptions,
+    PassagePairsOptions,
+    SimilarOptions,
+)
+from lshdb.progress import Progress
+from lshdb.search import weights
+from lshdb.search.decisions import Decided
+from lshdb.search.pairs import pair_blocks
+from lshdb.search.passage_pairs import passage_pairs
+from lshdb.search.reworded import reworded_pairs
+from lshdb.search.similarity import Estimates, Exact, canonical_ids, min_estimate
+from lshdb.shingling.arrays import IntArray, Mask, chunks
+from lshdb.store.lookups import StoreReader
+from lshdb.store.store import Store
+
+PART = 0.5
+"""The weighted share from which a pair of low similarity is a partial copy."""
+MIN_GAP = 0.1
+"""The smallest step between two scores that is a gap."""
+STEPS = 2.0
+"""How many times as large it is as the steps among the next pairs."""
+NEXT = 10
+"""How many pairs below the gap are looked at, at least."""
+MAX_PAIRS = 10_000
+"""Pairs that are kept, those of the highest scores."""
+MAX_EXHAUSTIVE = 2_000
+"""Documents up to which all pairs are compared, whatever threshold the index is made for: 2 million
+pairs of signatures take a second."""
+_CANDIDATES = 8
+"""Documents of which a text is looked through for reworded copies: 500 essays of 2,000 words take 9
+seconds, and with all that share enough rare words 70."""
+_BINS = 20
+
+_Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """The pairs of a collection, the highest score first.
+
+    Attributes:
+        pairs: the first MAX_PAIRS of them.
+        total: how many there are.
+        apart: how many stand apart from the others.
+        gap: the scores above and below the gap; None if no pair stands apart.
+        counts: how many pairs have which score, in equal bins from 0 to 1.
+        limit: the similarity below which pairs may be missing, as the index is made for it.
+    """
+
+    pairs: Sequence[ConnectedPair]
+    total: int
+    apart: int
+    gap: tuple[float, float] | None
+    counts: Sequence[int]
+    limit: float | None = None
+
+
+def connections(
+    store: Store,
+    lowest: float,
+    progress: Progress,
+    *,
+    condition: ConditionOptions | None = None,
+    new: int | None = None,
+) -> Connections:
+    """Find the pairs that anything connects.
+
+    Args:
+        store: the file.
+        lowest: minimum similarity of a pair that nothing else connects.
+        progress: called now and then.
+        condition: which documents count, in a file without passages and rare words.
+        new: pairs have one of so many first documents; None for all pairs.
+    """
+    settings = store.settings
+    condition = condition or ConditionOptions()
+    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
+        doc_ids = reader.doc_ids()
+        if keep is not None:
+            doc_ids = doc_ids[keep(doc_ids)]
+        compared = _Compared(reader, doc_ids)
+        last = None if new is None else int(doc_ids[new - 1]) if new else 0
+        found, limit = _similar(store, compared, lowest, progress, condition, new)
+    keys = dict(zip(compared.keys, range(len(compared.keys)), strict=True))
+    values: dict[_Pair, ConnectedPair] = {(keys[pair.a], keys[pair.b]): pair for pair in found}
+    if settings.passages and settings.content:
+        for pair in passage_pairs(store, PassagePairsOptions(), [], last):
+            if pair.a in keys and pair.b in keys:
+                number = keys[pair.a], keys[pair.b]
+                known = values.get(number) or ConnectedPair(pair.a, pair.b)
+                values[number] = replace(
+                    known,
+                    weighted=pair.weighted,
+                    weighted_share=pair.weighted_share,
+                    a_coverage=pair.a_coverage,
+                    b_coverage=pair.b_coverage,
+                    words=pair.words,
+                )
+    with store.snapshot() as (reader, _):
+        if settings.reworded:
+            request = PassagePairsOptions(reworded=True)
+            for pair in reworded_pairs(reader, request, progress, last, _CANDIDATES):
+                if pair.a in keys and pair.b in keys:
+                    number = keys[pair.a], keys[pair.b]
+                    known = values.get(number) or ConnectedPair(pair.a, pair.b)
+                    score = max(passage.score or 0 for passage in pair.passages)
+                    values[number] = replace(known, reworded=score)
+        compared.reader = reader
+        return _ranked(compared, values, limit, lowest)
+
+
+class _Compared:
+    """The documents of a file, by their numbers, which are indices of `doc_ids`."""
+
+    def __init__(self, reader: StoreReader, doc_ids: IntArray) -> None:
+        self.reader, self.doc_ids = reader, doc_ids
+        self.keys = reader.keys_of(doc_ids)
+        self.shingles, digests = reader.sizes(doc_ids)
+        self.same = canonical_ids(digests)
+        self.is_exact = reader.settings.content
+        self.decided = Decided(doc_ids, reader.decided())
+
+    def contents(self, numbers: IntArray) -> Sequence[str]:
+        return [*self.reader.contents(self.doc_ids[numbers])]
+
+    def similarities(self, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
+        """The similarities of pairs int64[p]; those below `lowest` may be any below it."""
+        signed = self.shingles > 0
+        scores = np.zeros(len(a))
+        both = np.flatnonzero(signed[a] & signed[b])
+        ids = self.doc_ids
+        estimates = Estimates(
+            lambda numbers: self.reader.signatures_of(ids[numbers]), self.same, self.reader
+        )
+        if not self.is_exact:
+            scores[both] = estimates.scores(a[both], b[both], lowest)
+            return scores
+        if lowest:
+            least = float(min_estimate(lowest, self.reader.settings))
+            both = both[estimates.scores(a[both], b[both], least) >= least]
+        exact = Exact(self.contents, self.same, self.shingles, self.reader)
+        scores[both] = exact.scores(a[both], b[both], lowest)
+        return scores
+
+
+def _similar(
+    store: Store,
+    compared: _Compared,
+    lowest: float,
+    progress: Progress,
+    condition: ConditionOptions,
+    new: int | None,
+) -> tuple[list[ConnectedPair], float | None]:
+    """The similar pairs, and the similarity below which the index may miss some."""
+    count, keys = len(compared.keys), compared.keys
+    pairs: list[ConnectedPair] = []
+    if count <= MAX_EXHAUSTIVE:
+        a, b = np.triu_indices(count, 1)
+        if new is not None:
+            a, b = a[a < new], b[a < new]
+        for part in chunks(len(a), store.limits.pairs_chunk):
+            left, right = a[part], b[part]
+            progress(part.start, len(a), "pairs compared")
+            scores = compared.similarities(left, right, lowest)
+            chosen = np.flatnonzero(scores >= lowest)
+            rows = zip(left[chosen], right[chosen], scores[chosen], strict=True)
+            pairs += [
+                ConnectedPair(keys[i], keys[j], similarity=float(score)) for i, j, score in rows
+            ]
+        return pairs, None
+    threshold = max(lowest, store.settings.threshold)
+    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=threshold))
+    number_of = dict(zip(keys, range(count), strict=True))
+    for block in pair_blocks(store, PairsOptions(join=join), progress):
+        for key, other, score in block.rows(("a", "b", "similarity")):
+            if new is None or number_of[key] < new:
+                pairs.append(ConnectedPair(key, other, similarity=score))
+    return pairs, threshold if threshold > lowest else None
+
+
+def _ranked(
+    compared: _Compared,
+    values: dict[_Pair, ConnectedPair],
+    limit: float | None,
+    lowest: float,
+) -> Connections:
+    """The pairs with all columns, in order."""
+    numbers = sorted(values)
+    left, right = (np.array([pair[side] for pair in numbers], dtype=np.int64) for side in (0, 1))
+    apart_pairs = compared.decided.pairs_apart(left, right).tolist()
+    numbers = [
+        number for number, is_apart in zip(numbers, apart_pairs, strict=True) if not is_apart
+    ]
+    a, b = (np.array([pair[side] for pair in numbers], dtype=np.int64) for side in (0, 1))
+    pairs = [values[number] for number in numbers]
+    reader = compared.reader
+    unknown = np.array([pair.similarity is None for pair in pairs], dtype=np.bool_)
+    similarities = np.array([pair.similarity or 0.0 for pair in pairs])
+    similarities[unknown] = compared.similarities(a[unknown], b[unknown], 0)
+    weighted = np.full((2, len(pairs)), np.nan)
+    if reader.settings.passages:
+        lacking = np.flatnonzero([pair.weighted is None for pair in pairs])
+        for index, pair in enumerate(pairs):
+            if pair.weighted is not None:
+                weighted[:, index] = pair.weighted, pair.weighted_share
+        sides = a[lacking], b[lacking]
+        weighted[:, lacking] = weights.weigh(reader, compared.contents, compared.shingles, *sides)
+    reworded = np.array([pair.reworded or 0.0 for pair in pairs])
+    first = np.where(np.isnan(weighted[0]), similarities, weighted[0])
+    is_part = (similarities < lowest) & (weighted[1] >= PART)
+    first = np.where(is_part, np.maximum(first, weighted[1] / 2), first)
+    scores = 1 - (1 - first) * (1 - reworded)
+    order = np.lexsort((b, a, -similarities, -scores.round(9)))
+    count = len(compared.keys)
+    floor = 0.0 if reader.settings.passages else lowest
+    apart, gap = standing_apart(scores[order], count, floor)
+    identical = _identical(compared, a, b)
+    ranked = []
+    for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
+        pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
+        described = replace(
+            pair,
+            number=rank,
+            score=float(scores[index]),
+            stands_apart=rank <= apart,
+            similarity=float(similarities[index]),
+            exact=compared.is_exact,
+            identical=bool(identical[index]),
+            weighted=float(weighted[0, index]) if is_weighted else None,
+            weighted_share=float(weighted[1, index]) if is_weighted else None,
+            connected_by=_connected_by(pair, bool(identical[index])),
+        )
+        ranked.append(described)
+    counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
+    return Connections(ranked, len(pairs), apart, gap, counts, limit)
+
+
+def _identical(compared: _Compared, a: IntArray, b: IntArray) -> Mask:
+    same: Mask = compared.same[a] == compared.same[b]
+    return same & (not compared.reader.settings.shingling.foreign)
+
+
+def _connected_by(pair: ConnectedPair, is_identical: bool) -> str:
+    """What connects a pair, in words."""
+    if is_identical:
+        return "identical"
+    reasons = {
+        "similar": pair.similarity is not None,
+        "copied": bool(pair.words),
+        "reworded": pair.reworded is not None,
+    }
+    return ", ".join(reason for reason, holds in reasons.items() if holds)
+
+
+def standing_apart(
+    scores: npt.NDArray[np.float64], documents: int, lowest: float = 0
+) -> tuple[int, tuple[float, float] | None]:
+    """How many of the scores, highest first, stand apart, and the scores around the gap.
+
+    Other pairs of the documents have scores below `lowest`, or 0.
+
+    >>> standing_apart(np.array([0.9, 0.8, 0.3, 0.28, 0.25]), 10)
+    (2, (0.8, 0.3))
+    >>> standing_apart(np.linspace(0.4, 0, 45), 10)
+    (0, None)
+    """
+    unlisted = max(0, documents * (documents - 1) // 2 - len(scores))
+    padded = np.append(scores, np.full(unlisted, min(lowest, scores.min(initial=1))))
+    steps = padded[:-1] - padded[1:]
+    if not len(steps):
+        return 0, None  # two documents have no other pair to stand apart from
+    for above in reversed(range(min(documents, len(steps)))):
+        behind = steps[above + 1 : above + 1 + max(NEXT, above + 1)]
+        if steps[above] >= max(MIN_GAP, STEPS * float(behind.max(initial=0))):
+            return above + 1, (float(padded[above]), float(padded[above + 1]))
+    return 0, None

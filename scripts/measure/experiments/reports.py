@@ -1,0 +1,69 @@
+"""How many of n true pairs are among the first 2n of a report, beside one kind of evidence alone.
+
+    python scripts/measure experiments.reports FOLDER... [--for programs]
+
+A FOLDER has `docs.jsonl`, a line `{"id": ..., "text": ...}`, and `labels.tsv`, a line a pair,
+`COPY ORIGINAL LEVEL` with the level `non` for independent work, or `truth.tsv`, a line `ID ID`, or
+`clusters.tsv`, a line `ID CLUSTER`, whose pairs in one cluster are true. Each is reported as a
+table, as `lshdb report FOLDER/docs.jsonl` does; its pairs are then ranked by other columns, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+COLUMNS = ("number", "weighted", "similarity")
+"""The report's own order, and those of single columns, the highest first."""
+Row = dict[str, Any]
+
+
+def labelled(folder: Path) -> set[frozenset[str]]:
+    """The true pairs of a folder."""
+    if (folder / "labels.tsv").exists():
+        rows = _rows(folder / "labels.tsv")
+        return {frozenset(row[:2]) for row in rows if row[2] != "non"}
+    if (folder / "truth.tsv").exists():
+        return {frozenset(row[:2]) for row in _rows(folder / "truth.tsv")}
+    cluster_of = {row[0]: row[1] for row in _rows(folder / "clusters.tsv")}
+    pairs = combinations(cluster_of, 2)
+    return {frozenset(pair) for pair in pairs if cluster_of[pair[0]] == cluster_of[pair[1]]}
+
+
+def _rows(path: Path) -> list[list[str]]:
+    lines = path.read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def reported(folder: Path, purpose: str | None) -> list[Row]:
+    """The pairs of the report of a folder's table."""
+    command = [sys.executable, "-m", "lshdb", "report", str(folder / "docs.jsonl"), "--json"]
+    command += ["--for", purpose] if purpose else []
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def main() -> None:
+    """Print a line for each folder."""
+    parser = argparse.ArgumentParser(prog="experiments.reports", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--for", dest="purpose")
+    arguments = parser.parse_args()
+    for folder in arguments.folders:
+        true_pairs = labelled(folder)
+        rows = reported(folder, arguments.purpose)
+        counts = []
+        for column in COLUMNS:
+            sign = 1 if column == "number" else -1
+            ranked = sorted(rows, key=lambda row: sign * (row[column] or 0))
+            first = ranked[: 2 * len(true_pairs)]
+            hits = sum(frozenset((row["a"], row["b"])) in true_pairs for row in first)
+            name = "report" if column == "number" else column
+            counts.append(f"{name} {hits:,}")
+        apart = sum(row["stands_apart"] for row in rows)
+        print(f"{folder.name}: of {len(true_pairs):,} pairs {', '.join(counts)}; {apart:,} apart")

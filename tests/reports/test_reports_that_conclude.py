@@ -1,0 +1,179 @@
+"""One report whatever the door, with a finding, this year against the last, and hidden names."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from helpers import Command
+
+from lshdb.review.hidden_names import Names
+from lshdb.search.evidence import standing_apart
+
+pytest.importorskip("jinja2", reason="the extra `web` is not installed")
+SOURCE = (
+    "Barn owls hunt over meadows at dusk. Their facial disc funnels faint sounds towards "
+    "asymmetric ears, so that they locate voles beneath snow or grass without seeing them at all."
+)
+REWORDED = (
+    "At dusk, owls of barns can locate voles without seeing them: the asymmetric ears get faint "
+    "sounds, which a disc on the face funnels, even when grass or snow lies above."
+)
+
+
+def essays() -> dict[str, str]:
+    """Essays of words that no other has; f01 is a copy of e02, f02 is e01 reworded."""
+    rng = random.Random(3)
+    texts = {
+        f"e{n:02}": " ".join(
+            f"{letter}{rng.choice('aeiou')}word{rng.randrange(900)}" for _ in range(80)
+        )
+        for n, letter in enumerate("abcdefghijkl")
+    }
+    texts["e01"] = SOURCE
+    texts["f01"] = f"{texts['e02']} and more"
+    texts["f02"] = REWORDED
+    return texts
+
+
+@pytest.fixture
+def class_of_essays(command: Command) -> Command:
+    """The command, beside a directory of essays."""
+    command.path("essays").mkdir()
+    for name, text in essays().items():
+        command.write(f"essays/{name}.txt", text)
+    return command
+
+
+def rows(command: Command, *arguments: str) -> list[dict[str, str]]:
+    """The rows of a report."""
+    command.done("report", *arguments, "-o", "out.csv", says=None)
+    text = command.path("out.csv").read_text("utf-8").replace("essays.zip/", "")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def page(command: Command, *arguments: str) -> str:
+    """The page of a report, in one line."""
+    return " ".join(command.done("report", *arguments, "-o", "-", says=None).out.split())
+
+
+def test_every_door_gives_the_same_pairs_and_the_same_page(class_of_essays: Command) -> None:
+    command = class_of_essays
+    files = sorted(command.path("essays").iterdir())
+    table = [{"id": f"essays/{file.name}", "text": file.read_text("utf-8")} for file in files]
+    command.write("essays.jsonl", "\n".join(map(json.dumps, table)))
+    with zipfile.ZipFile(command.path("essays.zip"), "w") as archive:
+        for file in files:
+            archive.write(file, f"essays/{file.name}")
+    command.done("init", "-d", "essays.db", "--passages", "8", "--reworded")
+    command.done("add", "-d", "essays.db", "essays")
+    doors = (["essays"], ["essays.jsonl"], ["essays.zip"], ["-d", "essays.db"], ["essays.db"])
+    pairs = [rows(command, *door) for door in doors]
+    assert pairs == [pairs[0]] * len(doors)
+    connected = {(row["a"][7:10], row["b"][7:10]): row["connected_by"] for row in pairs[0]}
+    assert connected["e02", "f01"] == "similar, copied, reworded"
+    assert connected["e01", "f02"] == "reworded"
+    pages = [page(command, *door, "--title", "T") for door in doors]
+    beside = [text.partition("<article")[2].partition("</section>")[0] for text in pages]
+    # In the archive the paths are longer, and so are cut.
+    beside = [text.replace("; lshdb serve shows all of it", "") for text in beside]
+    assert [*beside[:2], *beside[3:]] == [beside[0]] * 4
+    assert all("2 pairs stand apart" in text for text in pages)
+    assert ">Reworded</" in pages[0]
+
+
+def test_what_a_database_lacks_is_said_first_with_what_adds_it(class_of_essays: Command) -> None:
+    command = class_of_essays
+    command.done("init", "-d", "plain.db")
+    command.done("add", "-d", "plain.db", "essays")
+    text = page(command, "-d", "plain.db")
+    lacks = "Not searched: copied passages of 8 words or more and reworded passages"
+    assert text.index(lacks) < text.index("Made by lshdb")
+    adds = "lshdb reindex -d plain.db --passages 8 --reworded on"
+    assert adds in text
+    command.done(*adds.split()[1:], says=None)
+    assert "Not searched" not in page(command, "-d", "plain.db")
+    assert rows(command, "-d", "plain.db") == rows(command, "essays")
+
+
+def test_this_year_is_compared_with_earlier_ones_and_these_not_with_each_other(
+    command: Command,
+) -> None:
+    texts = essays()
+    files = {"new/ann": "e02", "new/ben": "e03", "old/cy": "f01", "old/di": "e02", "old/ed": "f01"}
+    for name, key in files.items():
+        command.path(name).parent.mkdir(exist_ok=True)
+        command.write(f"{name}.txt", texts[key])
+    command.done("init", "-d", "archive.db")
+    command.done("add", "-d", "archive.db", "old/cy.txt", "new/ben.txt")
+    pairs = rows(command, "new", "--old", "old", "--old", "archive.db")
+    found = {(row["a"], row["b"]) for row in pairs}
+    assert found == {("new/ann.txt", f"old/{name}.txt") for name in ("cy", "di", "ed")}
+    says = command.fails("report", "new", "--old", "./new", "-o", "o.csv", status=2)
+    assert "name another one" in says
+
+
+def test_units_several_folders_deep(command: Command) -> None:
+    texts = essays()
+    files = {"y1/ann/a/x.txt": "e02", "y1/ben/x.txt": "e03", "y2/ann/x.txt": "f01"}
+    for name, key in files.items():
+        command.path(name).parent.mkdir(parents=True, exist_ok=True)
+        command.write(name, texts[key])
+    command.done("init", "-d", "all.db", "--passages", "8")
+    command.done("add", "-d", "all.db", "y1", "y2")
+    for group_by in ("2", "y*/*"):
+        (pair,) = rows(command, "-d", "all.db", "--group-by", group_by)
+        assert (pair["a"], pair["b"]) == ("y1/ann", "y2/ann")
+    says = command.fails("report", "-d", "all.db", "--group-by", "z*/*", "-o", "o.csv", status=2)
+    assert "no document is in a folder like z*/*" in says
+    says = command.fails(
+        "report",
+        "-d",
+        "all.db",
+        "--group-by",
+        "y1",
+        "--where",
+        "key LIKE 'y1/a%'",
+        "-o",
+        "o.csv",
+        status=2,
+    )
+    assert "leaves one unit alone" in says
+
+
+def test_a_gap_is_a_finding_and_so_is_none() -> None:
+    noise = np.linspace(0.3, 0, 60)
+    assert standing_apart(np.array([0.9, 0.7, *noise]), 30) == (2, (0.7, 0.3))
+    assert standing_apart(noise, 30) == (0, None)
+    assert standing_apart(np.array([0.95, 0.55, *noise]), 30)[0] == 2, "the lowest of two gaps"
+    assert standing_apart(np.array([]), 2) == (0, None)
+
+
+def test_names_in_texts_are_replaced_and_usual_words_stay() -> None:
+    names = {"submission-1": "hw/anna_lee", "submission-2": "hw/main", "submission-3": "hw/jo.txt"}
+    texts = [
+        (f"submission-{number}", "main() jo" if number == 3 else "main") for number in range(1, 6)
+    ]
+    hidden = Names(names, texts)
+    text = "By ANNA LEE, annaLee; Lee, Anna; Anna alone; main; annaleest; Jo"
+    assert hidden.replaced(text) == (
+        "By submission-1, submission-1; submission-1; Anna alone; main; annaleest; submission-3"
+    )
+    assert (hidden.count, hidden.usual) == (4, ["hw/main"])
+
+
+def test_anonymous_pages_and_rows_have_no_name(command: Command) -> None:
+    command.path("hw/zoe_quill").mkdir(parents=True)
+    command.write("hw/zoe_quill/one.txt", f"{essays()['e02']}\nby Zoe Quill")
+    command.write("hw/pat.txt", f"{essays()['e02']}\nwith zoequill")
+    command.done("report", "hw", "--anonymous", "-o", "o.html", "-o", "o.csv", says=None)
+    html, table = (command.path(name).read_text("utf-8") for name in ("o.html", "o.csv"))
+    for text in (html, table):
+        assert not re.search("quill", text, re.IGNORECASE)
+    assert "in the texts 2 names were replaced" in " ".join(html.split())
+    assert "submission-1,submission-2" in table
