@@ -93,7 +93,7 @@ def test_an_id_gives_one_key_by_each_door(value: Any, key: str, tmp_path: Path) 
         assert db.query(key=value) == []
         assert db.compare(value, lshdb.Document(value, TEXTS[1])).similarity == 1
         assert db.decide("keep", [value])[0].keys == (key,)
-        assert len(db.buckets(value)) == 16
+        assert len(db.buckets(value)) == 12
         assert [asked for asked, _ in db.query_many([(value, TEXTS[0])])] == [key]
         assert db.remove(value) == 1
         db.add(value, TEXTS[0])
