@@ -97,7 +97,7 @@ def connections(
         lowest: minimum similarity of a pair that nothing else connects.
         progress: called now and then.
         condition: which documents count, in a file without passages and rare words.
-        new: pairs have one of so many first documents; None for all pairs.
+        new: number of first documents, of which each pair has one; None for all pairs.
     """
     settings = store.settings
     condition = condition or ConditionOptions()
@@ -255,7 +255,9 @@ def _ranked(
             identical=bool(identical[index]),
             weighted=float(weighted[0, index]) if is_weighted else None,
             weighted_share=float(weighted[1, index]) if is_weighted else None,
-            connected_by=_connected_by(pair, bool(identical[index])),
+            connected_by=_connected_by(
+                pair, bool(identical[index]), bool(similarities[index] >= lowest)
+            ),
         )
         ranked.append(described)
     counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
@@ -267,12 +269,12 @@ def _identical(compared: _Compared, a: IntArray, b: IntArray) -> Mask:
     return same & (not compared.reader.settings.shingling.foreign)
 
 
-def _connected_by(pair: ConnectedPair, is_identical: bool) -> str:
+def _connected_by(pair: ConnectedPair, is_identical: bool, is_similar: bool) -> str:
     """What connects a pair, in words."""
     if is_identical:
         return "identical"
     reasons = {
-        "similar": pair.similarity is not None,
+        "similar": is_similar,
         "copied": bool(pair.words),
         "reworded": pair.reworded is not None,
     }
