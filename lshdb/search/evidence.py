@@ -107,9 +107,11 @@ def connections(
             doc_ids = doc_ids[keep(doc_ids)]
         compared = _Compared(reader, doc_ids)
         last = None if new is None else int(doc_ids[new - 1]) if new else 0
-        found, limit = _similar(store, compared, lowest, progress, condition, new)
+        similar_pairs, limit = _similar(store, compared, lowest, progress, condition, new)
     keys = dict(zip(compared.keys, range(len(compared.keys)), strict=True))
-    values: dict[_Pair, ConnectedPair] = {(keys[pair.a], keys[pair.b]): pair for pair in found}
+    values: dict[_Pair, ConnectedPair] = {
+        (keys[pair.a], keys[pair.b]): pair for pair in similar_pairs
+    }
     if settings.passages and settings.content:
         for pair in passage_pairs(store, PassagePairsOptions(), [], last):
             if pair.a in keys and pair.b in keys:
