@@ -116,26 +116,8 @@ def report(
         compared = replace(compared, notes=_notes(compared, connected, file, directory))
         if options.anonymous:
             compared = _renamed(compared, units)
-        hidden = _hidden(units) if options.anonymous and html else None
-        for name, form in outputs:
-            if form is not None:
-                results.write_results(columns.CONNECTED, _rows(connected), form, noun=("pair",))
-                continue
-            with pages.drawn(name) as (web, page_file, drawing_progress):
-                page = web.report(
-                    units,
-                    connected,
-                    options,
-                    pairs=pairs,
-                    title=title or compared.name,
-                    failed=compared.failed,
-                    missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
-                    failures=compared.failures,
-                    notes=compared.notes,
-                    hidden=hidden,
-                    progress=drawing_progress,
-                )
-                page_file.write(page.encode())
+        heading = title or compared.name
+        hidden = _write(outputs, units, connected, compared, options, pairs, heading)
     if hidden is not None:
         messages.message(f"names replaced in texts: {hidden.count:,}")
     if html:
@@ -143,6 +125,40 @@ def report(
     if not any(files.is_stdout(name) for name, _ in outputs):
         results.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
+
+
+def _write(
+    outputs: Sequence[tuple[str, Form | None]],
+    units: "Folders",
+    connected: evidence.Connections,
+    compared: "_Compared",
+    options: ReportOptions,
+    pairs: int,
+    title: str,
+) -> "Names | None":
+    """Write pages and rows; the names that texts are shown without."""
+    has_page = any(form is None for _, form in outputs)
+    hidden = _hidden(units) if options.anonymous and has_page else None
+    for name, form in outputs:
+        if form is not None:
+            results.write_results(columns.CONNECTED, _rows(connected), form, noun=("pair",))
+            continue
+        with pages.drawn(name) as (web, page_file, progress):
+            page = web.report(
+                units,
+                connected,
+                options,
+                pairs=pairs,
+                title=title,
+                failed=compared.failed,
+                missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
+                failures=compared.failures,
+                notes=compared.notes,
+                hidden=hidden,
+                progress=progress,
+            )
+            page_file.write(page.encode())
+    return hidden
 
 
 def _rows(connected: evidence.Connections) -> Iterator[Sequence[object]]:
@@ -325,7 +341,8 @@ def _notes(
     notes = []
     if connected.total > len(connected.pairs):
         notes.append(
-            f"of {connected.total:,} pairs these are the {len(connected.pairs):,} with the highest scores"
+            f"of {connected.total:,} pairs these are the {len(connected.pairs):,} with the highest "
+            "scores"
         )
     if directory is not None or settings.shingling.of_sets:
         return notes
