@@ -303,7 +303,7 @@ class Source:
 
     Attributes:
         key: its key.
-        coverage: the share of the text's words that are in the shared passages.
+        coverage: the share of the text's words, without those of base texts, that are in passages.
         stored_coverage: the share of the stored document's words that are in them.
         words: how many words of the text are in the shared passages.
         passages: the shared passages, in the order of the text.

@@ -110,32 +110,14 @@ def report(
         progress = stack.enter_context(shown(messages.shows_progress(), "comparing"))
         condition = None if units.files else options.picture.grouping.condition
         new = None if not units.old else len(units.files) - len(units.old)
-        found = evidence.connections(
+        connected = evidence.connections(
             units.store, compared.lowest, progress, condition=condition, new=new
         )
-        compared = replace(compared, notes=_notes(compared, found, file, directory))
+        compared = replace(compared, notes=_notes(compared, connected, file, directory))
         if options.anonymous:
             compared = _renamed(compared, units)
-        hidden = _hidden(units) if options.anonymous and html else None
-        for name, form in outputs:
-            if form is not None:
-                results.write_results(columns.CONNECTED, _rows(found), form, noun=("pair",))
-                continue
-            with pages.drawn(name) as (web, page_file, drawing_progress):
-                page = web.report(
-                    units,
-                    found,
-                    options,
-                    pairs=pairs,
-                    title=title or compared.name,
-                    failed=compared.failed,
-                    missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
-                    failures=compared.failures,
-                    notes=compared.notes,
-                    hidden=hidden,
-                    progress=drawing_progress,
-                )
-                page_file.write(page.encode())
+        heading = title or compared.name
+        hidden = _write(outputs, units, connected, compared, options, pairs, heading)
     if hidden is not None:
         messages.message(f"names replaced in texts: {hidden.count:,}")
     if html:
@@ -145,9 +127,43 @@ def report(
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
 
 
-def _rows(found: evidence.Connections) -> Iterator[Sequence[object]]:
+def _write(
+    outputs: Sequence[tuple[str, Form | None]],
+    units: "Folders",
+    connected: evidence.Connections,
+    compared: "_Compared",
+    options: ReportOptions,
+    pairs: int,
+    title: str,
+) -> "Names | None":
+    """Write pages and rows; the names that texts are shown without."""
+    has_page = any(form is None for _, form in outputs)
+    hidden = _hidden(units) if options.anonymous and has_page else None
+    for name, form in outputs:
+        if form is not None:
+            results.write_results(columns.CONNECTED, _rows(connected), form, noun=("pair",))
+            continue
+        with pages.drawn(name) as (web, page_file, progress):
+            page = web.report(
+                units,
+                connected,
+                options,
+                pairs=pairs,
+                title=title,
+                failed=compared.failed,
+                missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
+                failures=compared.failures,
+                notes=compared.notes,
+                hidden=hidden,
+                progress=progress,
+            )
+            page_file.write(page.encode())
+    return hidden
+
+
+def _rows(connected: evidence.Connections) -> Iterator[Sequence[object]]:
     """A row for each pair."""
-    return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in found.pairs)
+    return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in connected.pairs)
 
 
 def _hidden(units: "Folders") -> "Names":
@@ -318,14 +334,15 @@ def _units(
 
 
 def _notes(
-    compared: _Compared, found: evidence.Connections, file: DatabaseFile, directory: str | None
+    compared: _Compared, connected: evidence.Connections, file: DatabaseFile, directory: str | None
 ) -> list[str]:
     """What the database lacks that a report of its documents would use, and what adds it."""
     settings = compared.settings
     notes = []
-    if found.total > len(found.pairs):
+    if connected.total > len(connected.pairs):
         notes.append(
-            f"of {found.total:,} pairs these are the {len(found.pairs):,} with the highest scores"
+            f"of {connected.total:,} pairs these are the {len(connected.pairs):,} with the highest "
+            "scores"
         )
     if directory is not None or settings.shingling.of_sets:
         return notes
@@ -339,8 +356,8 @@ def _notes(
     if not settings.reworded and settings.shingling.kind != "code":
         lacking.append("reworded passages")
         command.append("--reworded on")
-    if found.limit is not None:
-        lacking.append(f"pairs of a similarity below {found.limit:g}")
+    if connected.limit is not None:
+        lacking.append(f"pairs of a similarity below {connected.limit:g}")
         command.append(f"--threshold {_LOWEST}")
     if lacking:
         name = paths.printable_path(str(file.db))

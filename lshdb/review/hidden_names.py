@@ -51,8 +51,8 @@ class Names:
         """Leave the names that many other submissions have as words."""
         others = Counter[str]()
         for shown, text in texts:
-            found = {joined for _, _, joined in self._places(text)}
-            others.update(joined for joined in found if self._shown[joined] != shown)
+            forms = {joined for _, _, joined in self._places(text)}
+            others.update(joined for joined in forms if self._shown[joined] != shown)
         for joined, number in others.items():
             if number >= max(_MANY, _SHARE * len(names)):
                 name = names[self._shown.pop(joined)]

@@ -97,7 +97,7 @@ def connections(
         lowest: minimum similarity of a pair that nothing else connects.
         progress: called now and then.
         condition: which documents count, in a file without passages and rare words.
-        new: pairs have one of so many first documents; None for all pairs.
+        new: number of first documents, of which each pair has one; None for all pairs.
     """
     settings = store.settings
     condition = condition or ConditionOptions()
@@ -107,9 +107,11 @@ def connections(
             doc_ids = doc_ids[keep(doc_ids)]
         compared = _Compared(reader, doc_ids)
         last = None if new is None else int(doc_ids[new - 1]) if new else 0
-        found, limit = _similar(store, compared, lowest, progress, condition, new)
+        similar_pairs, limit = _similar(store, compared, lowest, progress, condition, new)
     keys = dict(zip(compared.keys, range(len(compared.keys)), strict=True))
-    values: dict[_Pair, ConnectedPair] = {(keys[pair.a], keys[pair.b]): pair for pair in found}
+    values: dict[_Pair, ConnectedPair] = {
+        (keys[pair.a], keys[pair.b]): pair for pair in similar_pairs
+    }
     if settings.passages and settings.content:
         for pair in passage_pairs(store, PassagePairsOptions(), [], last):
             if pair.a in keys and pair.b in keys:
@@ -255,7 +257,9 @@ def _ranked(
             identical=bool(identical[index]),
             weighted=float(weighted[0, index]) if is_weighted else None,
             weighted_share=float(weighted[1, index]) if is_weighted else None,
-            connected_by=_connected_by(pair, bool(identical[index])),
+            connected_by=_connected_by(
+                pair, bool(identical[index]), bool(similarities[index] >= lowest)
+            ),
         )
         ranked.append(described)
     counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
@@ -267,12 +271,12 @@ def _identical(compared: _Compared, a: IntArray, b: IntArray) -> Mask:
     return same & (not compared.reader.settings.shingling.foreign)
 
 
-def _connected_by(pair: ConnectedPair, is_identical: bool) -> str:
+def _connected_by(pair: ConnectedPair, is_identical: bool, is_similar: bool) -> str:
     """What connects a pair, in words."""
     if is_identical:
         return "identical"
     reasons = {
-        "similar": pair.similarity is not None,
+        "similar": is_similar,
         "copied": bool(pair.words),
         "reworded": pair.reworded is not None,
     }

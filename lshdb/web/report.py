@@ -65,7 +65,7 @@ _CSS = Path(__file__).parent / "static"
 
 def report(
     folders: Folders,
-    found: Connections,
+    connected: Connections,
     options: ReportOptions,
     *,
     pairs: int,
@@ -81,7 +81,7 @@ def report(
 
     Args:
         folders: the database, which is only read, or its folders.
-        found: the pairs that anything connects.
+        connected: the pairs that anything connects.
         options: which documents are in the report, and how clusters are made.
         pairs: maximum number of pairs shown side by side, up to 1,000.
         title: the heading.
@@ -97,10 +97,10 @@ def report(
     with limits_noted() as limits:
         survey = _survey_clusters(database, folders, options.picture.grouping, progress)
         scale = rendering.similarity_scale(survey.threshold, database.settings.shingling)
-        identical = [pair for pair in found.pairs if pair.identical]
+        identical = [pair for pair in connected.pairs if pair.identical]
         # Of each document on the right only the first pair.
         copies = list({pair.b: pair for pair in reversed(identical)}.values())[: -_COPIES - 1 : -1]
-        others = [pair for pair in found.pairs if not pair.identical]
+        others = [pair for pair in connected.pairs if not pair.identical]
         chosen = _chosen(others, survey.items, pairs)
         comparisons = _side_by_side(folders, database, chosen, hidden, scale, progress)
         shown = chosen[: len(comparisons)]
@@ -117,8 +117,8 @@ def report(
             keep=listing.rule_words(options.picture.grouping.clusters.order),
             info=database.info(),
             threshold=survey.threshold,
-            found=found,
-            histogram=_histogram(found, {pair.number for pair in shown}),
+            connected=connected,
+            histogram=_histogram(connected, {pair.number for pair in shown}),
             min_gap=MIN_GAP,
             scale=scale,
             identical=len(identical),
@@ -154,14 +154,14 @@ def _survey_clusters(
     return replace(survey, items=items, totals=totals, picture=picture)
 
 
-def _histogram(found: Connections, shown: Container[int]) -> list[dict[str, Any]]:
+def _histogram(connected: Connections, shown: Container[int]) -> list[dict[str, Any]]:
     """The columns of the scores: bounds, how many pairs, the height, and the pair it leads to."""
-    columns = drawing.columns(found.counts, None, 0, 0)
+    columns = drawing.columns(connected.counts, None, 0, 0)
     for column in reversed(columns):
         column["pair"] = next(
             (
                 pair.number
-                for pair in found.pairs
+                for pair in connected.pairs
                 if pair.number in shown and column["low"] <= pair.score <= column["high"]
             ),
             None,
