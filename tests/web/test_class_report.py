@@ -111,7 +111,7 @@ def test_a_copy_within_a_large_program_is_shown(submissions: Command) -> None:
     text = submissions.path("out.html").read_text("utf-8")
     listed = [one for one in text.split("<article")[1:] if "hw/eve.java" in one]
     (shown,) = [one for one in listed if "hw/Caro.java" in one]
-    similarity = re.search(r"similarity (0\.\d+)", shown)
+    similarity = re.search(r"similarity <span title=\"(0\.\d+)\">", shown)
     assert similarity is not None
     assert 0 < float(similarity[1]) < 0.2
     assert "no[j] = true" in shown
