@@ -1,8 +1,7 @@
 """Reads and writes lshdb files by Python's standard library alone: docs/format.md as a program.
 
 For texts with contents, shingles `word:w`, the sketch `fast` and plain constructions only. It needs
-unicode14.bin and, for words of more than 256 bytes, the package xxhash.
-usage: python plain_lshdb.py FILE add < rows.jsonl | query TEXT | pairs
+unicode14.bin. usage: python plain_lshdb.py FILE add < rows.jsonl | query TEXT | pairs
 """
 
 import hashlib
@@ -74,8 +73,14 @@ def rotated(x, bits):
     return (x << bits | x >> (64 - bits)) & M64
 
 
-def xxh64(octets, seed):  # of fewer than 32 bytes
-    start, end, h = 0, len(octets), seed + P5 + len(octets) & M64
+def xxh64(octets, seed):
+    lanes, end, start = [seed + P1 + P2, seed + P2, seed, seed - P1], len(octets), 0
+    for i, (value,) in enumerate(struct.iter_unpack("<Q", octets[: end - end % 32])):
+        lanes[i % 4] = rotated(lanes[i % 4] + value * P2 & M64, 31) * P1 & M64
+    h = sum(map(rotated, lanes, (1, 7, 12, 18))) if end >= 32 else seed + P5
+    for lane in lanes if end >= 32 else ():
+        h = (h ^ rotated(lane * P2 & M64, 31) * P1 & M64) * P1 + P4 & M64
+    h, start = h + end & M64, end - end % 32
     while start < end:
         size = 8 if end - start >= 8 else 4 if end - start >= 4 else 1
         value, start = int.from_bytes(octets[start : start + size], "little"), start + size
@@ -120,11 +125,7 @@ class File:
         h = c[0] + len(octets) * c[1] & M64
         for i in range(0, len(octets), 8):
             h = mix(h ^ int.from_bytes(octets[i : i + 8], "little"), c[2], c[3])
-        if len(octets) > 256:
-            from xxhash import xxh3_64_intdigest  # nothing else is beyond the standard library
-
-            return xxh3_64_intdigest(octets, c[0])
-        return h
+        return xxh64(octets, c[0]) if len(octets) > 256 else h
 
     def hashes(self, runs):
         places = constants(self.seed, "word places", 64)

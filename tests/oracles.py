@@ -291,7 +291,7 @@ def span_hash(span: bytes, seed: int, label: str) -> int:
         key = b"".join(one.to_bytes(8, "little") for one in drawn)
         return int.from_bytes(hashlib.blake2b(span, digest_size=8, key=key).digest(), "little")
     if len(span) > 256:
-        return xxhash.xxh3_64_intdigest(span, start)
+        return xxhash.xxh64_intdigest(span, start)
     h = (start + len(span) * length) & MASK64
     for i in range(0, max(len(span), 1), 8):
         h = _mix(h ^ int.from_bytes(span[i : i + 8], "little"), multiplier_1, multiplier_2, seed)

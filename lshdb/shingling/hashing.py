@@ -12,7 +12,7 @@ The hash of a span of L bytes, for the constants of a seed:
     mix(x):  x = x * MULTIPLIER_1;  x = x XOR (x >> 32);  x = x * MULTIPLIER_2
 
 `mix` is a bijection, so two spans of the same length of at most 8 bytes never collide. A span
-longer than 256 bytes is hashed by XXH3 (64 bits) with the seed START.
+longer than 256 bytes is hashed by XXH64 with the seed START.
 
 Anyone who knows the seed can undo `mix` chunk by chunk, and so find a span with the hash of any
 other: a word of letters and digits takes some million tries. So these hashes only find candidates.
@@ -161,7 +161,7 @@ class SpanHash:
 
     def _hash_long_span(self, span: bytes | bytearray) -> int:
         if not self.is_secret:
-            return xxhash.xxh3_64_intdigest(span, int(self.start))
+            return xxhash.xxh64_intdigest(span, int(self.start))
         import hashlib  # loads OpenSSL, which few documents need
 
         drawn = (self.start, self.length, self.multiplier_1, self.multiplier_2)

@@ -59,8 +59,8 @@ def test_the_folding_of_every_character() -> None:
         (b"123456789", 3101167003411129496),
         (bytes(range(24)), 5530919667835564580),
         (bytes(range(256)), 18122315000084555578),
-        (bytes(range(256)) + b"\xff", 5115728061111429567),
-        (b"lshdb" * 1000, 17826986906159822433),
+        (bytes(range(256)) + b"\xff", 5069043071997556755),
+        (b"lshdb" * 1000, 1211783677111519294),
     ],
 )
 def test_span_hashes(span: bytes, expected: int) -> None:
@@ -82,8 +82,8 @@ def test_span_hashes(span: bytes, expected: int) -> None:
         (MIXED * 9, "char:40", 1, 231, 14991095736502245925, "d1be0f2c26fe6caa518ced592133f218"),
         ("two words", "word:3", 1, 1, 1878436352529929285, "eaa73dcb4dddb16be6178bad6a31ed72"),
         (SHORT, "char:5", 1, 1, 17913856729542485287, "52c224a040d985630dbeea34b4dfc287"),
-        (STRINGS, "set", 1, 4, 10387412416665565552, "6fcab085b54541a23abab94cfbc3a059"),
-        (STRINGS, "set", 20, 4, 9918281578710483827, "f39e7d4ca323b392cb2bc513ab36b1fd"),
+        (STRINGS, "set", 1, 4, 10387412416665565552, "17cf39d97ce622c8ed7369c9a19d718a"),
+        (STRINGS, "set", 20, 4, 9918281578710483827, "58fc64f69aa111f445ce1b88510c58ad"),
         (INTEGERS, "set", 1, 7, 7597843125807115584, "b047fe3467eba3af92b44e30d576d0b3"),
         (INTEGERS, "set", 20, 7, 14000494341135655775, "b841a5158e55360cbd5d8035cbb35cb0"),
     ],

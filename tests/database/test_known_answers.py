@@ -163,7 +163,7 @@ def test_it_is_short_and_plain() -> None:
     imported = re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE)
     assert len(imported) > 5
     assert {*imported} < sys.stdlib_module_names
-    assert re.findall(r"^ +(?:import|from) (\w+)", text, re.MULTILINE) == ["xxhash"]
+    assert not re.findall(r"^ +(?:import|from) (\w+)", text, re.MULTILINE)
     assert len(text.splitlines()) <= 200
 
 

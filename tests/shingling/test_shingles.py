@@ -146,7 +146,7 @@ def test_long_char_shingles_of_several_bytes_a_character(data: st.DataObject, si
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_words_around_the_longest_chained_length(size: int) -> None:
-    """A word of more than 256 bytes is hashed by XXH3, whatever its characters."""
+    """A word of more than 256 bytes is hashed by XXH64, whatever its characters."""
     lengths = (255, 256, 257, 1000)
     texts = [" ".join("ab"[i % 2] * n for i, n in enumerate(lengths))]
     texts += ["\xe9" * 128 + ", " + "\xe9" * 128 + "x " + "e" * 300 + "\u4e00"]
