@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from lshdb.sketching.settings import Settings, settings_in_words
 from lshdb.templates import SHOWN, Table, facts, html_tables
 
 _PASSAGE = 200
+_COMPARED = 1_000_000
+"""Characters of two texts whose different words a notebook shows: about half a second."""
 """Characters of a passage that a notebook shows, half of them from its end."""
 _ELEMENTS = 20
 """Elements of a set that a notebook shows."""
@@ -464,10 +466,17 @@ class Comparison:
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
     base: tuple[str, ...] = field(repr=False)
+    _changes: Callable[[], list[Change]] = field(default=list, repr=False, compare=False)
+
+    @property
+    def changes(self) -> list[Change]:
+        """The words in which two texts differ, in order; found when they are wanted."""
+        return self._changes()
 
     def record(self) -> dict[str, Any]:
         """The fields by their names, for JSON: without the contents, and with shared texts."""
         record = asdict(self)
+        del record["_changes"]
         text = record.pop("a_content")
         del record["b_content"]
         for passage in record["passages"] or () if isinstance(text, str) else ():
@@ -495,7 +504,14 @@ class Comparison:
     def _shared_tables(self) -> Iterator[Table]:
         """Tables for a notebook: shared passages of texts, or shared and other elements of sets."""
         a, b = self.a_content, self.b_content
-        if isinstance(a, str):
+        if isinstance(a, str) and isinstance(b, str):
+            if len(a) + len(b) <= _COMPARED:
+                changes = self.changes
+                differences = [
+                    (shortened(change.given, _PASSAGE), shortened(change.stored, _PASSAGE))
+                    for change in changes[:SHOWN]
+                ]
+                yield Table(["only in a", "only in b"], differences, len(changes), "the same words")
             passages = self.passages or ()
             rows = [
                 (p.a_line, p.b_line, shortened(" ".join(a[p.a_start : p.a_end].split()), _PASSAGE))

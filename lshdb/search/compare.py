@@ -1,12 +1,14 @@
 """Why two documents are similar, or not, by exact comparison, signatures and buckets."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.keys import with_article
-from lshdb.model import Comparison, Document, Passage, SharedBucket
+from lshdb.model import Change, Comparison, Document, Passage, SharedBucket
 from lshdb.search import cut_notes, differences, passage_runs, passage_windows, query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
@@ -87,7 +89,15 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         a_content=a_side.content,
         b_content=b_side.content,
         base=tuple(name for name, _ in settings.shingling.base),
+        _changes=_changes(a_side.content, b_side.content),
     )
+
+
+def _changes(a: _PlainContent | None, b: _PlainContent | None) -> Callable[[], list[Change]]:
+    """What finds the words in which two texts differ."""
+    if isinstance(a, str) and isinstance(b, str):
+        return partial(differences.changed_words, a, b)
+    return list
 
 
 def _side(store: Store, document: str | Document) -> _ComparedDocument:

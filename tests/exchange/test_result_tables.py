@@ -206,7 +206,8 @@ def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
     assert info.texts("td")[:4] == ["stored", "5", "compared by", "runs of 3 words (word:3)"]
     compared = shown(db.compare("a", HOSTILE))
     assert compared.texts("td")[:2] == ["similarity", "0.5882"]
-    assert compared.texts("th") == ["line in a", "line in b", "passage in both"]
+    columns = ["only in a", "only in b", "line in a", "line in b", "passage in both"]
+    assert compared.texts("th") == columns
     assert compared.texts("td")[-1] == TEXT
     assert "<script>alert" in "".join(compared.texts("td"))
     buckets = db.buckets("a")
