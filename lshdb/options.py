@@ -177,7 +177,7 @@ Exclude = Annotated[
 ]
 GroupBy = Annotated[
     str | os.PathLike[str] | None,
-    Option("Each folder is one document.", metavar="folder|DIR|DEPTH|PATTERN"),
+    Option("Each folder is one document.", metavar="folder|DIR|N|GLOB"),
 ]
 
 
@@ -864,7 +864,9 @@ class OrderOptions(Options):
     keep_min: Annotated[
         str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
     ] = None
-    keep_in: Annotated[str | None, Option("Prefer what is in this folder.", metavar="DIR")] = None
+    keep_in: Annotated[
+        str | None, Option("Prefer what is in this folder.", metavar="DIR", common=False)
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.keep != "first") + len(self.ranked_by) > 1:
@@ -975,6 +977,7 @@ class CopiedOptions(Options):
             "Shortest passage. [default: what the index finds]",
             metavar="WORDS",
             flags=("--min-words", "--least"),
+            common=False,
         ),
     ] = None
     base: Annotated[

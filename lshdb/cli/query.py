@@ -99,7 +99,6 @@ def query(
     counts = _QueryCounts(options.similar.top)
     with shards.opened(file.db, file.timeout) as databases, ExitStack() as stack:
         form.check(*(database.path for database in databases), *files)
-        minimum = _note_recall(databases[0], options)
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.
             options = replaced(options, top=options.similar.top + 1)
@@ -118,6 +117,7 @@ def query(
             single = QueryOptions(content, ranking=options, key=choice.key)
             answers = iter([(key, shards.query_files(databases, single))])
         answers = counts.of_others(answers)
+        minimum = _note_recall(databases[0], options)
         if unmatched:
             _write_unmatched(answers, form)
         else:

@@ -73,13 +73,13 @@ def report(
     title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
     options: ReportOptions,
 ) -> bool:
-    """Write a report of the pairs that anything connects, as one HTML file, or as rows.
+    """Write a report of the pairs that anything connects: an HTML file, or rows.
 
     Pairs come from similar texts, copied passages and reworded ones, and those that share what is
-    rare come first. The report says how many stand apart from the others, and shows the pairs side
-    by side, their scores, the clusters and the decisions. The file opens in any browser, without a
-    network, and can be printed; it has 10 MB or less. It holds parts of the documents: give it only
-    to people who may read them.
+    rare come first. The report says how many stand apart from the others, and shows them side by
+    side. It holds parts of the documents: give it only to people who may read them.
+
+    The file opens in any browser, without a network, and can be printed; it has 10 MB or less.
 
     INPUT needs no database: each folder, archive or file in a directory or an archive is one
     submission, and so is each row of a table. Without it, the report is of the database of -d.

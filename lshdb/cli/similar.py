@@ -7,7 +7,6 @@ from lshdb.cli.files import STDOUT
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.options import JoinOptions, SimilarOptions
-from lshdb.review.beginnings import beginnings_of
 
 BEGINNING = 250
 """Bytes read of a document to show its first words."""
@@ -44,6 +43,8 @@ def first_words(
 
 def _words(database: Database, keys: Sequence[str]) -> dict[str, str]:
     """The titles of documents in their metadata, or else their first words."""
+    from lshdb.review.beginnings import beginnings_of  # only a terminal shows them
+
     beginnings = beginnings_of(database, keys, BEGINNING)
     shown = {key: start.text if start.is_line else start.title for key, start in beginnings.items()}
     return {key: text for key, text in shown.items() if text}

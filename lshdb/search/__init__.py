@@ -12,10 +12,9 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
-    compare, differences  why two documents are alike; two texts in rows that are side by side
-    alignment   the words that two texts have in common, in order, and those that moved
+    compare, differences, alignment  why two are alike; rows side by side; words in common
     evidence    all that connects pairs, in one order, and which of them stand apart
-    pairs, pair_sample, folders  similar pairs, clusters; a sample of pairs; pairs of directories
+    pairs, pair_sample, folders  similar pairs, clusters; a sample; pairs of directories
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   the decisions of reviewers about documents, and pairs marked different

@@ -31,7 +31,6 @@ from lshdb.search.alignment import (
 from lshdb.shingling import tokens
 from lshdb.shingling.arrays import IntArray, Mask, int_array, lengths_of
 from lshdb.shingling.boundaries import visible_word
-from lshdb.shingling.families import blanked
 from lshdb.shingling.positions import cut
 from lshdb.shingling.shingling import Element
 
@@ -234,6 +233,8 @@ class _Side:
     def cut_words(self, whole: Sequence[int]) -> None:
         """Cut the text into words; each of some whole lines is one word."""
         if self.programs:
+            from lshdb.shingling.families import blanked  # 10 ms, which texts do not need
+
             cut_text = tokens.cut_tokens([blanked(self.text)])
             self.starts, self.ends = cut_text.starts, cut_text.stops
             self.values = list(cut_text.text)
@@ -530,7 +531,10 @@ def sets_beside(
 def agreement(a: str, b: str, *, programs: bool) -> str:
     """What two texts agree in, if they have the same words (or tokens) in order; else nothing."""
     if programs:
-        same = tokens.unmasked(tokens.masked(a)) == tokens.unmasked(tokens.masked(b))
+        from lshdb.shingling.families import blanked
+
+        a_tokens, b_tokens = (tokens.cut_tokens([blanked(text)]).text for text in (a, b))
+        same = a_tokens == b_tokens
         return "The same tokens; names, comments or blanks differ" if same else ""
     first, second = (cut([text], "word").folded for text in (a, b))
     same = first == second

@@ -290,7 +290,7 @@ def standing_apart(
 
     Other pairs of the documents have scores below `lowest`, or 0.
 
-    >>> standing_apart(np.array([0.9, 0.8, 0.3, 0.28, 0.25]), 10)
+    >>> standing_apart(np.array([0.9, 0.8, 0.3, 0.28, 0.25]), 10, 0.25)
     (2, (0.8, 0.3))
     >>> standing_apart(np.linspace(0.4, 0, 45), 10)
     (0, None)

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lshdb.shingling.arrays import expand_ranges, lengths_of, offsets_of, sizes_of
+from lshdb.shingling.arrays import lengths_of, offsets_of, sizes_of
 from lshdb.shingling.folding import code_points
 from lshdb.shingling.hashing import Offsets
 
@@ -132,23 +132,6 @@ def _octets(text: str) -> bytes:
     if text.isascii():
         return text.encode("ascii")
     return np.minimum(code_points(text), _BEYOND_ASCII).astype(np.uint8).tobytes()
-
-
-_REST = "_"
-
-
-def masked(blanked_text: str) -> str:
-    """A blanked text with a token's character at the token's first character, `_` at its others."""
-    cut = cut_tokens([blanked_text])
-    mask = np.full(len(blanked_text), ord(" "), dtype=np.uint8)
-    mask[expand_ranges(cut.starts, cut.stops - cut.starts)] = ord(_REST)
-    mask[cut.starts] = np.frombuffer(cut.text.encode("ascii"), dtype=np.uint8)
-    return mask.tobytes().decode("ascii")
-
-
-def unmasked(part: str) -> str:
-    """The tokens of a part of a masked text."""
-    return "".join(part.split()).replace(_REST, "")
 
 
 def token_pieces(blanked_text: str, block: int) -> Iterator[str]:

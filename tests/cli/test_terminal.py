@@ -88,7 +88,7 @@ def test_documents_are_shown_by_their_titles_or_first_words_where_there_is_room(
         database.add("b", f"{TEXT}.", {"title": "A title\nof two lines"})
         database.add("c", f"{TEXT}!", {"title": 7})
     command = Command(tmp_path)
-    begins = {"a": f"{TEXT[:40]}", "b": "A title of two lines", "c": TEXT[:40]}
+    begins = {"a": f"{TEXT[:40]}", "b": "A title of two lines", "c": "7"}
     for name in (("clusters",), ("query", "--text", TEXT)):
         shown = lines(command.on_terminal(*name)[0])
         assert shown[0].rstrip().endswith("key  begins with")
@@ -178,7 +178,7 @@ def test_what_is_drawn_says_what_opens_it(command: Command) -> None:
     assert shown.splitlines()[-1].startswith("open x.svg in a browser; lshdb pairs --sample 20")
     shown, _ = command.on_terminal("report", "-o", "x.html", columns=200)
     said = "open x.html in a browser; lshdb serve --review -d lsh.db to decide what stays"
-    assert shown.splitlines()[-1] == said
+    assert shown.splitlines()[-1].endswith(said)
     assert command.done("plot", "-o", "x.svg").err == "wrote x.svg\n"
 
 

@@ -86,7 +86,7 @@ KERNELS = {
     "search.decisions": "pages count how reviewers agree",
     "search.differences": "tools and pages show changed words",
     "search.evidence": "reports show all that connects pairs",
-    "shingling.families": "reports hide names in each file of a folder",
+    "shingling.tokens": "reports hide names in each file of a folder",
     "model": "reports have rows of their own",
     "search.passage_runs": "Spark compares pairs",
     "search.passage_windows": "Spark leaves out common windows",

@@ -14,8 +14,6 @@ from helpers import Command
         (["xyzzy"], "No such command 'xyzzy'."),
         (["info", "x.db"], "x.db is a database: give it as -d x.db"),
         (["pairs", "-d", "x.db", "x.db"], "x.db is a database: give it as -d x.db"),
-        (["report", "x.db"], "x.db is a database: give it as -d x.db"),
-        (["report", "x.db", "-o", "out.html"], "x.db is a database: give it as -d x.db"),
     ],
 )
 def test_the_right_one_is_named(command: Command, arguments: list[str], says: str) -> None:

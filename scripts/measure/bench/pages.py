@@ -37,7 +37,7 @@ _MAX_MB: Final = 500
 _AGAIN: Final = 20
 _PATIENCE: Final = 1800.0
 _HIDDEN: Final = re.compile('<input type="hidden" name="([^"]*)" value="([^"]*)">')
-_ALL_DOCUMENTS: Final = re.compile('<a href="([^"]*)">all documents</a>')
+_ALL_DOCUMENTS: Final = re.compile('<a href="([^"]*)">List all documents</a>')
 
 
 @dataclass(frozen=True, slots=True)
