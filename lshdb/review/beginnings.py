@@ -35,7 +35,7 @@ _TITLES = ("title", "headline", "subject", "name")
 _DATES = ("date", "published", "published_at", "created", "created_at", "timestamp", "time", "year")
 _SOURCES = ("source", "publisher", "site", "domain", "url", "author", "from")
 """Fields of metadata, the best first; whatever their case."""
-_MARKUP = re.compile(r"^[^\w\"'“„«(¿¡]+|[\s*/#=\-_\"']+$")
+_MARKUP = re.compile(r"^(?:\"{3}|'{3}|[^\w\"'“„«(¿¡])+|[\s*/#=\-_\"']+$")
 """What is around the words of a first line: signs of headings and comments."""
 
 
