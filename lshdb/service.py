@@ -463,6 +463,7 @@ class _Threads:
                     self._answer_calls(database, gathered)
                     gathered.clear()  # texts and results may be large
             except BaseException as error:
+                self._fail(error)  # first: whoever gets the error may ask again at once
                 for call in gathered:
                     if not call.result.done():
                         self._settle(call, error=self._failed_with(error))
