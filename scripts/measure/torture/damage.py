@@ -53,9 +53,9 @@ CHANGES: Final = (
     ("trash", "--dry-run"), ("trash", "--yes"), ("sync", "."), ("pairs", "--into-table"),
     ("backup", "--replace", "backup.db"),
 )  # fmt: skip
-TABLES: Final = ("settings", "documents", "signatures", "bands")
+TABLES: Final = ("settings", "documents", "signatures", "bands", "decisions")
 _ALL_TABLES: Final = (
-    *TABLES, "indexed", "base_texts", "files", "fingerprints", "decisions", "similar_pairs",
+    *TABLES, "indexed", "base_texts", "files", "fingerprints", "similar_pairs",
     "similar_pairs_made",
 )  # fmt: skip
 _DOCUMENTS: Final = 40
