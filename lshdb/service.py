@@ -463,11 +463,13 @@ class _Threads:
                     self._answer_calls(database, gathered)
                     gathered.clear()  # texts and results may be large
             except BaseException as error:
-                self._fail(error)  # first: whoever gets the error may ask again at once
+                is_closed = self._is_closed
+                self._fail(error)  # first: whoever gets the error may ask again at once, or close
                 for call in gathered:
                     if not call.result.done():
                         self._settle(call, error=self._failed_with(error))
-                raise
+                if is_closed:
+                    raise  # no call can get it any more
 
     def _answer_calls(self, database: Database, gathered: Sequence[_Call]) -> None:
         # A call that was cancelled before is left out.
