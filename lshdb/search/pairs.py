@@ -241,6 +241,13 @@ class _Join:
         """int64[m]: documents in the order of a field, a path or the time of a file."""
         files = {file.doc_id: file for file in self.reader.files_of(self.doc_ids.tolist())}
         metadata = self.reader.metadata_of(self.doc_ids)
+        if options.keep in ("newest", "oldest"):
+            for file in files.values():
+                if file.state is not None and file.mtime_ns is None:
+                    raise UsageError(
+                        f"which one to keep: {file.key} had just changed when it was added, so its "
+                        "time is not known: run lshdb sync first"
+                    )
         ranks = [
             keeping.rank(
                 options,
@@ -254,7 +261,7 @@ class _Join:
         ]
         if ranks and all(value is None for _, value in ranks):
             fields = options.ranked_by
-            needed = "the time of a file; add or sync files that have not just changed"
+            needed = "the time of a file"
             if fields:
                 needed = f"a number or text in field {fields[0]!r}"
             raise UsageError(f"which one to keep: no document has {needed}")

@@ -57,6 +57,18 @@ def test_clusters_keep_what_dedup_keeps(command: Command) -> None:
     assert "the newest one is kept" in (command.directory / "r.html").read_text("utf-8")
 
 
+def test_a_file_that_had_just_changed_is_not_taken_for_an_old_one(command: Command) -> None:
+    """Its time is not stored: the newest of the others was kept, and it was dropped."""
+    command.write("f/just.txt", f"{TEXT} now")
+    command.done("add", "f")
+    said = "f/just.txt had just changed when it was added, so its time is not known: run lshdb sync"
+    assert said in command.fails("clusters", "--keep", "newest", status=2)
+    hour = 12 * 3600
+    os.utime(command.path("f/just.txt"), (hour, hour))
+    command.done("sync", "f")
+    assert kept(command, "--keep", "newest") == "f/just.txt"
+
+
 def test_a_field_orders_numbers_and_texts_and_what_no_document_has_is_an_error(
     command: Command,
 ) -> None:
