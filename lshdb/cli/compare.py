@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb.cli import documents, drawn_tables, messages, parameters, results
+from lshdb.cli import documents, messages, parameters, results
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import Database
@@ -135,8 +135,8 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
             kinds = {"": str, **dict.fromkeys(columns, object)}
             named = ((what, *row) for row in shown_rows)
             shown = columns if drawn else ()
-            below = drawn_tables.Extras(below="text")
-            results.write_results(kinds, named, form, shown=shown, extras=below)
+            extras = results.TEXT_BELOW
+            results.write_results(kinds, named, form, shown=shown, extras=extras)
         if more := len(rows) - len(shown_rows):
             messages.message(f"{more:,} more {what}s that both share; --json has all")
 

@@ -6,7 +6,9 @@ Keys come from anywhere: control characters are printed as escapes, never as the
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
 
 _LOW_RECALL = 0.9
+_WORD = re.compile("[^ ]* *")
 _quiet = False
 
 
@@ -55,16 +58,19 @@ def _fitting(text: str) -> str:
     width = os.get_terminal_size(sys.stderr.fileno()).columns
     if len(text) < width // 2 or not width:  # no character is wider than two columns
         return text
+    return wrapped(_WORD.findall(text), width)
+
+
+def wrapped(words: Iterable[str], width: int) -> str:
+    """Words, each with the blanks behind it, in lines that fit a width if each word does."""
     from rich.cells import cell_len
 
     lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and cell_len(longer) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return "\n".join(lines)
+    for word in words:
+        if lines[-1] and cell_len(lines[-1] + word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(map(str.rstrip, lines))
 
 
 def discard(stream: TextIO) -> None:

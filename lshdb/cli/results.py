@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from orjson import Fragment
 
-from lshdb.cli import drawn_tables, files, messages, options
+from lshdb.cli import files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.formatting import counted, number, plain
 from lshdb.json_text import encode
@@ -29,6 +30,25 @@ from lshdb.sources import paths
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a terminal shows of rows, and a pipe does not.
+
+    Attributes:
+        keys: the columns that have keys of documents.
+        words_of: gives the titles or first words of documents by their keys.
+        below: the column with a long text.
+    """
+
+    keys: Sequence[str] = ()
+    words_of: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    below: str = ""
+
+
+NO_EXTRAS = Extras()
+TEXT_BELOW = Extras(below="text")
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -63,7 +83,7 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    extras: drawn_tables.Extras = drawn_tables.NONE,
+    extras: Extras = NO_EXTRAS,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -209,7 +229,7 @@ def _write_text(
     rows: Iterable[Sequence[Any]],
     shown: Sequence[str],
     heading: bool | None,
-    extras: drawn_tables.Extras,
+    extras: Extras,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.
@@ -229,6 +249,8 @@ def _write_text(
     cells_of = [*map(cell_of, shown)]
     lines = ([cell(row) for cell in cells_of] for row in rows)
     if drawn:
+        from lshdb.cli import drawn_tables  # rich, which only a terminal needs
+
         parts = iter(lambda: [*islice(lines, _TABLE_ROWS)], [])
         for part in chain([next(parts, [])], parts):
             drawn_tables.draw(shown, part, heading is not False, extras)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lshdb.cli import drawn_tables, messages
+from lshdb.cli import messages, results
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database
 from lshdb.errors import UsageError
@@ -20,34 +20,30 @@ def check_single_stdin(files: Sequence[str]) -> None:
 
 def first_words(
     databases: Sequence[Database], keys: Sequence[str], options: SimilarOptions | JoinOptions
-) -> drawn_tables.Extras:
+) -> results.Extras:
     """How a terminal shows documents by their titles or first words, beside the columns `keys`.
 
     The user's own fields take their place; folders have no words.
     """
     if isinstance(options, JoinOptions):
         if options.group_by is not None:
-            return drawn_tables.NONE
+            return results.NO_EXTRAS
         options = options.similar
     if options.fields:
-        return drawn_tables.NONE
+        return results.NO_EXTRAS
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
+        """The titles of documents in their metadata, or else their first words."""
+        from lshdb.review.beginnings import beginnings_of  # only a terminal shows them
+
         words: dict[str, str] = {}
-        for database in databases:
-            words = _words(database, keys) | words
+        for database in reversed(databases):
+            for key, start in beginnings_of(database, keys, BEGINNING).items():
+                if text := start.text if start.is_line else start.title:
+                    words[key] = text
         return words
 
-    return drawn_tables.Extras(keys, words_of)
-
-
-def _words(database: Database, keys: Sequence[str]) -> dict[str, str]:
-    """The titles of documents in their metadata, or else their first words."""
-    from lshdb.review.beginnings import beginnings_of  # only a terminal shows them
-
-    beginnings = beginnings_of(database, keys, BEGINNING)
-    shown = {key: start.text if start.is_line else start.title for key, start in beginnings.items()}
-    return {key: text for key, text in shown.items() if text}
+    return results.Extras(keys, words_of)
 
 
 def minimum(database: Database, threshold: float | None) -> float:

@@ -108,19 +108,21 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
         beside: the directory to make it in; None for the system's.
     """
     parent = beside or system_directory()
-    for leftover in parent.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if leftover.is_dir() and not _in_use(leftover):  # another user's cannot even be opened
+    for leftover in parent.glob(f"{_PREFIX}*") if fcntl else ():
+        # Another user's cannot even be opened.
+        with contextlib.suppress(OSError), alone(leftover) as is_left:
+            if is_left and leftover.is_dir():
                 shutil.rmtree(leftover, ignore_errors=True)
-    handle = None
     while True:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+        path, handle = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent)), None
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
-            _lock(handle)
+            _lock(handle, wait=True)
         # Before the lock, another run may have deleted it as left over.
         if path.is_dir():
             break
+        if handle is not None:
+            os.close(handle)
     try:
         yield path
     except StoreError as error:
