@@ -11,7 +11,7 @@ import typer
 
 from lshdb.cli import documents, messages, parameters, results
 from lshdb.cli.files import STDOUT
-from lshdb.cli.options import DatabaseFile, Form
+from lshdb.cli.options import TEXT_BELOW, DatabaseFile, Form
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import number, shortened
@@ -135,7 +135,7 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
             kinds = {"": str, **dict.fromkeys(columns, object)}
             named = ((what, *row) for row in shown_rows)
             shown = columns if drawn else ()
-            extras = results.TEXT_BELOW
+            extras = TEXT_BELOW
             results.write_results(kinds, named, form, shown=shown, extras=extras)
         if more := len(rows) - len(shown_rows):
             messages.message(f"{more:,} more {what}s that both share; --json has all")

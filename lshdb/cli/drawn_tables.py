@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from lshdb.cli import messages, results
+from lshdb.cli import messages, options
 from lshdb.formatting import plain, shortened
 from lshdb.sources.paths import escaped
 
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W_]*[\W_]*")
 
 
 def draw(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], headed: bool, extras: results.Extras
+    names: Sequence[str], rows: Sequence[Sequence[Any]], headed: bool, extras: options.Extras
 ) -> None:
     """Print a table that fits the screen.
 
@@ -91,7 +91,7 @@ def _first_words(
     rows: Sequence[Sequence[Any]],
     keys: Sequence[str],
     width: int,
-    extras: results.Extras,
+    extras: options.Extras,
 ) -> list[list[Text]]:
     """The first words of the documents of each row; empty where there are none, or no room."""
     if extras.words_of is None or not keys or width // len(keys) - _GAP < _NARROWEST:

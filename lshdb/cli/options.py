@@ -1,7 +1,8 @@
 """Options that several commands share; a dataclass stands for the options that are its fields."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -152,6 +153,25 @@ class Form(Options):
         from lshdb.sources import formats  # 15 ms, which a command that prints does not need
 
         formats.output_format(self.output, "jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a terminal shows of rows, and a pipe does not.
+
+    Attributes:
+        keys: the columns that have keys of documents.
+        words_of: gives the titles or first words of documents by their keys.
+        below: the column with a long text.
+    """
+
+    keys: Sequence[str] = ()
+    words_of: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    below: str = ""
+
+
+NO_EXTRAS = Extras()
+TEXT_BELOW = Extras(below="text")
 
 
 # the database

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -30,25 +29,6 @@ from lshdb.sources import paths
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What a terminal shows of rows, and a pipe does not.
-
-    Attributes:
-        keys: the columns that have keys of documents.
-        words_of: gives the titles or first words of documents by their keys.
-        below: the column with a long text.
-    """
-
-    keys: Sequence[str] = ()
-    words_of: Callable[[Sequence[str]], Mapping[str, str]] | None = None
-    below: str = ""
-
-
-NO_EXTRAS = Extras()
-TEXT_BELOW = Extras(below="text")
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -83,7 +63,7 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    extras: Extras = NO_EXTRAS,
+    extras: options.Extras = options.NO_EXTRAS,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -229,7 +209,7 @@ def _write_text(
     rows: Iterable[Sequence[Any]],
     shown: Sequence[str],
     heading: bool | None,
-    extras: Extras,
+    extras: options.Extras,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.

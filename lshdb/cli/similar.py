@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lshdb.cli import messages, results
+from lshdb.cli import messages, options
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database
 from lshdb.errors import UsageError
@@ -19,18 +19,17 @@ def check_single_stdin(files: Sequence[str]) -> None:
 
 
 def first_words(
-    databases: Sequence[Database], keys: Sequence[str], options: SimilarOptions | JoinOptions
-) -> results.Extras:
+    databases: Sequence[Database], keys: Sequence[str], chosen: SimilarOptions | JoinOptions
+) -> options.Extras:
     """How a terminal shows documents by their titles or first words, beside the columns `keys`.
 
     The user's own fields take their place; folders have no words.
     """
-    if isinstance(options, JoinOptions):
-        if options.group_by is not None:
-            return results.NO_EXTRAS
-        options = options.similar
-    if options.fields:
-        return results.NO_EXTRAS
+    if isinstance(chosen, JoinOptions):
+        keys = keys if chosen.group_by is None else ()
+        chosen = chosen.similar
+    if chosen.fields or not keys:
+        return options.NO_EXTRAS
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
         """The titles of documents in their metadata, or else their first words."""
@@ -43,7 +42,7 @@ def first_words(
                     words[key] = text
         return words
 
-    return results.Extras(keys, words_of)
+    return options.Extras(keys, words_of)
 
 
 def minimum(database: Database, threshold: float | None) -> float:

@@ -20,8 +20,8 @@ from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources.batch import Batch
 from lshdb.sources.paths import escaped
 from lshdb.sources.records import RecordOptions
-from lshdb.store.grouping import ElementRow, GroupedElements
 from lshdb.store.partial_files import temporary_directory
+from lshdb.store.spool import ElementRow, GroupedElements
 
 _BLOCK = 1 << 20
 """About the bytes of the sets of a batch."""

@@ -17,10 +17,9 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     backup         copies a file in use
     replacing      changes a file for another one, in one step
     location       where a file is, and whether it has other names with logs of their own
-    spool          documents in a temporary file, until it is their turn to be decided on
-    grouping       elements of sets in a temporary file, until all of a set are there
+    spool          temporary files: documents until their turn to be decided on, elements of sets
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, functions, grouping, guard, index, late, lookups, partial_files,
+Doors: backup, connection, functions, guard, index, late, lookups, partial_files,
 readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
 """

@@ -3,13 +3,14 @@
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.options import BackupOptions
 from lshdb.progress import Progress, shown
-from lshdb.store import partial_files, sqlite_errors
+from lshdb.store import guard, partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
@@ -35,28 +36,17 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
     _check_target(store.real_path, real, target, options.replace)
     with (
         partial_files.file_errors(f"{target} cannot be written"),
-        closing(store.another_connection()) as connection,
+        shown(options.progress, "copying") as progress,
+        copied(store.another_connection(), target, progress) as partial,
     ):
-        with connection.errors():
-            # The copy is a snapshot. Otherwise it would begin again whenever others write.
-            connection.execute("BEGIN")
-            connection.execute(sql.COUNT_SCHEMA)
-        partial = partial_files.PartialFile(real, private=True)
+        if not real.exists():
+            shutil.copymode(store.real_path, partial.path)
         try:
-            with (
-                shown(options.progress, "copying") as progress,
-                sqlite_errors.translated_errors(target),
-            ):
-                copy(connection, partial.path, progress)
-            if not real.exists():
-                shutil.copymode(store.real_path, partial.path)
             partial.take_name(replace=options.replace, sync=True)
         except FileExistsError as error:
             raise StoreError(
                 f"{target} was made meanwhile; replace=True (--force) replaces it"
             ) from error
-        finally:
-            partial.discard()
 
 
 def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
@@ -75,12 +65,31 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
             raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
 
-def copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> None:
-    """Copy what a connection reads into a new file, which needs no journal until it is complete."""
-    with closing(sqlite3.connect(partial, isolation_level=None)) as new:
-        new.execute("PRAGMA journal_mode = OFF")
-        connection.backup(
-            new,
-            pages=_BLOCK_PAGES,
-            progress=lambda _, left, total: progress(total - left, total, "pages"),
-        )
+@contextmanager
+def copied(
+    reader: guard.Connection, target: Path, progress: Progress
+) -> Iterator[partial_files.PartialFile]:
+    """A copy of what a connection reads, beside a file whose name it may take; else it is deleted.
+
+    The connection is closed at the end.
+    """
+    with closing(reader):
+        with reader.errors():
+            # The copy is a snapshot. Otherwise it would begin again whenever others write.
+            reader.execute("BEGIN")
+            reader.execute(sql.COUNT_SCHEMA)
+        partial = partial_files.PartialFile(target, private=True)
+        try:
+            with (
+                sqlite_errors.translated_errors(target),
+                closing(sqlite3.connect(partial.path, isolation_level=None)) as new,
+            ):
+                new.execute("PRAGMA journal_mode = OFF")  # it needs none until it is complete
+                reader.backup(
+                    new,
+                    pages=_BLOCK_PAGES,
+                    progress=lambda _, left, total: progress(total - left, total, "pages"),
+                )
+            yield partial
+        finally:
+            partial.discard()

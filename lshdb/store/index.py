@@ -160,6 +160,7 @@ class Index:
     def __init__(self, connection: Connection) -> None:
         self.limits = connection.limits
         self._connection = connection
+        self._run_many = connection.run_many
 
     def rows(self, table: IndexTable, slots: Collection[int] | None = None) -> Iterator[IndexRows]:
         """All rows, or those of the documents in some slots, some thousands at a time.
@@ -189,12 +190,12 @@ class Index:
             values = np.ascontiguousarray(rows[:, part].T)
             block_rows = len(values) - len(values) % sql.BLOCK_ROWS
             blocks = values[:block_rows].reshape(-1, sql.BLOCK_ROWS * 3)
-            self._connection.run_many(table.insert_many, (block.tolist() for block in blocks))
-            self._connection.run_many(table.insert, values[block_rows:].tolist())
+            self._run_many(table.insert_many, (block.tolist() for block in blocks))
+            self._run_many(table.insert, values[block_rows:].tolist())
 
     def delete(self, table: IndexTable, rows: Iterable[tuple[int, ...]]) -> None:
         """Delete rows; a missing row is no error."""
-        self._connection.run_many(table.delete, rows)
+        self._run_many(table.delete, rows)
 
     def insert_signatures(self, doc_ids: IntArray, signatures: Lanes) -> None:
         """Insert the signatures [n, k] of documents int64[n]."""
@@ -202,19 +203,19 @@ class Index:
         width = signatures.shape[1] * signatures.itemsize
         packed = bytearray(little)  # see store.DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
-        self._connection.run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
+        self._run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
 
     def sign_again(self, doc_ids: IntArray, signed: Signed) -> None:
         """Replace the signatures and counts of shingles of documents int64[n]."""
         counts = signed.shingles
         rows = zip(doc_ids.tolist(), counts.tolist(), strict=True)
-        self._connection.run_many(sql.UPDATE_SHINGLES, rows)
+        self._run_many(sql.UPDATE_SHINGLES, rows)
         self.delete_signatures(doc_ids.tolist())
         self.insert_signatures(doc_ids[counts > 0], signed.signatures[counts > 0])
 
     def delete_signatures(self, doc_ids: Iterable[int]) -> None:
         """Delete the signatures of documents, if they exist."""
-        self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+        self._run_many(sql.DELETE_SIGNATURE, zip(doc_ids))
 
     def insert_bands(self, codes: IntArray, doc_ids: IntArray) -> None:
         """Insert band rows of the buckets of these codes int64[r] and documents int64[r]."""
@@ -231,11 +232,11 @@ class Index:
 
     def insert_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
         """Insert documents int64[n] into the table of rare words; n texts have their terms."""
-        self._connection.run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
+        self._run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def delete_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
         """Delete documents int64[n] from the table of rare words; `terms` as they were inserted."""
-        self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
+        self._run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:
         """Delete the signatures [n, k] and band rows of documents int64[n]."""

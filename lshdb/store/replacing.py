@@ -14,7 +14,6 @@ from pathlib import Path
 from lshdb.errors import Busy, NotADatabase, StoreError
 from lshdb.progress import Progress
 from lshdb.store import backup, connection, guard, location, partial_files, sqlite_errors
-from lshdb.store import statements as sql
 
 try:
     import fcntl
@@ -32,7 +31,7 @@ _ASIDE = ".replaced"
 def copy_of(
     source: Path, path: Path, timeout: float, progress: Progress
 ) -> Iterator[partial_files.PartialFile]:
-    """A copy of a database beside another one, which it may replace; else it is deleted.
+    """A copy of a database beside another one, with its owner, which it may replace; else deleted.
 
     Raises:
         StoreError: there is no file to replace at the path, or the source cannot be read, or the
@@ -45,20 +44,13 @@ def copy_of(
         raise StoreError(f"{path} cannot be replaced: {names}: {location.advice(names, path)}")
     with (
         partial_files.file_errors(f"{path} cannot be replaced"),
-        closing(connection.connect(source, "read", timeout)) as reader,
+        backup.copied(connection.connect(source, "read", timeout), path, progress) as partial,
     ):
-        with reader.errors():
-            reader.execute("BEGIN")  # the copy is of this moment
-            reader.execute(sql.COUNT_SCHEMA)
-        partial = partial_files.PartialFile(path, private=True)
-        try:
-            with sqlite_errors.translated_errors(path, real_path):
-                backup.copy(reader, partial.path, progress)
-            like = real_path if real_path.exists() else reader.real_path
-            _copy_owner(like, partial.path)
-            yield partial
-        finally:
-            partial.discard()
+        status = os.stat(real_path if real_path.exists() else source)
+        with suppress(OSError, AttributeError):  # only root gives files away, and Windows has none
+            os.chown(partial.path, status.st_uid, status.st_gid)
+        os.chmod(partial.path, status.st_mode & 0o777)
+        yield partial
 
 
 def replace_database(path: Path, new: partial_files.PartialFile, timeout: float) -> Path | None:
@@ -76,14 +68,6 @@ def replace_database(path: Path, new: partial_files.PartialFile, timeout: float)
         aside = _set_aside(real_path)
         new.take_name(sync=True)
     return aside if aside is None or path.is_symlink() else path.with_name(aside.name)
-
-
-def _copy_owner(path: Path, new: str) -> None:
-    """Give a new file the permissions and the owner of another."""
-    status = os.stat(path)
-    with suppress(OSError, AttributeError):  # only root may give files away, and Windows has none
-        os.chown(new, status.st_uid, status.st_gid)
-    os.chmod(new, status.st_mode & 0o777)
 
 
 @contextmanager

@@ -1,14 +1,13 @@
-"""Documents in a temporary file until they are decided on, and the decisions about them.
+"""Temporary files of what waits, as there may be any number of it.
 
-They are in a file, not in memory, as there may be any number of them.
+Documents wait until they are decided on, and elements of sets until all of each set have been read.
 """
 
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lshdb.json_text import dumps, loads
 from lshdb.limits import Limits
@@ -20,6 +19,58 @@ from lshdb.store import statements as sql
 RowDecision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
 number of its cluster (0 if clusters are not recorded)."""
+ElementRow = tuple[str, str, str]
+"""A key, the kind of its id (see lshdb.keys.kind_of_id), and an element of its set."""
+
+
+class _PrivateFile:
+    """Tables in a new file of this process, which need not survive a crash."""
+
+    def __init__(self, path: Path, tables: str) -> None:
+        self._errors = sqlite_errors.translated_errors(path)
+        with self._errors:
+            self._connection = sqlite3.connect(path, isolation_level=None)
+            self._connection.executescript(
+                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
+                f"PRAGMA cache_size = -{connection.CACHE_KIB}; {tables}"
+            )
+
+    def write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Run a statement for each row of values, in one transaction."""
+        with self._errors:
+            self._connection.execute("BEGIN")
+            self._connection.executemany(statement, rows)
+            self._connection.execute("COMMIT")
+
+    def read(self, statement: str, *parameters: object) -> Iterator[tuple[Any, ...]]:
+        """The rows of a result, read lazily."""
+        with self._errors:
+            yield from self._connection.execute(statement, parameters)
+
+    def close(self) -> None:
+        """Close the file, which the caller deletes."""
+        self._connection.close()
+
+
+class GroupedElements:
+    """Elements of sets; SQLite sorts them in temporary files of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _PrivateFile(path, sql.GROUPING_TABLE)
+        self.close = self._file.close
+
+    def add(self, rows: Iterable[ElementRow]) -> None:
+        """Add elements."""
+        self._file.write(sql.GROUPING_ADD, rows)
+
+    def sets(self) -> Iterator[tuple[str, set[str], list[str]]]:
+        """The sets in the order of their first rows, read lazily.
+
+        Yields:
+            The key of a set, up to two kinds of its ids, and its elements, with repetitions.
+        """
+        for key, kind, other, elements in self._file.read(sql.GROUPING_SETS):
+            yield key, {kind, other}, loads(elements.encode())
 
 
 class SpooledDocument(NamedTuple):
@@ -48,72 +99,50 @@ class Spool:
     count: int = 0
 
     def __post_init__(self) -> None:
-        with self._errors():
-            self._connection = sqlite3.connect(self.path, isolation_level=None)
-            self._connection.executescript(
-                "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                f"PRAGMA cache_size = -{connection.CACHE_KIB}; " + sql.SPOOL_TABLES
-            )
+        self._file = _PrivateFile(self.path, sql.SPOOL_TABLES)
+        self.close = self._file.close
 
     def add(self, documents: Iterable[tuple[object, ...]]) -> None:
         """Add documents: number, key, place, rank, stored form, metadata, file, line.
 
         They are decided on by place, then by rank, which is of any type of SQLite.
         """
-        self._write(sql.SPOOL_ADD, documents)
+        self._file.write(sql.SPOOL_ADD, documents)
 
     def order(self, *, descending: bool) -> None:
         """Order the documents by their ranks, and those of equal rank by their numbers."""
-        with self._errors():
-            self._connection.execute(sql.SPOOL_DOWN if descending else sql.SPOOL_UP)
+        list(self._file.read(sql.SPOOL_DOWN if descending else sql.SPOOL_UP))
         self._ordered = sql.SPOOL_DESCENDING if descending else sql.SPOOL_ASCENDING
 
     def in_order(self) -> Generator[SpooledDocument]:
         """The documents in the order that `order` has set."""
-        with self._errors():
-            yield from map(SpooledDocument._make, self._connection.execute(self._ordered))
+        yield from map(SpooledDocument._make, self._file.read(self._ordered))
 
     def kept(self) -> Iterator[list[SpooledDocument]]:
         """The documents that are not dropped, by number, some at a time."""
-        with self._errors():
-            rows = map(SpooledDocument._make, self._connection.execute(sql.SPOOL_KEPT))
-            yield from bounded(rows, lambda document: len(document.stored), self.limits.block_bytes)
+        documents = map(SpooledDocument._make, self._file.read(sql.SPOOL_KEPT))
+        return bounded(documents, lambda document: len(document.stored), self.limits.block_bytes)
 
     def documents(self, numbers: Iterable[int]) -> Iterator[SpooledDocument]:
         """Documents by their numbers, read lazily."""
-        with self._errors():
-            rows = self._connection.execute(sql.SPOOL_DOCUMENTS, (dumps(list(numbers)),))
-            yield from map(SpooledDocument._make, rows)
+        rows = self._file.read(sql.SPOOL_DOCUMENTS, dumps(list(numbers)))
+        return map(SpooledDocument._make, rows)
 
     def drop(self, decided: Iterable[tuple[int, DroppedRow]]) -> None:
         """Record why documents are dropped, by number; the first reason of a document counts."""
-        self._write(sql.SPOOL_DROP, ((number, dumps(astuple(row))) for number, row in decided))
+        self._file.write(sql.SPOOL_DROP, ((number, dumps(astuple(row))) for number, row in decided))
 
     def cluster(self, clusters: Iterable[tuple[int, int]]) -> None:
         """Record the clusters of documents, by number."""
-        self._write(sql.SPOOL_CLUSTER, clusters)
+        self._file.write(sql.SPOOL_CLUSTER, clusters)
 
     def decisions(self, first: int, end: int) -> list[RowDecision]:
         """The decisions about the documents numbered from `first` to below `end`, in order."""
-        with self._errors():
-            rows = self._connection.execute(sql.SPOOL_DECISIONS, (first, end)).fetchall()
+        rows = self._file.read(sql.SPOOL_DECISIONS, first, end)
         return [
             (number - first, key, reason and _dropped(reason), cluster)
             for number, key, reason, cluster in rows
         ]
-
-    def close(self) -> None:
-        """Close the file, which the caller deletes."""
-        self._connection.close()
-
-    def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        with self._errors():
-            self._connection.execute("BEGIN")
-            self._connection.executemany(statement, rows)
-            self._connection.execute("COMMIT")
-
-    def _errors(self) -> AbstractContextManager[None]:
-        return sqlite_errors.translated_errors(self.path)
 
 
 def _dropped(reason: str) -> DroppedRow:

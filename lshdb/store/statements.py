@@ -401,7 +401,7 @@ FROM documents LEFT JOIN dropped USING (number) LEFT JOIN clusters USING (number
 WHERE number >= ? AND number < ? ORDER BY number
 """
 
-# Of the temporary file of long tables, whose rows each have one element of a set (grouping).
+# Of the temporary file of long tables, whose rows each have one element of a set.
 GROUPING_TABLE = """
 CREATE TABLE elements (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, kind TEXT NOT NULL, element TEXT NOT NULL

@@ -245,7 +245,7 @@ class Store(lookups.StoreReader):
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
         """Forget that documents were read from files."""
-        self._run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
+        self._run_many(sql.DELETE_FILE, zip(doc_ids))
 
     def set_key(self, doc_id: int, key: str) -> None:
         """Give a stored document another, unused key, also in the decisions about it."""
@@ -254,7 +254,7 @@ class Store(lookups.StoreReader):
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents, whose signatures and bands are already deleted."""
-        self._run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
+        self._run_many(sql.DELETE_DOCUMENT, zip(doc_ids))
 
     def last_decision(self) -> int:
         """The largest number of a decision, 0 if there is none."""
@@ -310,7 +310,7 @@ class Store(lookups.StoreReader):
     def note_indexed(self, doc_ids: Iterable[int]) -> None:
         """Note that documents need no late band rows: they have them, or are removed."""
         if self.indexed_to is not None:
-            self._run_many(sql.NOTE_INDEXED, ((doc_id,) for doc_id in doc_ids))
+            self._run_many(sql.NOTE_INDEXED, zip(doc_ids))
 
     def set_index(self, settings: Settings) -> None:
         """Write the settings of the index."""
