@@ -21,7 +21,7 @@ CASE x WHEN ?, and beside another comparison (x < y = ?).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isinf
 
@@ -151,15 +151,22 @@ class _Value:
 
 @dataclass
 class _Token:
+    """A token, the blanks and comments before it, and the number of a parameter."""
+
     kind: str
     text: str
-    piece: int
+    before: str
     number: int = 0
 
     @property
     def name(self) -> str:
         """An operator or a keyword."""
         return "" if self.kind in ("quoted", "parameter") else self.text.upper()
+
+    @property
+    def plain(self) -> str:
+        """The token, with its number if it is a ?."""
+        return f"?{self.number}" if self.number else self.text
 
 
 @dataclass
@@ -169,21 +176,21 @@ class _Statement:
     sql: str
     values: list[_Value]
     what: str
-    pieces: list[_Token] = field(init=False)
-    tokens: list[_Token] = field(init=False)
-    largest: int = 0
 
     def __post_init__(self) -> None:
-        self.pieces = [
-            _Token(str(match.lastgroup), match[0], index)
-            for index, match in enumerate(_TOKEN.finditer(self.sql))
-        ]
-        self.tokens = [piece for piece in self.pieces if piece.kind != "skipped"]
-        for token in self.tokens:
+        self.tokens: list[_Token] = []
+        self.largest, self._rest = 0, ""
+        for match in _TOKEN.finditer(self.sql):
+            if match.lastgroup == "skipped":
+                self._rest += match[0]
+                continue
+            token = _Token(str(match.lastgroup), match[0], self._rest)
             if token.kind == "parameter" and token.text.startswith("?"):
                 # As SQLite counts them.
                 token.number = int(token.text[1:] or self.largest + 1)
                 self.largest = max(self.largest, token.number)
+            self.tokens.append(token)
+            self._rest = ""
 
     def rewritten(self) -> tuple[str, list[SqlValue]]:
         """The SQL with a number for each ?, and the values of all numbers."""
@@ -199,18 +206,19 @@ class _Statement:
             return f"?{numbers[number, as_text]}"
 
         changed: dict[int, str] = {}
-        copied: list[tuple[_Token, range]] = []
+        copied: list[tuple[int, range]] = []
         for index, token in enumerate(self.tokens):
             if not token.number or not (value := self.values[token.number - 1]).is_text_and_number:
                 continue
             operator, operand = self._compared(index)
             if operator in _OF_TEXTS:
-                changed[token.piece] = parameter(token.number, True)
+                changed[index] = parameter(token.number, True)
             if operand is None:
                 continue
-            other = "".join(map(self._plain, self.pieces[operand.start : operand.stop]))
+            words = self.tokens[operand.start : operand.stop]
+            other = "".join(word.before * (word is not words[0]) + word.plain for word in words)
             if operator in _ORDERED and _name_of(other) not in _TEXTS:
-                changed[token.piece] = f"CAST({parameter(token.number, False)} AS NUMERIC)"
+                changed[index] = f"CAST({parameter(token.number, False)} AS NUMERIC)"
                 continue
             text = number = parameter(token.number, True)
             if not (value.is_rounded and operator in _EQUAL):
@@ -220,37 +228,34 @@ class _Statement:
                 if extracted is not None:
                     digits = f"({extracted[1]} -> {extracted[2]})"
                     number = f"CASE {digits} WHEN {text} THEN {other} ELSE {text} END"
-            equals = self.tokens[index - 1]
-            is_equal = equals.name == operator and operator in ("=", "==")
+            is_equal = self._name(index - 1) == operator and operator in ("=", "==")
             if value.is_same and is_equal and self._name(index + 1) != "COLLATE":
                 # The same for a column of texts, of numbers or of both, by its index if it has one.
-                changed[equals.piece], changed[token.piece] = "IN", f"({text}, {number})"
+                changed[index - 1], changed[index] = "IN", f"({text}, {number})"
             else:
-                case = f"CASE typeof({other}) WHEN 'text' THEN {text} ELSE {number} END"
-                changed[token.piece] = case
-                copied.append((token, operand))
-        for token, operand in copied:
+                changed[index] = f"CASE typeof({other}) WHEN 'text' THEN {text} ELSE {number} END"
+                copied.append((index, operand))
+        for index, operand in copied:
             if not changed.keys().isdisjoint(operand):  # the copy has other values than the operand
-                raise self._unclear(token)
-        pieces = (changed.get(piece.piece, self._plain(piece)) for piece in self.pieces)
-        return "".join(pieces), bound
-
-    @staticmethod
-    def _plain(token: _Token) -> str:
-        return f"?{token.number}" if token.number else token.text
+                raise self._unclear(index)
+        written = (
+            token.before + changed.get(index, token.plain)
+            for index, token in enumerate(self.tokens)
+        )
+        return "".join(written) + self._rest, bound
 
     def _name(self, index: int) -> str:
         return self.tokens[index].name if 0 <= index < len(self.tokens) else ";"
 
-    def _unclear(self, token: _Token) -> UsageError:
-        value = escaped(self.values[token.number - 1].text[:_VALUE_SHOWN])
+    def _unclear(self, index: int) -> UsageError:
+        value = escaped(self.values[self.tokens[index].number - 1].text[:_VALUE_SHOWN])
         return UsageError(
             f"{self.what} has a ? for {value} where it is unclear what the value is compared "
             f"with: give -p {value}:text for the text, or write ? + 0 for the number"
         )
 
     def _compared(self, index: int) -> tuple[str, range | None]:
-        """How the value at a token is compared, and the pieces of what it is compared with.
+        """How the value at a token is compared, and the tokens of what it is compared with.
 
         Raises:
             UsageError: that is unclear.
@@ -272,20 +277,23 @@ class _Statement:
         operator, end = self._operator_before(first, after)
         if operator:
             if after in _COMPARED_FURTHER:
-                raise self._unclear(self.tokens[index])
+                raise self._unclear(index)
             start = self._start(end)
             self._check_opening(start, index)
-            return operator, self._pieces(start, end + 1)
+            return operator, range(start, end + 1)
         if after in _OF_TEXTS:
             return after, None
         if after in _COMPARING or after == "BETWEEN":
             self._check_opening(first, index)
-            start, end = self._after(follows + 1)
+            start = follows + 1
+            while self._name(start) in ("NOT", "DISTINCT", "FROM"):
+                start += 1
+            end = self._end(start, 1)
             if self._name(end) in _COMPARED_FURTHER:
-                raise self._unclear(self.tokens[index])
-            return after, self._pieces(start, end)
+                raise self._unclear(index)
+            return after, range(start, end)
         if after in _COMPARED_FURTHER or not self._is_plain(first):
-            raise self._unclear(self.tokens[index])
+            raise self._unclear(index)
         return "", None
 
     def _operator_before(self, first: int, after: str) -> tuple[str, int]:
@@ -317,7 +325,7 @@ class _Statement:
             self._name(self._start(opening - 1) - 1) == "BETWEEN"
         )
         if is_between or self._name(opening) not in _OPENING:
-            raise self._unclear(self.tokens[index])
+            raise self._unclear(index)
 
     def _is_plain(self, first: int) -> bool:
         """Whether a value that is not compared is so for good, and no row, subquery or CASE."""
@@ -350,32 +358,18 @@ class _Statement:
             token.kind == "word" and token.name not in _ENDS | _OPENING
         )
 
-    def _after(self, first: int) -> tuple[int, int]:
-        """The operand that begins with a token, or after NOT or DISTINCT FROM, and its end."""
-        while self._name(first) in ("NOT", "DISTINCT", "FROM"):
-            first += 1
-        end, depth = first, 0
-        while end < len(self.tokens):
-            name = self._name(end)
-            if not depth and (name in _ENDS or name in (")", "END")):
-                break
-            depth += (name in ("(", "CASE")) - (name in (")", "END"))
-            end += 1
-        return first, end
-
     def _start(self, last: int) -> int:
         """The first token of the operand that ends with a token."""
-        start, depth = last + 1, 0
-        while start:
-            name = self._name(start - 1)
-            if not depth and (name in ("(", "CASE") or name in _ENDS):
-                break
-            depth += (name in (")", "END")) - (name in ("(", "CASE"))
-            start -= 1
-        return start
+        return self._end(last, -1) + 1
 
-    def _pieces(self, start: int, end: int) -> range:
-        """The pieces of tokens."""
-        if start >= end:
-            return range(0)
-        return range(self.tokens[start].piece, self.tokens[end - 1].piece + 1)
+    def _end(self, index: int, step: int) -> int:
+        """The token behind an operand that begins with a token, or before it for a step of -1."""
+        opening, closing = (("(", "CASE"), (")", "END"))[::step]
+        depth = 0
+        while 0 <= index < len(self.tokens):
+            name = self._name(index)
+            if not depth and (name in _ENDS or name in closing):
+                break
+            depth += (name in opening) - (name in closing)
+            index += step
+        return index
