@@ -96,7 +96,8 @@ class Option:
         low, high = self.min, self.max
         if self.above is not None:
             in_range = self.above < value and (high is None or value <= high)
-            return "" if in_range else f"is not above {self.above:g} and at most {high:g}"
+            meant = f"; did you mean {value / 100:g}?" if high == 1 and 10 <= value <= 100 else ""
+            return "" if in_range else f"is not above {self.above:g} and at most {high:g}{meant}"
         if high is None:
             return "" if low is None or value >= low else f"is below {low:g}"
         return "" if (low or 0) <= value <= high else f"is not from {low:g} to {high:,}"
@@ -301,8 +302,8 @@ def unfold(group: Any) -> Signature:
 def _looked_up(annotation: Any, group: Any) -> Any:
     if not isinstance(annotation, ForwardRef):
         return annotation
-    module = sys.modules[group.__module__]
-    return eval(annotation.__forward_arg__, {}, _Names(module))  # of our own code
+    names = _Names(sys.modules[group.__module__])
+    return eval(annotation.__forward_arg__, {}, names)  # of our own code
 
 
 class _Names(dict[str, Any]):
@@ -411,10 +412,6 @@ def _are_texts(value: object) -> bool:
     return _is_stream(value) and all(isinstance(element, str) for element in elements)
 
 
-def _are_named(value: object) -> bool:
-    return isinstance(value, Mapping) and _are_texts([*value, *value.values()])
-
-
 _TEXTS: ValueKind = ("texts in a list or another iterable", _are_texts)
 _KINDS: dict[object, ValueKind] = {
     int: ("an integer", lambda value: isinstance(value, Integral)),
@@ -422,7 +419,10 @@ _KINDS: dict[object, ValueKind] = {
     str: ("a text", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     str | os.PathLike[str]: ("the name of a file", _is_file_name),
-    Mapping[str, str]: ("texts by their names", _are_named),
+    Mapping[str, str]: (
+        "texts by their names",
+        lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()]),
+    ),
 }
 
 

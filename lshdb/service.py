@@ -121,9 +121,9 @@ class Service:
         self._threads = threads = _Threads(self.path)
         self._end = weakref.finalize(self, threads.end)
         try:
-            self._batch_settings, note, cuts = threads.begin_writer(options)
+            self._batch_settings, note, cuts = threads.begin(options, threads.writes, _GATHERED)
             for _ in range(readers):
-                threads.begin_reader(reading)
+                threads.begin(reading, threads.reads, 1)
             if options.mode != "read":
                 threads.begin_indexer(options)
             threads.check_begun()
@@ -337,13 +337,9 @@ class _Threads:
                 "after the fork, in each process"
             )
 
-    def begin_writer(self, options: OpenOptions) -> _Opened:
-        """Begin the thread that writes."""
-        return self._begin(partial(self._answer, options, self.writes, _GATHERED), self.writes)
-
-    def begin_reader(self, options: OpenOptions) -> None:
-        """Begin a thread that reads."""
-        self._begin(partial(self._answer, options, self.reads, 1), self.reads)
+    def begin(self, options: OpenOptions, calls: _Calls, max_calls: int) -> _Opened:
+        """Begin a thread that answers calls, up to `max_calls` of them at once."""
+        return self._begin(partial(self._answer, options, calls, max_calls), calls)
 
     def begin_indexer(self, options: OpenOptions) -> None:
         """Begin the thread that writes band rows late."""
@@ -476,18 +472,19 @@ class _Threads:
         running = [call for call in gathered if call.result.set_running_or_notify_cancel()]
         with self._lock:
             self._cancelled += len(gathered) - len(running)
-        for are_arrivals, group in groupby(running, lambda call: isinstance(call.task, Arrival)):
-            if are_arrivals:
-                self._begin_calls(arrivals := list(group))
-                self._do(arrivals, partial(take, store_of(database)))
-                continue
-            for call in group:
-                self._begin_calls([call])
-                self._do([call], lambda uses: [use(database) for use in uses])
-
-    def _begin_calls(self, calls: Sequence[_Call]) -> None:
-        with self._lock:
-            self._running += len(calls)
+        # Arrivals one after another are one transaction; of other calls each is its own.
+        for task, group in groupby(
+            running, lambda call: Arrival if isinstance(call.task, Arrival) else call
+        ):
+            calls = list(group)
+            with self._lock:
+                self._running += len(calls)
+            self._do(
+                calls,
+                partial(take, store_of(database))
+                if task is Arrival
+                else lambda uses: [use(database) for use in uses],
+            )
 
     def _do(self, calls: Sequence[_Call], do: Callable[[list[Any]], Sequence[object]]) -> None:
         """Run the tasks of some calls, and give each call its result or its error."""

@@ -84,7 +84,7 @@ def gate(
         _show(done)
     else:
         for finding in done.found:
-            print(escaped(f"{_place(finding)}: {finding.message}"))
+            print(escaped(f"{_places(finding)[0]}: {finding.message}"))
     for failure in done.failures:
         documents.print_failure(failure)
     for note in done.notes:
@@ -104,29 +104,27 @@ def _write_sarif(done: Findings, output: str | None) -> None:
         messages.message(f"{output}: {counted(len(done.found), 'finding')}")
 
 
-def _place(finding: Finding) -> str:
-    is_file = finding.similarity is not None
-    return finding.file if is_file else f"{finding.file}:{finding.line}-{finding.end_line}"
-
-
-def _other_place(finding: Finding) -> str:
+def _places(finding: Finding) -> tuple[str, str]:
+    """The lines of both files, or the files as a whole."""
     if finding.similarity is not None:
-        return finding.other
-    return f"{finding.other}:{finding.other_line}-{finding.other_end_line}"
+        return finding.file, finding.other
+    return (
+        f"{finding.file}:{finding.line}-{finding.end_line}",
+        f"{finding.other}:{finding.other_line}-{finding.other_end_line}",
+    )
 
 
 def _show(done: Findings) -> None:
     """Print a summary for people: both places of each finding, the worst pairs, and the share."""
     form = Form()
-    rows = [(_place(finding), _other_place(finding), finding.tokens) for finding in done.found]
-    if rows:
+    if done.found:
+        rows = [(*_places(finding), finding.tokens) for finding in done.found]
         results.write_results(_PLACES, rows, form)
-    pairs = Counter[tuple[str, str]]()
+    pairs, tokens = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for finding in done.found:
-        pairs[finding.file, finding.other] += 1
-    tokens = Counter[tuple[str, str]]()
-    for finding in done.found:
-        tokens[finding.file, finding.other] += finding.tokens
+        pair = finding.file, finding.other
+        pairs[pair] += 1
+        tokens[pair] += finding.tokens
     if len(pairs) > 1:
         print(f"Most copied, of {counted(len(pairs), 'pair')} of files:")
         worst = [(*pair, pairs[pair], count) for pair, count in tokens.most_common(_WORST)]

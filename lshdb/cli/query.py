@@ -108,18 +108,27 @@ def query(
         if session is not None and several:
             shown = session.shown(messages.shows_progress(), "query", files)
             counts.progress = stack.enter_context(shown)
-            batches = session.batches(files)
-            answers = _answers(databases, counts.files_noted(batches), options, session)
+            batches = counts.files_noted(session.batches(files))
+            answers = _answers(databases, batches, options, session)
         else:
-            key = counts.key_noted(files)
+            name = "".join(files)
+            if name not in ("", STDOUT):
+                name = key_of(name)
+                counts.files.add(name)
             of_sets = databases[0].settings.shingling.of_sets
             content = choice.content(session, files, of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
-            answers = iter([(key, shards.query_files(databases, single))])
+            answers = iter([(name, shards.query_files(databases, single))])
+            if isinstance(content, str) and not content.strip():
+                messages.warn("lshdb: the query is empty, and so it is similar to no document")
+                if form.is_text and not unmatched:
+                    return False
         answers = counts.of_others(answers)
         minimum = _note_recall(databases[0], options)
         if unmatched:
-            _write_unmatched(answers, form)
+            keys = ((key,) for key, matches in answers if not matches)
+            none, noun = "every query has a match", ("query", "queries")
+            results.write_results({"query": str}, keys, form, noun=noun, none=none)
         else:
             _write_matches(answers, databases, options, form, minimum=minimum, several=several)
     failed = 0 if session is None else session.counts.failures.count
@@ -148,15 +157,6 @@ class _QueryCounts:
             self.files.update(key for key, _ in batch.states)
             yield batch
 
-    def key_noted(self, files: Sequence[str]) -> str:
-        """The key of the one file of a query, which is remembered; "" without a file."""
-        name = "".join(files)
-        if name in ("", STDOUT):
-            return name
-        key = key_of(name)
-        self.files.add(key)
-        return key
-
     def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
         """The answers as they come, without a file as a match of itself."""
         for name, matches in answers:
@@ -182,17 +182,6 @@ def _answers(
         batches,
         QueryManyOptions(ranking=options),
         on_failure=session.counts.failures,
-    )
-
-
-def _write_unmatched(answers: Iterable[_Answer], form: Form) -> None:
-    """Write the keys of the queries that have no match."""
-    results.write_results(
-        {"query": str},
-        ((key,) for key, matches in answers if not matches),
-        form,
-        noun=("query", "queries"),
-        none="every query has a match",
     )
 
 

@@ -1,7 +1,6 @@
 """`lshdb trash`: move files that you decided to drop to a folder, or back."""
 
 import shlex
-from collections.abc import Sequence
 from typing import Annotated
 
 from lshdb.cli import messages, results
@@ -12,7 +11,6 @@ from lshdb.formatting import counted, size
 from lshdb.groups import Option, Options
 from lshdb.ingest import trash as aside
 from lshdb.search.decisions import dropped_contents
-from lshdb.store.store import Store
 
 
 class TrashOptions(Options):
@@ -94,13 +92,14 @@ def trash(
             files = [*aside.put_back(directory, root, dry_run=dry_run)]
             if options.undoes:
                 undone = len(aside.undo_decisions(store_of(database), directory, root))
-            still = _still_dropped(store_of(database), files)
+            with (store := store_of(database)).reading():
+                to_drop = {key for key, _ in dropped_contents(store)}
+            still = sum(moved.action == "restored" and moved.key in to_drop for moved in files)
         else:
-            yes, link = options.yes, options.link
-            moving = aside.move_aside(
-                store_of(database), directory, root, dry_run=dry_run, without_copy=yes, link=link
-            )
-            files = [*moving]
+            ways = {"without_copy": options.yes, "link": options.link}
+            files = [
+                *aside.move_aside(store_of(database), directory, root, dry_run=dry_run, **ways)
+            ]
     shown = ("action", "path", "aside", "reason")
     none = None
     if not options.restore:
@@ -119,13 +118,6 @@ def trash(
         frees = "would then free" if dry_run else "frees"
         total = size(sum(sizes))
         messages.message(f"deleting {directory} {frees} {total}; --restore moves them back")
-
-
-def _still_dropped(store: Store, files: Sequence[aside.MovedFile]) -> int:
-    """How many files are back, but belong to documents that are still to be dropped."""
-    with store.reading():
-        to_drop = {key for key, _ in dropped_contents(store)}
-    return sum(moved.action == "restored" and moved.key in to_drop for moved in files)
 
 
 def _report_still_dropped(count: int, file: DatabaseFile, options: TrashOptions) -> None:

@@ -136,14 +136,12 @@ class DocumentColumns:
 
     def take(self, indices: Sequence[int]) -> DocumentColumns:
         """Some of the documents."""
-
-        def selected(column: Sequence[_T]) -> list[_T]:
-            return [column[index] for index in indices]
-
-        texts = selected(self.metadata), selected(self.contents)
-        lanes, states = self.signatures[indices], selected(self.states)
-        counts, digests = self.shingles[indices], selected(self.digests)
-        return DocumentColumns(selected(self.keys), counts, digests, *texts, lanes, states)
+        taken: dict[str, Any] = {}
+        for name in self.__slots__:
+            column = getattr(self, name)
+            is_array = isinstance(column, np.ndarray)
+            taken[name] = column[indices] if is_array else [column[index] for index in indices]
+        return DocumentColumns(**taken)
 
 
 class StoreReader:

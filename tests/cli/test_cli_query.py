@@ -55,6 +55,9 @@ def test_each_row_of_a_table_is_a_query(fables: Command) -> None:
     stdin = (directory / "rows.jsonl").read_text()
     again = fables.done("query", "-", "--format", "jsonl", stdin=stdin)
     assert again.lines == done.lines
+    is_empty = "lshdb: the query is empty, and so it is similar to no document\n"
+    for form in ([], ["--json"]):
+        assert fables.done("query", "-", *form, stdin="", says=is_empty).lines == []
 
 
 def test_files_and_directories_are_queries_by_their_paths(fables: Command) -> None:

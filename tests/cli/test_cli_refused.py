@@ -46,7 +46,7 @@ COMMANDS = [
     ("query in.jsonl -o in.jsonl", 2, "in.jsonl is the same file"),
     ("query none", 1, "none: no such file; a text itself goes with --text"),
     ("query in.jsonl --where 'missing = 1'", 1, "missing; the columns are doc_id, key"),
-    ("query --key a --threshold 7", 2, "threshold 7 is not above 0 and at most 1"),
+    ("query --key a --threshold 80", 2, "not above 0 and at most 1; did you mean 0.8?"),
     ("query --text a --where 'key = :no' -p x", 2, "--where has :no: write ? for it"),
     ("query --text a --where 'key = ?' -p 1 -p 2", 1, "where: "),
     ("pairs --threshold 2", 2, "threshold 2 is not"),

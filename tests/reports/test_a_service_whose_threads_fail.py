@@ -108,15 +108,15 @@ def test_a_file_replaced_between_two_of_its_threads(
     lshdb.open(path).close()
     with lshdb.open(tmp_path / "other") as other:
         other.add("other", FOX)
-    begin = services._Threads.begin_reader
+    begin = services._Threads.begin
 
-    def replaced(threads: Any, options: Any) -> None:
-        if (tmp_path / "other").exists():
+    def replaced(threads: Any, options: Any, calls: Any, max_calls: int) -> Any:
+        if calls is threads.reads and (tmp_path / "other").exists():
             threads.ask(threads.writes, lambda db: db.add_many([("a", FOX), ("b", FOX)])).result()
             os.replace(tmp_path / "other", path)
-        begin(threads, options)
+        return begin(threads, options, calls, max_calls)
 
-    monkeypatch.setattr(services._Threads, "begin_reader", replaced)
+    monkeypatch.setattr(services._Threads, "begin", replaced)
     with pytest.raises(lshdb.StoreError, match="was deleted or replaced"):
         lshdb.Service(path)
     assert service_threads() == []

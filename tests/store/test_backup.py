@@ -15,6 +15,7 @@ from helpers import Command, database_of, finish
 
 import lshdb
 from lshdb.errors import StoreError, UsageError
+from lshdb.store import partial_files
 
 
 @pytest.fixture
@@ -181,3 +182,21 @@ def test_a_name_that_is_taken_meanwhile_is_not_taken_over(db: lshdb.Database, pa
         db.backup(copy, progress=lambda *_: copy.touch())
     assert copies(path.parent) == ["copy.db"]
     assert copy.read_bytes() == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nothing is locked")
+def test_a_directory_that_was_left_is_deleted_under_its_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".lshdb-dedup-left").mkdir()
+    is_free = []
+
+    def rmtree(path: Path, **_: object) -> None:
+        with partial_files.alone(path) as is_alone:
+            is_free.append(is_alone)
+        path.rmdir()
+
+    monkeypatch.setattr("shutil.rmtree", rmtree)
+    with partial_files.temporary_directory(tmp_path) as directory:
+        assert [*tmp_path.iterdir()] == [directory]
+    assert is_free == [False, False]
