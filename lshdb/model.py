@@ -15,9 +15,9 @@ from lshdb.sketching.settings import Settings, settings_in_words
 from lshdb.templates import SHOWN, Table, facts, html_tables
 
 _PASSAGE = 200
+"""Characters of a passage that a notebook shows, half of them from its end."""
 _COMPARED = 1_000_000
 """Characters of two texts whose different words a notebook shows: about half a second."""
-"""Characters of a passage that a notebook shows, half of them from its end."""
 _ELEMENTS = 20
 """Elements of a set that a notebook shows."""
 _LARGE_TABLE = 1 << 16
@@ -508,7 +508,7 @@ class Comparison:
             if len(a) + len(b) <= _COMPARED:
                 changes = self.changes
                 differences = [
-                    (shortened(change.given, _PASSAGE), shortened(change.stored, _PASSAGE))
+                    [shortened(words, _PASSAGE) for words in (change.given, change.stored)]
                     for change in changes[:SHOWN]
                 ]
                 yield Table(["only in a", "only in b"], differences, len(changes), "the same words")
@@ -525,12 +525,14 @@ class Comparison:
                 "only in a": set(a).difference(b),
                 "only in b": set(b).difference(a),
             }
-            values = {
-                name: listed(sorted(elements, key=str), _ELEMENTS) if elements else "none"
-                for name, elements in parts.items()
-            }
-            counts = {name: f"{name} ({len(elements):,})" for name, elements in parts.items()}
-            yield facts({counts[name]: text for name, text in values.items()})
+            yield facts(
+                {
+                    f"{name} ({len(elements):,})": (
+                        listed(sorted(elements, key=str), _ELEMENTS) if elements else "none"
+                    )
+                    for name, elements in parts.items()
+                }
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from lshdb import errors
 from lshdb.database import Database
-from lshdb.errors import InputError, SettingsMismatch, UsageError
 from lshdb.exchange.result_tables import Matches, matches_of
 from lshdb.model import Match
 from lshdb.opening import open as open_database
@@ -61,14 +61,14 @@ def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
     if not path.exists() and glob.has_magic(str(path)):
         paths = sorted(map(Path, glob.glob(str(path))))
     if not paths:
-        raise InputError(f"no file matches {path}")
+        raise errors.InputError(f"no file matches {path}")
     with ExitStack() as stack:
         files: list[Database] = []
         for file_path in paths:
             file = stack.enter_context(open_database(file_path, mode="read", timeout=timeout))
             files.append(file)
             if file.settings != files[0].settings:
-                raise SettingsMismatch(
+                raise errors.SettingsMismatch(
                     f"{file_path} has other settings than {paths[0]}: ask files of one collection"
                 )
         yield files
@@ -89,7 +89,7 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
         home = next((file for file in files if options.key in file), home)
         content = home.get(options.key).content
         if content is None:
-            raise UsageError(
+            raise errors.UsageError(
                 "the files keep no contents, and a document of one cannot be looked for in "
                 "the others by its key: give the document itself"
             )

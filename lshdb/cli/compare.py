@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb.cli import documents, messages, parameters, results
+from lshdb.cli import documents, messages, options, parameters, results
 from lshdb.cli.files import STDOUT
-from lshdb.cli.options import TEXT_BELOW, DatabaseFile, Form
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import number, shortened
@@ -41,12 +40,12 @@ def compare(
     *,
     a: Annotated[str, _compared_document("A")],
     b: Annotated[str, _compared_document("B")],
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     buckets: Annotated[
         bool, Option("Show sizes, the estimate and shared buckets, as a pipe has them.")
     ] = False,
     reading: EncodingOption,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Show why two documents are similar, or why not.
 
@@ -106,7 +105,7 @@ def _summary(compared: Comparison, facts: Mapping[str, object]) -> dict[str, obj
     return {name: facts[name] for name in names}
 
 
-def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
+def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) -> None:
     """Print the passages or elements that two documents share, and perhaps the buckets.
 
     On a terminal these are tables of some of them, in a pipe lines that begin with what they are.
@@ -135,7 +134,7 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
             kinds = {"": str, **dict.fromkeys(columns, object)}
             named = ((what, *row) for row in shown_rows)
             shown = columns if drawn else ()
-            extras = TEXT_BELOW
+            extras = options.TEXT_BELOW
             results.write_results(kinds, named, form, shown=shown, extras=extras)
         if more := len(rows) - len(shown_rows):
             messages.message(f"{more:,} more {what}s that both share; --json has all")

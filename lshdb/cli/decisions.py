@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from lshdb.cli import messages, results
-from lshdb.cli.options import DatabaseFile, Form, Null
+from lshdb.cli import messages, options, results
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, listed
@@ -20,7 +19,7 @@ _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 
 def decisions(
     *,
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     drop: Annotated[bool, Option("Only those to drop documents.")] = False,
     files: Annotated[
         bool,
@@ -29,12 +28,12 @@ def decisions(
     disagreements: Annotated[
         bool, Option("Documents that one reviewer drops, and another one does not.")
     ] = False,
-    null: Null = False,
+    null: options.Null = False,
     root: Annotated[
         str | None,
         Option("With --files: keys are paths from DIR. [default: .]", metavar="DIR"),
     ] = None,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """List the decisions about documents, and whether they still hold.
 
@@ -76,7 +75,7 @@ def decisions(
         )
 
 
-def _write_disagreements(stored: Sequence[Decision], form: Form) -> None:
+def _write_disagreements(stored: Sequence[Decision], form: options.Form) -> None:
     """Write what reviewers disagree about, and note how much each two of them agree."""
     agreed, disagreements = agreements(stored)
     results.write_results(Disagreement, disagreements, form)

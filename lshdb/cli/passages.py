@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb import columns
+from lshdb import columns, groups
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.options import TEXT_BELOW, Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, listed
-from lshdb.groups import Option, Options, replaced
 from lshdb.limits import DEFAULTS
 from lshdb.model import CommonPassage, Failure
 from lshdb.options import (
@@ -37,16 +36,16 @@ _OF_PASSAGE = ("passage_words", "line", "stored_line", "text")
 """Columns of a passage that a line ends with."""
 
 
-class TextChoice(Options):
+class TextChoice(groups.Options):
     """Which texts other than those of files, and whether pairs of them have a line a passage."""
 
     key: StoredKey = None
     everything: Annotated[
-        bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
+        bool, groups.Option("All pairs of stored documents that share a passage.", flags=("--all",))
     ] = False
     each: Annotated[
         bool,
-        Option("With --all, print a line a passage.", flags=("--passages",)),
+        groups.Option("With --all, print a line a passage.", flags=("--passages",)),
     ] = False
 
     def __post_init__(self) -> None:
@@ -104,7 +103,7 @@ def passages(
     with file.reading(form, temporary=options.group_by is not None) as database:
         read = partial(documents.content_of_file, database)
         bases = documents.ignored_texts(base or (), database.settings.shingling, read)
-        options = replaced(options, base=bases, progress=messages.shows_progress())
+        options = groups.replaced(options, base=bases, progress=messages.shows_progress())
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:

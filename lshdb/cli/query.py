@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb import shards
+from lshdb import groups, shards
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.result_tables import match_columns, match_row, with_fields
+from lshdb.exchange import result_tables
 from lshdb.formatting import percent
-from lshdb.groups import Option, Options, replaced
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.progress import Progress, silent
@@ -33,10 +32,12 @@ _COUNTED = 500
 """Queries between two updates of the progress bar."""
 
 
-class QueryChoice(Options):
+class QueryChoice(groups.Options):
     """The one query, if no files are."""
 
-    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None
+    text: Annotated[
+        str | None, groups.Option("The text itself, instead of FILE.", metavar="TEXT")
+    ] = None
     key: StoredKey = None
 
     def check(self, files: Sequence[str], *, unmatched: bool) -> None:
@@ -75,7 +76,7 @@ def query(
     file: DatabaseFile,
     choice: QueryChoice,
     options: RankingOptions,
-    unmatched: Annotated[bool, Option("Print the queries without a match.")] = False,
+    unmatched: Annotated[bool, groups.Option("Print the queries without a match.")] = False,
     fail_if_found: FailIfFound = False,
     reading: QueriesOptions,
     form: Form,
@@ -101,7 +102,7 @@ def query(
         form.check(*(database.path for database in databases), *files)
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.
-            options = replaced(options, top=options.similar.top + 1)
+            options = groups.replaced(options, top=options.similar.top + 1)
         # A query for a text or key imports nothing that reads files.
         session = documents.queries_session(databases[0], reading) if files else None
         several = session is not None and session.single(files, _ADVICE) is None
@@ -195,13 +196,13 @@ def _write_matches(
     several: bool,
 ) -> None:
     """Write a row for each match, which begins with the key of its query if there are several."""
-    columns = match_columns(containment=options.containment)
+    columns = result_tables.match_columns(containment=options.containment)
     lead = ["query"] if several else []
     scores = ["containment", "similarity"] if options.containment else ["similarity"]
     results.write_results(
-        with_fields(dict.fromkeys(lead, str) | columns, options.similar.fields),
+        result_tables.with_fields(dict.fromkeys(lead, str) | columns, options.similar.fields),
         (
-            (*[key][: len(lead)], *match_row(match, columns))
+            (*[key][: len(lead)], *result_tables.match_row(match, columns))
             for key, matches in answers
             for match in matches
         ),

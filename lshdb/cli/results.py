@@ -21,9 +21,9 @@ from typing import Any
 
 from orjson import Fragment
 
+from lshdb import formatting
 from lshdb.cli import files, messages, options
 from lshdb.columns import Columns, columns_of
-from lshdb.formatting import counted, number, plain
 from lshdb.json_text import encode
 from lshdb.sources import paths
 
@@ -105,7 +105,7 @@ def write_results(
     is_screen = form.output is None or files.is_open_file(path)
     _write_formatted(names, rows, form, path, is_screen=is_screen)
     if not is_screen:
-        messages.message(f"{path}: {counted(count, *noun)}")
+        messages.message(f"{path}: {formatting.counted(count, *noun)}")
     return count
 
 
@@ -177,7 +177,7 @@ def write_record(
     shown = {name: value for name, value in (text or record).items() if value is not None}
     width = max(map(len, shown)) + 1
     for name, value in shown.items():
-        print(f"{name + ':':<{width}} {paths.escaped(plain(value))}")
+        print(f"{name + ':':<{width}} {paths.escaped(formatting.plain(value))}")
 
 
 def json_line(fields: Mapping[str, object]) -> None:
@@ -193,7 +193,7 @@ def _written(value: object, as_json: bool) -> object:
     if is_infinite and as_json:
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return Fragment("9e999" if value == math.inf else "-9e999")
-    return plain(value) if is_infinite or isinstance(value, bytes) else value
+    return formatting.plain(value) if is_infinite or isinstance(value, bytes) else value
 
 
 # text
@@ -223,7 +223,7 @@ def _write_text(
             identical = names.index("identical")
             return lambda row: exactness(row[index], row[identical])
         if columns[name] is float:
-            return lambda row: number(row[index], drawn)
+            return lambda row: formatting.number(row[index], drawn)
         return itemgetter(index)
 
     cells_of = [*map(cell_of, shown)]
@@ -238,7 +238,7 @@ def _write_text(
     if heading:
         print(separator.join(map(paths.escaped, shown)))
     for line in lines:
-        print(separator.join([paths.escaped(plain(cell)) for cell in line]))
+        print(separator.join([paths.escaped(formatting.plain(cell)) for cell in line]))
 
 
 def exactness(exact: bool, identical: bool) -> str:

@@ -11,8 +11,8 @@ from typing import Annotated, ParamSpec
 
 import typer
 
+from lshdb import errors
 from lshdb.cli import messages, parameters
-from lshdb.errors import LshdbError, UsageError, limits_to
 from lshdb.groups import is_group
 from lshdb.options import OUTPUT
 
@@ -65,14 +65,14 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
         try:
             for name, group in groups.items():
                 kwargs[name] = parameters.grouped(group, kwargs)
-            with limits_to(lambda cut: messages.warn(f"lshdb: {cut}")):
+            with errors.limits_to(lambda cut: messages.warn(f"lshdb: {cut}")):
                 has_failed = function(*args, **kwargs)
             # Here and not at the interpreter's end, where an error could not change the status.
             sys.stdout.flush()
             if has_failed:
                 raise typer.Exit(FAILED)
-        except LshdbError as error:
-            status = WRONG_USAGE if isinstance(error, UsageError) else FAILED
+        except errors.LshdbError as error:
+            status = WRONG_USAGE if isinstance(error, errors.UsageError) else FAILED
             raise failed(str(error), status) from None
         except OSError as error:
             # Windows has no error of its own for a pipe that is closed.

@@ -18,9 +18,7 @@ from lshdb.errors import warn_of_limit
 from lshdb.formatting import share
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster
-from lshdb.review import reviewing
-from lshdb.review.beside import Beside, StoredContent, contents_beside, lines_of
-from lshdb.review.listing import Filters, Listing, Survey
+from lshdb.review import beside, listing, reviewing
 from lshdb.search.cut_notes import text_cut
 from lshdb.search.differences import Line, shown_rows
 from lshdb.sources.paths import escaped
@@ -60,8 +58,8 @@ class ReviewScreen:
     """One run through the clusters of a review, in the order of a list of pages."""
 
     database: Database
-    survey: Survey[Cluster]
-    filters: Filters
+    survey: listing.Survey[Cluster]
+    filters: listing.Filters
     review: reviewing.Review
 
     def __post_init__(self) -> None:
@@ -111,7 +109,7 @@ class ReviewScreen:
     def _look(self) -> None:
         """See what is decided now."""
         verdicts = self.review.verdicts(self.database)
-        self._listed = Listing(self.survey, verdicts, self.filters)
+        self._listed = listing.Listing(self.survey, verdicts, self.filters)
 
     def progress(self) -> str:
         """How many clusters are decided, in words."""
@@ -214,7 +212,12 @@ def drawn_members(cluster: Mapping[str, Any], marks: Mapping[str, str]) -> Itera
 
 
 def drawn_differences(
-    console: Console, database: Database, a: StoredContent, b: StoredContent, *, identical: bool
+    console: Console,
+    database: Database,
+    a: beside.StoredContent,
+    b: beside.StoredContent,
+    *,
+    identical: bool,
 ) -> Iterator[Text]:
     """The lines that show how two documents differ: those of A begin with -, those of B with +.
 
@@ -226,7 +229,7 @@ def drawn_differences(
         if isinstance(a, str):
             yield from (single_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
         return
-    texts, sets = contents_beside(database, a, b, elements=sys.maxsize)
+    texts, sets = beside.contents_beside(database, a, b, elements=sys.maxsize)
     if texts is not None:
         yield from _drawn_texts(console, texts)
     elif sets is not None:
@@ -238,12 +241,12 @@ def drawn_differences(
         yield Text("The database does not keep contents: how they differ is not known")
 
 
-def _drawn_texts(console: Console, texts: Beside) -> Iterator[Text]:
+def _drawn_texts(console: Console, texts: beside.Beside) -> Iterator[Text]:
     if texts.cut:
         warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
     if texts.says:
         yield Text(texts.says, style="bold")
-    for row in lines_of(texts, shown_rows(texts.rows, _BESIDE), 0, len(texts.rows)):
+    for row in beside.lines_of(texts, shown_rows(texts.rows, _BESIDE), 0, len(texts.rows)):
         if row.kind == "left out":
             yield Text(f"  ... {row.skipped:,} equal", style="dim")
         elif row.kind == "same":

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli import messages, pages
-from lshdb.cli.options import DatabaseFile, Own, Who
+from lshdb.cli import messages, options, pages
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
@@ -19,7 +18,7 @@ from lshdb.sources.paths import escaped
 
 def serve(
     *,
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     port: Annotated[
         int, Option("Port on this machine; 0 for any free one.", min=0, max=65535)
     ] = 8001,
@@ -32,8 +31,8 @@ def serve(
     ] = False,
     open_files: Annotated[bool, Option("With links to the files of documents.")] = False,
     group_by: GroupBy = None,
-    who: Who = None,
-    own: Own = False,
+    who: options.Who = None,
+    own: options.Own = False,
 ) -> None:
     """Show the database in a browser: documents with their near duplicates, clusters, pairs.
 
@@ -76,7 +75,7 @@ def serve(
 
 
 @contextmanager
-def _grouped(file: DatabaseFile, group_by: str | os.PathLike[str] | None) -> Iterator[Path]:
+def _grouped(file: options.DatabaseFile, group_by: str | os.PathLike[str] | None) -> Iterator[Path]:
     """The file that is served: the database, or a temporary one of its folders."""
     if group_by is None:
         yield file.db

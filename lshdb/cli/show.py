@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from lshdb.cli import results
-from lshdb.cli.options import DatabaseFile, Form, key_argument
+from lshdb.cli import options, results
 from lshdb.database import store_of
 from lshdb.model import Bucket
 from lshdb.search.stored_documents import count_distinct
@@ -12,9 +11,9 @@ from lshdb.search.stored_documents import count_distinct
 
 def show(
     *,
-    key: Annotated[str, key_argument(metavar="KEY", help="The document's key.")],
-    file: DatabaseFile,
-    form: Form,
+    key: Annotated[str, options.key_argument(metavar="KEY", help="The document's key.")],
+    file: options.DatabaseFile,
+    form: options.Form,
 ) -> None:
     """Show one document: its sizes, its metadata, its signature, its buckets.
 

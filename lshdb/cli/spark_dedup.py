@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb import options
+from lshdb import errors, options
 from lshdb.cli import on_spark
 from lshdb.cli.options import ReferenceFields
-from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from lshdb.deduplication.references import Reference
     from lshdb.sketching.settings import Settings
@@ -93,19 +92,19 @@ def spark_dedup(
     with spark.session(output, dropping.dropped) as session:
         from lshdb.spark import dedup
 
-        columns = _columns(resolved, vars(fields))
+        columns = _columns(resolved, fields)
         data = options.SparkOptions(resolved, columns=options.ColumnOptions(**columns))
         pairs = options.SparkPairsOptions(
             data=data, buckets=dropping.buckets, threshold=settings.shape.threshold
         )
+        against = [_reference(session, reference, columns, resolved) for reference in references]
         dedup_options = options.SparkDedupOptions(
             pairs=pairs,
             choice=dropping.choice,
+            against=against or None,
             only_against=dropping.only_against,
             on_null=dropping.on_null,
         )
-        against = [_reference(session, reference, fields, resolved) for reference in references]
-        dedup_options = replace(dedup_options, against=against or None)
         source = spark.read(session, input, columns)
         result = dedup(source.rows, dedup_options)
         result.kept.write.save(output, source.format)
@@ -118,55 +117,40 @@ def spark_dedup(
         return failed > 0
 
 
-def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The options for the columns of keys and documents, by the names of `FieldOptions`."""
+def _columns(settings: Settings, fields: options.FieldOptions) -> dict[str, Any]:
+    """The columns of keys and of documents, as options name them."""
     kind = "set" if settings.shingling.of_sets else "text"
-    return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
-
-
-def _named(fields: options.FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
-    """The names of the fields of a reference, where it gives some."""
-    given = {f"{name}_field": value for name, value in names.items()}
-    if "text" in names and "set" not in names:
-        given["set_field"] = names["text"]
-    return vars(fields) | given
+    return {"key": fields.key_field, kind: getattr(fields, f"{kind}_field")}
 
 
 def _reference(
-    session: SparkSession, reference: Reference, fields: options.FieldOptions, settings: Settings
+    session: SparkSession, reference: Reference, columns: Mapping[str, str], settings: Settings
 ) -> Reference:
-    """The reference as a frame, whose columns have the names of those of INPUT."""
-    path, names = str(reference.data), _named(fields, reference.fields)
-    columns = options.ColumnOptions(**_columns(settings, names))
-    rows = _rows_of_reference(session, path, options.SparkOptions(settings, columns=columns))
-    names_of_input = _columns(settings, vars(fields)).values()
-    return replace(reference, data=rows.toDF(*names_of_input), fields={}, label=path)
-
-
-def _rows_of_reference(
-    session: SparkSession, path: str, reference_options: options.SparkOptions
-) -> DataFrame:
-    """The documents of a reference: key and content."""
+    """The reference as a frame of keys and documents, whose columns have the names of INPUT's."""
     from lshdb.spark import read_database
     from lshdb.spark.frame_documents import documents
 
-    if _databases(path):
-        return read_database(session, path).select("key", "content")
+    path, fields = str(reference.data), reference.fields
+    # A set may be named as the text is.
+    others = {"set": fields["text"]} if "text" in fields else {}
+    names = {kind: {**others, **fields}.get(kind, name) for kind, name in columns.items()}
     try:
-        kind = "set" if reference_options.settings.shingling.of_sets else "text"
-        columns = reference_options.columns
-        names = {"key": columns.key, kind: getattr(columns, kind)}
-        source = on_spark.rows_of_input(session, path, "auto", names)
-        if source.broken is not None and (line := source.broken.head()):
-            raise LshdbError(
-                f"{line['where']}: {line['reason']} (what resembles a row of the reference that "
-                "cannot be read would be kept: repair or remove it)"
-            )
-        return documents(source.rows, reference_options)
-    except UsageError as error:
-        raise UsageError(
+        if _databases(path):
+            rows = read_database(session, path).select("key", "content")
+        else:
+            source = on_spark.rows_of_input(session, path, "auto", names)
+            if source.broken is not None and (line := source.broken.head()):
+                raise errors.LshdbError(
+                    f"{line['where']}: {line['reason']} (what resembles a row of the reference "
+                    "that cannot be read would be kept: repair or remove it)"
+                )
+            named = options.ColumnOptions(**names)
+            rows = documents(source.rows, options.SparkOptions(settings, columns=named))
+    except errors.UsageError as error:
+        raise errors.UsageError(
             f"{path}: {error}; --against-key-field and --against-text-field name its columns"
         ) from error
+    return replace(reference, data=rows.toDF(*columns.values()), fields={}, label=path)
 
 
 def _databases(against: str) -> list[Path]:
@@ -182,9 +166,11 @@ def _check_readable(databases: Sequence[Path], settings: Settings) -> None:
     for path in databases:
         stored = on_spark.settings_of(path)
         if not stored.content:
-            raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
+            raise errors.LshdbError(
+                f"{path} keeps signatures only, and --against compares contents"
+            )
         if stored.shingling.of_sets != settings.shingling.of_sets:
-            raise SettingsMismatch(
+            raise errors.SettingsMismatch(
                 f"{path} has shingle {stored.shingling}, and the documents are compared by "
                 f"{settings.shingling}"
             )

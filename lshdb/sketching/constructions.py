@@ -107,10 +107,8 @@ class Construction:
         return math.prod(level.size for level in self.higher if level.kind == "and")
 
     def __str__(self) -> str:
-        if not self.higher:
-            return f"and {self.rows}, or {self.bands}"
-        first = [f"and {self.rows}"] if self.rows > 1 else []
-        return ", ".join(first + [str(level) for level in self.higher])
+        levels = [Level("and", self.rows)] if self.rows > 1 or not self.higher else []
+        return ", ".join(map(str, [*levels, *self.levels]))
 
     def __repr__(self) -> str:
         if not self.higher:

@@ -128,11 +128,10 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
     if shingling.kind == "foreign":
         compared = f"signatures made elsewhere, {shingling.name}"
     elif shingling.kind == "set":
-        compared = "elements of sets, with their counts" if shingling.name else "elements of sets"
+        compared = f"elements of sets{_details(shingling)}"
     else:
-        compared = _runs(shingling) + (" of programs" if shingling.kind == "code" else "")
-    if not shingling.numbers:
-        compared += ", all digits alike"
+        of = " of programs" if shingling.kind == "code" else ""
+        compared = f"{_runs(shingling)}{of}{_details(shingling)}"
     words = {
         "compared by": f"{compared} ({shingling})",
         "similar from": (
@@ -165,18 +164,21 @@ def purpose_in_words(settings: Settings) -> str:
     share = f"{100 * settings.threshold:g}%"
     if shingling.kind == "foreign":
         finds = f"finds documents with signatures that are {share} or more alike"
-    elif shingling.kind == "set":
-        counts = ", with their counts" if shingling.name else ""
-        finds = f"finds sets that share {share} or more of their elements{counts}"
     else:
-        what = "programs" if shingling.kind == "code" else "texts"
-        finds = f"finds {what} that share {share} or more of their {_runs(shingling)}"
-        finds += "" if shingling.numbers else ", all digits alike"
+        what = {"set": "sets", "code": "programs"}.get(shingling.kind, "texts")
+        parts = "elements" if shingling.kind == "set" else _runs(shingling)
+        finds = f"finds {what} that share {share} or more of their {parts}{_details(shingling)}"
     if settings.recall < _USUAL_RECALL:
         finds += f" ({percent(settings.recall)} of those at {share})"
     if settings.passages:
         finds += f", and copied passages of {settings.passages} {_unit(shingling)}s or more"
     return finds + (", and reworded copies" if settings.reworded else "")
+
+
+def _details(shingling: Shingling) -> str:
+    """What else is compared of the elements of sets, and what is not compared of texts."""
+    counts = ", with their counts" if shingling.kind == "set" and shingling.name else ""
+    return counts + ("" if shingling.numbers else ", all digits alike")
 
 
 def _unit(shingling: Shingling) -> str:

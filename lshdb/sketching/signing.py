@@ -14,13 +14,12 @@ from typing import cast
 
 import numpy as np
 
-from lshdb.shingling.arrays import IntArray, Lanes, sizes_of
+from lshdb.shingling import arrays, winnowing
 from lshdb.shingling.content import digest
 from lshdb.shingling.programs import cut_programs
 from lshdb.shingling.rare_words import indexed
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.shingling.winnowing import NO_FINGERPRINTS, Fingerprints, joined, of_group, of_groups
 from lshdb.sketching import constructions, minhash
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings
@@ -41,12 +40,12 @@ class Signed:
         base: the base texts that do not count, as `base_of` names them.
     """
 
-    signatures: Lanes
-    shingles: IntArray
-    bucket_keys: IntArray
+    signatures: arrays.Lanes
+    shingles: arrays.IntArray
+    bucket_keys: arrays.IntArray
     construction: constructions.Construction
     run: int = 0
-    fingerprints: Fingerprints = NO_FINGERPRINTS
+    fingerprints: winnowing.Fingerprints = winnowing.NO_FINGERPRINTS
     terms: Sequence[str] | None = None
     base: bytes = b""
 
@@ -59,7 +58,7 @@ class Signed:
             and self.base == base_of(settings.shingling)
         )
 
-    def take(self, indices: IntArray) -> Signed:
+    def take(self, indices: arrays.IntArray) -> Signed:
         """The documents with these indices int64[m], each once."""
         return replace(
             self,
@@ -99,7 +98,7 @@ class Signed:
             np.concatenate([part.bucket_keys for part in parts]),
             first.construction,
             first.run,
-            Fingerprints(*joined(numbered)),
+            winnowing.Fingerprints(*winnowing.joined(numbered)),
             None
             if first.terms is None
             else [*chain.from_iterable(part.terms or () for part in parts)],
@@ -130,9 +129,11 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             )
             shingles = shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(shingles)
-            counts[group] = sizes_of(shingles.offsets)
+            counts[group] = arrays.sizes_of(shingles.offsets)
         if run:
-            fingerprints.append(of_group(group_contents, group, shingling, run, seed, cut))
+            fingerprints.append(
+                winnowing.of_group(group_contents, group, shingling, run, seed, cut)
+            )
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     return Signed(
         signatures,
@@ -140,7 +141,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
         keys,
         settings.construction,
         run,
-        of_groups(fingerprints),
+        winnowing.of_groups(fingerprints),
         indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
         base_of(shingling),
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from lshdb.errors import StoreError
 from lshdb.progress import Progress, silent
-from lshdb.store.index import BANDS, BEFORE_ALL, Signatures, rows_of, sorted_bands
+from lshdb.store import index
 from lshdb.store.partial_files import alone, file_errors
 from lshdb.store.store import Store
 
@@ -68,17 +68,17 @@ def _complete(store: Store, progress: Progress) -> None:
         if store.indexed_to is None:
             return
         bucket = store.indexed_bucket
-        state = store.indexed_to, BEFORE_ALL if bucket is None else bucket
+        state = store.indexed_to, index.BEFORE_ALL if bucket is None else bucket
         store.set_indexed(*state)  # from now on nothing is added to be indexed late
     with store.reading():
         total = store.unindexed() * store.settings.construction.bands
 
-        def signatures() -> Iterator[Signatures]:
+        def signatures() -> Iterator[index.Signatures]:
             for block in store.unindexed_signatures():
                 progress(0, total, "rows of the index")
                 yield block
 
-        rows = sorted_bands(signatures(), store.settings, store.limits)
+        rows = index.sorted_bands(signatures(), store.settings, store.limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
     written = 0
     for end, codes, doc_ids in rows:
@@ -86,7 +86,7 @@ def _complete(store: Store, progress: Progress) -> None:
             if (store.indexed_to, store.indexed_bucket) != state:
                 return  # another process has rebuilt the index
             missing = (codes > state[1]) & ~np.isin(doc_ids, store.indexed())
-            store.index.insert(BANDS, rows_of(codes[missing], doc_ids[missing]))
+            store.index.insert(index.BANDS, index.rows_of(codes[missing], doc_ids[missing]))
             state = state[0], max(state[1], end - 1)
             store.set_indexed(*state)
         written += len(codes)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from lshdb.errors import Busy, NotADatabase, StoreError
+from lshdb import errors
 from lshdb.progress import Progress
 from lshdb.store import backup, connection, guard, location, partial_files, sqlite_errors
 
@@ -41,7 +41,9 @@ def copy_of(
     location.check_kind(path)
     names = location.other_names(real_path)
     if names and "mounted" in names:
-        raise StoreError(f"{path} cannot be replaced: {names}: {location.advice(names, path)}")
+        raise errors.StoreError(
+            f"{path} cannot be replaced: {names}: {location.advice(names, path)}"
+        )
     with (
         partial_files.file_errors(f"{path} cannot be replaced"),
         backup.copied(connection.connect(source, "read", timeout), path, progress) as partial,
@@ -125,13 +127,13 @@ def _take_back_log(file: sqlite3.Connection, path: Path, end: float) -> None:
     file.execute("BEGIN EXCLUSIVE")
     file.execute("COMMIT")
     if not connection.is_new(file) and not connection.is_lshdb(file):
-        raise NotADatabase(
+        raise errors.NotADatabase(
             f"{path} is another program's SQLite database, not lshdb's: it is not replaced"
         )
 
 
-def _busy(path: Path) -> Busy:
-    return Busy(
+def _busy(path: Path) -> errors.Busy:
+    return errors.Busy(
         f"{path} is open in another program, or in this one: close it there, and restore it then"
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from lshdb.errors import DamagedFile, LshdbError, StoreError, UnsafeFile
+from lshdb import errors
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
@@ -104,7 +104,7 @@ class Store(lookups.StoreReader):
     def another_connection(self) -> guard.Connection:
         """Another connection to the file, to read it."""
         connection = self._connection
-        return connect(self.path, "read", self.timeout, beside=connection, limits=connection.limits)
+        return connect(self.path, "read", self.timeout, beside=connection, limits=self.limits)
 
     @property
     def timeout(self) -> float:
@@ -164,7 +164,7 @@ class Store(lookups.StoreReader):
                 if turn.result is None:
                     with self.alone():
                         turn.results = write(turn.offers())
-        except LshdbError:
+        except errors.LshdbError:
             if turn is None or not turn.along or turn.result is not None:
                 raise  # with a result it is written, and what followed failed
             # Another's may be at fault, and nothing is written: now each writes its own.
@@ -189,7 +189,7 @@ class Store(lookups.StoreReader):
     def _last(self, statement: str, what: str) -> int:
         last = self._number(statement)
         if last > MAX_NUMBER:
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{self.path} is damaged: a {what} has the number {last}, so none can follow"
             )
         return last
@@ -282,7 +282,7 @@ class Store(lookups.StoreReader):
         for name, definition in sql.SIMILAR_PAIRS.items():
             stored_definitions = self._rows(sql.DEFINITION_OF, name)
             if stored_definitions and stored_definitions != [(definition,)]:
-                raise StoreError(
+                raise errors.StoreError(
                     f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
                 )
             if not stored_definitions:
@@ -292,7 +292,7 @@ class Store(lookups.StoreReader):
         ]
         writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
         for danger in schema.dangers(self._connection, definitions, writes):
-            raise UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
+            raise errors.UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
         for name in sql.SIMILAR_PAIRS:
             self._rows(sql.DELETE_PAIRS[name])
         self._run_many(sql.INSERT_PAIR, pairs)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from lshdb.errors import ReadOnly, StoreError, UsageError
+from lshdb import errors
 from lshdb.store.guard import Connection, log_size
 from lshdb.store.turns import Turn
 
@@ -50,12 +50,14 @@ class Transaction:
         connection.check_owner()
         if connection.in_transaction:
             if connection.rebuilding:
-                raise UsageError("the database is being reindexed: finish that first")
+                raise errors.UsageError("the database is being reindexed: finish that first")
             if self._kind != "read":
-                raise UsageError("the database is being written to: finish that first")
+                raise errors.UsageError("the database is being written to: finish that first")
             return None
         if self._kind != "read" and connection.read_only:
-            raise ReadOnly(f"{connection.path} was opened only to read: open it with mode='write'")
+            raise errors.ReadOnly(
+                f"{connection.path} was opened only to read: open it with mode='write'"
+            )
         try:
             with connection.errors():
                 if self._kind == "read":
@@ -172,7 +174,7 @@ def empty_log(connection: Connection, patience: float) -> bool:
         except sqlite3.DatabaseError as error:  # SQLite calls a failed read a damaged file
             if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
                 return False
-            raise StoreError(
+            raise errors.StoreError(
                 f"{connection.path}: what was written is safe in its log, but copying that into "
                 f"the file failed: {error}"
             ) from error

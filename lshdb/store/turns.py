@@ -75,8 +75,8 @@ class Turn:
         yield self._offer
         while len(self.along) < _ALONG and self._queue[0] is self:
             others = tuple(self._queue)[1:]
-            offering = (one for one in others if one._offer is not None)
-            other = next((one for one in offering if one._taken.acquire(blocking=False)), None)
+            offering = (turn for turn in others if turn._offer is not None)
+            other = next((turn for turn in offering if turn._taken.acquire(blocking=False)), None)
             if other is None:
                 return
             self.along.append(other)
@@ -87,8 +87,8 @@ class Turn:
 
         They wake one after another, as each leaves the queue.
         """
-        for one, result in zip((self, *self.along), self.results, strict=False):
-            one.result = result
+        for turn, result in zip((self, *self.along), self.results, strict=False):
+            turn.result = result
 
     def end(self) -> None:
         """Leave the queue, from any place in it, and wake the first; safe to call twice."""
