@@ -39,21 +39,19 @@ def backup(
 
     Example: lshdb backup -d code.db monday.db
     """
+    if restore and options.replace:
+        raise UsageError("--restore keeps what it replaces: leave out --force")
+    for left in left_over(os.path.realpath(file.db if restore else target)):
+        messages.message(f"lshdb: {left} was left by a killed run; delete it")
     if restore:
-        if options.replace:
-            raise UsageError("--restore keeps what it replaces: leave out --force")
         _restore(target, file)
         return
-    for left in left_over(os.path.realpath(target)):
-        messages.message(f"lshdb: {left} was left by a killed run; delete it")
     with file.reading() as database:
         database.backup(target, replace(options, progress=messages.shows_progress()))
     messages.message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
 def _restore(backup: Path, file: DatabaseFile) -> None:
-    for left in left_over(os.path.realpath(file.db)):
-        messages.message(f"lshdb: {left} was left by a killed run; delete it")
     progress = messages.shows_progress()
     restored = lshdb.restore_backup(backup, file.db, timeout=file.timeout, progress=progress)
     text = f"{file.db} restored from {backup}: {counted(restored.documents, 'document')}"

@@ -1,6 +1,5 @@
 """The command dedup: like uniq, for near duplicates among the rows of files, or files."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain
@@ -104,7 +103,8 @@ def dedup(
     with closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if outputs.null:
-            _print_paths(lines)
+            names = results.paths_of_keys(str(key) for key, *_ in lines)
+            results.print_names(names, null=True)
         elif job.are_texts:
             results.write_results(
                 job.columns,
@@ -184,10 +184,3 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
         f"kept {counts['kept']:,}, dropped {counts['dropped']:,}{before}, failed {failed:,}"
     )
     documents.report_reading(skipped, counts["replaced"], counts["empty"])
-
-
-def _print_paths(rows: Iterator[Sequence[object]]) -> None:
-    """Print the keys of files as paths, each followed by a NUL byte."""
-    for path in results.paths_of_keys(str(key) for key, *_ in rows):
-        sys.stdout.buffer.write(path.encode("utf-8", "surrogateescape") + b"\0")
-    sys.stdout.buffer.flush()

@@ -55,7 +55,8 @@ def pairs(
             shown=(*filter(None, [options.weighted.sort]), "similarity", "exact", "a", "b"),
             fields=options.join.similar.fields,
             noun=("pair",),
-            none=f"no pair with similarity {_range(minimum, options.max_similarity)}",
+            none=f"no pair with similarity {minimum:g} "
+            + (f"to {options.max_similarity:g}" if options.max_similarity else "or more"),
             extras=similar.first_words([database], ["a", "b"], options.join),
         )
     if matching_pairs.drawn_from:
@@ -65,8 +66,3 @@ def pairs(
             f"{count:,} of the {counted(matching_pairs.drawn_from, 'pair')} that match, drawn at "
             f"random (--seed {seed})"
         )
-
-
-def _range(minimum: float, maximum: float | None) -> str:
-    """The similarities that are wanted, in words."""
-    return f"{minimum:g} or more" if maximum is None else f"{minimum:g} to {maximum:g}"

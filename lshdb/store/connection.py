@@ -90,18 +90,13 @@ def connect(
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(real_path):
                 raise
-        _check_no_log(path, real_path)
+        if guard.log_size(real_path):
+            raise StoreError(
+                f"{path} has changes in {real_path.name}-wal, which cannot be read without "
+                "permission to write the directory: ask someone who has it to open the file once"
+            )
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return opened("ro&immutable=1")
-
-
-def _check_no_log(path: Path, real_path: Path) -> None:
-    """StoreError if a file in a directory that cannot be written has changes in its log."""
-    if guard.log_size(real_path):
-        raise StoreError(
-            f"{path} has changes in {real_path.name}-wal, which cannot be read without "
-            "permission to write the directory: ask someone who has it to open the file once"
-        )
 
 
 def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:

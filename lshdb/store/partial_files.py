@@ -139,11 +139,10 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
 
 def left_over(target: str) -> list[str]:
     """The files TARGET.NUMBER.lshdb.partial that no running command writes."""
-    paths = sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}"))
     return [
         path
-        for path in paths
-        if path[len(target) + 1 : -len(PARTIAL)].isdecimal() and not _in_use(Path(path))
+        for path in sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}"))
+        if path[len(target) + 1 : -len(PARTIAL)].isdecimal() and not _in_use(path)
     ]
 
 
@@ -238,18 +237,13 @@ def alone(path: str | Path) -> Iterator[bool]:
     finally:
         if os.getpid() == process:  # a child has closed its copy already
             _held.discard(descriptor)
-            _unlock(descriptor)
+            with contextlib.suppress(AttributeError, OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also of copies in other processes
             os.close(descriptor)
 
 
 _held: set[int] = set()
 """The descriptors of the files that `alone` has locked."""
-
-
-def _unlock(descriptor: int) -> None:
-    """End the lock of an open file, if it has one, also for copies of it in other processes."""
-    with contextlib.suppress(AttributeError, OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _close_in_child() -> None:
@@ -267,8 +261,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def _in_use(path: Path) -> bool:
-    """Whether a running process has a file or directory locked, or perhaps has."""
+def _in_use(path: str) -> bool:
+    """Whether a running process has a file locked, or perhaps has."""
     try:
         with alone(path) as is_alone:
             return fcntl is None or not is_alone
