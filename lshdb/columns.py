@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from lshdb.model import ConnectedPair, CopiedPassage, DroppedRow, Match, Pair, PassagePair, Source
+from lshdb import model
 
 T = TypeVar("T")
 Columns = Mapping[str, type]
@@ -35,8 +35,8 @@ def columns_of(kind: Any, *others: str) -> dict[str, type]:
 
 
 WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
-MATCH: Columns = columns_of(Match)
-PAIR: Columns = columns_of(Pair, *WEIGHTED)
+MATCH: Columns = columns_of(model.Match)
+PAIR: Columns = columns_of(model.Pair, *WEIGHTED)
 _STORED = ("a", "b", "similarity", "exact", "estimate", "identical")
 STORED_PAIR: Columns = {name: PAIR[name] for name in _STORED}
 """The columns of the table similar_pairs, of pages and of Spark."""
@@ -49,7 +49,7 @@ MEMBER: Columns = {
     "exact": bool,
     "identical": bool,
 }
-DROPPED: Columns = columns_of(DroppedRow, "passage")
+DROPPED: Columns = columns_of(model.DroppedRow, "passage")
 _COPIED_FIELDS = {
     "start": "start",
     "end": "end",
@@ -58,22 +58,24 @@ _COPIED_FIELDS = {
     "words": "words",
     "text": "text",
 }
-COPIED: Columns = {name: columns_of(CopiedPassage)[field] for name, field in _COPIED_FIELDS.items()}
+COPIED: Columns = {
+    name: columns_of(model.CopiedPassage)[field] for name, field in _COPIED_FIELDS.items()
+}
 """Columns of the longest passage for which a row is dropped: its positions in both rows, its number
 of words, its text."""
 PASSAGE: Columns = {
     "passage_words" if name == "words" else name: kind
-    for name, kind in columns_of(CopiedPassage).items()
+    for name, kind in columns_of(model.CopiedPassage).items()
 }
-PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PASSAGE}
-PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
+PASSAGE_PAIR: Columns = {**columns_of(model.PassagePair, "passages", *WEIGHTED), **PASSAGE}
+PAIR_TOTALS: Columns = {**columns_of(model.PassagePair, "passages"), "passages": int}
 """Columns of pairs that share passages, with the number of passages in place of the passages."""
-CONNECTED: Columns = columns_of(ConnectedPair)
+CONNECTED: Columns = columns_of(model.ConnectedPair)
 """Columns of the pairs of a report."""
-SOURCE: Columns = columns_of(Source, "passages")
+SOURCE: Columns = columns_of(model.Source, "passages")
 copied_values = attrgetter(*_COPIED_FIELDS.values())
 """Gives the values of a passage for the columns of `COPIED`."""
-passage_values = attrgetter(*columns_of(CopiedPassage))
+passage_values = attrgetter(*columns_of(model.CopiedPassage))
 """Gives the values of a passage for the columns of `PASSAGE`."""
 
 

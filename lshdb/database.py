@@ -9,26 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from lshdb import model
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.keys import key_argument
 from lshdb.limits import Limits
-from lshdb.model import (
-    AddReport,
-    Admission,
-    Cluster,
-    Comparison,
-    DecidedRow,
-    Decision,
-    Document,
-    Info,
-    Passages,
-    Reindexed,
-    StoredDocument,
-    SyncReport,
-    Verdict,
-    WordMatches,
-)
 from lshdb.options import (
     AddFilesOptions,
     AddManyOptions,
@@ -69,11 +54,12 @@ if TYPE_CHECKING:
     )
     from lshdb.ingest.add import Select
     from lshdb.maintenance.findings import CheckReport
+    from lshdb.model import Cluster
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.tuning.choices import Constructions
     from lshdb.tuning.measuring import Measured
 
-Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
+Documents = Iterable[model.Document | tuple[object, Content] | Mapping[str, object]]
 
 
 def _selecting(options: AddManyOptions) -> "Select | None":
@@ -156,7 +142,7 @@ class Database:
 
     def add(
         self, key: object, content: Content, metadata: Mapping[str, object] | None = None
-    ) -> AddReport:
+    ) -> model.AddReport:
         """Add a document, or replace the one that has this key.
 
         It is on the disk when this returns, which takes some milliseconds. For many documents use
@@ -176,10 +162,10 @@ class Database:
         ...     db.add("breakfast", ["apple", "milk", "oats"]).added
         1
         """
-        return self.add_many([Document(key, content, metadata)])
+        return self.add_many([model.Document(key, content, metadata)])
 
     @takes(AddManyOptions)
-    def add_many(self, documents: Documents, options: AddManyOptions) -> AddReport:
+    def add_many(self, documents: Documents, options: AddManyOptions) -> model.AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
         A key given again replaces the earlier document, or changes nothing where content and
@@ -204,7 +190,7 @@ class Database:
         return add_many(self._store, documents, options, _selecting(options))
 
     @takes(AdmissionOptions)
-    def add_unless_similar(self, options: AdmissionOptions) -> Admission:
+    def add_unless_similar(self, options: AdmissionOptions) -> model.Admission:
         """Add a document unless similar ones are stored, and say which these are.
 
         Nobody else adds between the comparison and the addition, in this process or another: of
@@ -240,7 +226,7 @@ class Database:
         return add_unless_similar(self._store, options)
 
     @takes(AddFilesOptions)
-    def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
+    def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> model.AddReport:
         """Add the documents of files and directories, as `lshdb add` does.
 
         Faster than `add_many` for lines and tables, which are parsed where they are signed.
@@ -263,7 +249,7 @@ class Database:
         return add_files(self._store, paths, options, _selecting(options.add))
 
     @takes(SyncOptions)
-    def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
+    def sync(self, directories: Sequence[str], options: SyncOptions) -> model.SyncReport:
         """Update the database from folders, as `lshdb sync` does.
 
         New text files are added, changed ones updated, and documents whose files are gone
@@ -291,7 +277,7 @@ class Database:
         return sync(self._store, directories, options)
 
     @takes(AddTableOptions)
-    def add_table(self, table: object, options: AddTableOptions) -> AddReport:
+    def add_table(self, table: object, options: AddTableOptions) -> model.AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
         The other columns are kept as metadata, like those of a file. With `set_key` and `set_item`
@@ -321,7 +307,9 @@ class Database:
         return add_table(self._store, table, options, _selecting(options.add))
 
     @takes(DedupOptions)
-    def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
+    def dedup_files(
+        self, paths: Iterable[str], options: DedupOptions
+    ) -> Iterator[model.DecidedRow]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
         A row is dropped if its document is similar to one that is stored, or was kept before
@@ -383,7 +371,7 @@ class Database:
     # documents
 
     @takes()
-    def get(self, key: object) -> StoredDocument:
+    def get(self, key: object) -> model.StoredDocument:
         """The document of a key; KeyNotFound if there is none.
 
         >>> import lshdb
@@ -410,7 +398,7 @@ class Database:
         """All keys, in the order of first addition, read as they are taken."""
         return (key for _, keys in self._store.all_keys() for key in keys)
 
-    def __getitem__(self, key: object) -> StoredDocument:
+    def __getitem__(self, key: object) -> model.StoredDocument:
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
         return self.get(key)
 
@@ -447,7 +435,7 @@ class Database:
     @takes()
     def find_words(
         self, words: Sequence[str], *, top: int = 10, after: int = 0, seconds: float | None = None
-    ) -> WordMatches:
+    ) -> model.WordMatches:
         """The stored documents whose contents have all of some words, in the order of addition.
 
         Contents are read one after another, as there is no index of words. A word may be a part of
@@ -543,7 +531,7 @@ class Database:
         return answers_of(answer_many([self._store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
-    def passages(self, options: PassagesOptions) -> Passages:
+    def passages(self, options: PassagesOptions) -> model.Passages:
         """The stored documents that share runs of words with a text, and which runs.
 
         Needs an index of passages (`passages` of lshdb.open or reindex). An index for N words
@@ -594,7 +582,7 @@ class Database:
         return passage_results(self._store, options)
 
     @takes()
-    def compare(self, a: object, b: object) -> Comparison:
+    def compare(self, a: object, b: object) -> model.Comparison:
         """What two documents have in common, and whether a query for one would find the other.
 
         Args:
@@ -621,7 +609,7 @@ class Database:
         from lshdb.search.compare import compare
 
         a_side, b_side = (
-            side if isinstance(side, Document) else key_argument(name, side)
+            side if isinstance(side, model.Document) else key_argument(name, side)
             for name, side in (("a", a), ("b", b))
         )
         return compare(self._store, a_side, b_side)
@@ -713,12 +701,12 @@ class Database:
     @takes()
     def decide(
         self,
-        verdict: Verdict,
+        verdict: model.Verdict,
         keys: Iterable[object],
         *,
         note: str | None = None,
         who: str | None = None,
-    ) -> list[Decision]:
+    ) -> list[model.Decision]:
         """Store a decision about documents.
 
         A decision is about the present content: a document with other content is undecided, until
@@ -749,7 +737,7 @@ class Database:
 
         return decide(self._store, verdict, list(keys), note, who)
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[model.Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
 
         >>> import lshdb
@@ -765,7 +753,7 @@ class Database:
             return read_decisions(self._store)
 
     @takes()
-    def add_decisions(self, decisions: Iterable[Decision]) -> int:
+    def add_decisions(self, decisions: Iterable[model.Decision]) -> int:
         """Store decisions that were made elsewhere, such as in a copy of the file.
 
         Decisions that the file already has are left out; their documents need not exist. A decision
@@ -784,7 +772,9 @@ class Database:
         return add_decisions(self._store, decisions)
 
     @takes()
-    def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
+    def undo_decision(
+        self, decision: int | None = None, decided: str | None = None
+    ) -> model.Decision:
         """Undo a decision, so that the one before it holds again.
 
         Args:
@@ -801,7 +791,7 @@ class Database:
 
         return undo_decision(self._store, decision, decided)
 
-    def undo_last_decisions(self) -> list[Decision]:
+    def undo_last_decisions(self) -> list[model.Decision]:
         """Undo all decisions of the last command, or key or button of a review.
 
         These are those that the same reviewer made at the same time as the last one. Decisions that
@@ -890,8 +880,8 @@ class Database:
         *,
         shingles: "npt.ArrayLike | None" = None,
         digests: Sequence[bytes] | None = None,
-        on_batch: Callable[[AddReport], None] | None = None,
-    ) -> AddReport:
+        on_batch: Callable[[model.AddReport], None] | None = None,
+    ) -> model.AddReport:
         """Add documents by their signatures, from another lshdb file or another program.
 
         The database must keep no contents, and its signatures must be made in the same way: others
@@ -979,7 +969,7 @@ class Database:
     # looking inside
 
     @takes()
-    def info(self, *, tables: bool = False) -> Info:
+    def info(self, *, tables: bool = False) -> model.Info:
         """Settings, numbers of documents, size of the file; `tables`: and of each table in it.
 
         The sizes of tables take a reading of the whole file: 1.4 s for 1 GB.
@@ -988,7 +978,7 @@ class Database:
         with store.reading():
             documents, empty = store.count()
             counts = documents, empty, store.unindexed(), store.bytes()
-            return Info(store.settings, *counts, store.table_bytes() if tables else None)
+            return model.Info(store.settings, *counts, store.table_bytes() if tables else None)
 
     @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
@@ -1072,7 +1062,7 @@ class Database:
         return measure(self._store, options)
 
     @takes(ReindexOptions)
-    def reindex(self, options: ReindexOptions) -> Reindexed:
+    def reindex(self, options: ReindexOptions) -> model.Reindexed:
         """Rebuild the index from the stored signatures, for another threshold or shape.
 
         What is not given stays as it is; without a shape, bands and rows are chosen as for a new

@@ -9,10 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.formatting import listed, share, shortened, size
+from lshdb import formatting, templates
 from lshdb.shingling.shingling import Content, Element
 from lshdb.sketching.settings import Settings, settings_in_words
-from lshdb.templates import SHOWN, Table, facts, html_tables
 
 _PASSAGE = 200
 """Characters of a passage that a notebook shows, half of them from its end."""
@@ -485,7 +484,7 @@ class Comparison:
 
     def _repr_html_(self) -> str | None:
         candidates = "yes" if self.candidates else "no: a query for one does not find the other"
-        values = facts(
+        values = templates.facts(
             {
                 "similarity": self.similarity,
                 "identical": self.identical or None,
@@ -494,41 +493,53 @@ class Comparison:
                 "a in b": self.a_in_b,
                 "b in a": self.b_in_a,
                 "shared shingles": None if self.shared is None else f"{self.shared:,}",
-                "estimate": f"{share(self.estimate)} ± {share(self.standard_error)}",
+                "estimate": f"{formatting.share(self.estimate)} ± "
+                f"{formatting.share(self.standard_error)}",
                 "found by the index": candidates,
                 "left out": ", ".join(self.base) or None,
             }
         )
-        return html_tables(values, *self._shared_tables())
+        return templates.html_tables(values, *self._shared_tables())
 
-    def _shared_tables(self) -> Iterator[Table]:
+    def _shared_tables(self) -> Iterator[templates.Table]:
         """Tables for a notebook: shared passages of texts, or shared and other elements of sets."""
         a, b = self.a_content, self.b_content
         if isinstance(a, str) and isinstance(b, str):
             if len(a) + len(b) <= _COMPARED:
                 changes = self.changes
                 differences = [
-                    [shortened(words, _PASSAGE) for words in (change.given, change.stored)]
-                    for change in changes[:SHOWN]
+                    [
+                        formatting.shortened(words, _PASSAGE)
+                        for words in (change.given, change.stored)
+                    ]
+                    for change in changes[: templates.SHOWN]
                 ]
-                yield Table(["only in a", "only in b"], differences, len(changes), "the same words")
+                yield templates.Table(
+                    ["only in a", "only in b"], differences, len(changes), "the same words"
+                )
             passages = self.passages or ()
             rows = [
-                (p.a_line, p.b_line, shortened(" ".join(a[p.a_start : p.a_end].split()), _PASSAGE))
-                for p in passages[:SHOWN]
+                (
+                    p.a_line,
+                    p.b_line,
+                    formatting.shortened(" ".join(a[p.a_start : p.a_end].split()), _PASSAGE),
+                )
+                for p in passages[: templates.SHOWN]
             ]
             names = ["line in a", "line in b", "passage in both"]
-            yield Table(names, rows, len(passages), "no passage is in both")
+            yield templates.Table(names, rows, len(passages), "no passage is in both")
         elif a is not None and b is not None:
             parts = {
                 "in both": set(a).intersection(b),
                 "only in a": set(a).difference(b),
                 "only in b": set(b).difference(a),
             }
-            yield facts(
+            yield templates.facts(
                 {
                     f"{name} ({len(elements):,})": (
-                        listed(sorted(elements, key=str), _ELEMENTS) if elements else "none"
+                        formatting.listed(sorted(elements, key=str), _ELEMENTS)
+                        if elements
+                        else "none"
                     )
                     for name, elements in parts.items()
                 }
@@ -800,12 +811,12 @@ class Info:
             documents["empty"] = f"{self.empty:,} without a shingle, similar to nothing"
         if self.unindexed:
             documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
-        sizes = {"file": size(self.bytes)}
+        sizes = {"file": formatting.size(self.bytes)}
         known = (self.tables or {}).items()
         large = [table for table in known if table[1] >= _LARGE_TABLE]
-        sizes |= {name: size(count) for name, count in large}
+        sizes |= {name: formatting.size(count) for name, count in large}
         if others := sum(count for _, count in known) - sum(count for _, count in large):
-            sizes["other tables"] = size(others)
+            sizes["other tables"] = formatting.size(others)
         return {
             "Documents": documents,
             "Settings": settings_in_words(self.settings),
@@ -813,7 +824,9 @@ class Info:
         }
 
     def _repr_html_(self) -> str | None:
-        return html_tables(*(facts(values, title) for title, values in self.in_words().items()))
+        return templates.html_tables(
+            *(templates.facts(values, title) for title, values in self.in_words().items())
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -580,14 +580,21 @@ class AddFilesOptions(Options):
     on_failure: OnFailure = None
 
 
-class ArrivalOptions(Options):
-    """Options of `Service.add`."""
+class DocumentArguments(Options):
+    """A document that is given to be added."""
 
     key: Annotated[Any, argument("The document's key.", convert=_key)] = field(kw_only=False)
     content: Annotated["Content", argument("The document.")] = field(kw_only=False)
     metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
         default=None, kw_only=False
     )
+
+
+class ArrivalOptions(Options):
+    """Options of `Service.add`."""
+
+    document: DocumentArguments
+
     find: Annotated[
         int,
         Option(
@@ -605,11 +612,8 @@ class ArrivalOptions(Options):
 class AdmissionOptions(Options):
     """Options of `Database.add_unless_similar`."""
 
-    key: Annotated[Any, argument("The document's key.", convert=_key)] = field(kw_only=False)
-    content: Annotated["Content", argument("The document.")] = field(kw_only=False)
-    metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
-        default=None, kw_only=False
-    )
+    document: DocumentArguments
+
     threshold: Annotated[
         float | None,
         Option("Minimum similarity; by default the database's.", above=0, max=1, of_command=False),

@@ -453,21 +453,62 @@ class AddFilesOptions(Options):
         on_failure: OnFailure = None,
     ) -> None: ...
 
-class ArrivalOptions(Options):
+class DocumentArguments(Options):
     key: Any = field(kw_only=False)
     content: Content = field(kw_only=False)
     metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
-    find: int = 5
-    skip_similar: bool = False
+
+class ArrivalOptions(Options):
+    document: DocumentArguments
+    find: int
+    skip_similar: bool
+    @overload
+    def __init__(
+        self,
+        key: Any,
+        content: Content,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        find: int = 5,
+        skip_similar: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        document: DocumentArguments,
+        find: int = 5,
+        skip_similar: bool = False,
+    ) -> None: ...
 
 class AdmissionOptions(Options):
-    key: Any = field(kw_only=False)
-    content: Content = field(kw_only=False)
-    metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
-    threshold: float | None = None
-    top: int = 5
-    replace: Any = None
-    force: bool = False
+    document: DocumentArguments
+    threshold: float | None
+    top: int
+    replace: Any
+    force: bool
+    @overload
+    def __init__(
+        self,
+        key: Any,
+        content: Content,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        threshold: float | None = None,
+        top: int = 5,
+        replace: Any = None,
+        force: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        document: DocumentArguments,
+        threshold: float | None = None,
+        top: int = 5,
+        replace: Any = None,
+        force: bool = False,
+    ) -> None: ...
 
 class ColumnOptions(Options):
     key: str = 'id'

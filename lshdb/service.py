@@ -26,22 +26,12 @@ from queue import Empty, SimpleQueue
 from statistics import median
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
+from lshdb import errors, model
 from lshdb.database import Database, store_of
-from lshdb.errors import (
-    Busy,
-    Cut,
-    SettingsWarning,
-    StoreError,
-    UsageError,
-    limits_noted,
-    warn,
-    warn_of_limit,
-)
 from lshdb.groups import Option, check_value, takes
 from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.limits import Limits
-from lshdb.model import Admission, Arrived, Document, ServiceStats
 from lshdb.opening import opened
 from lshdb.options import AdmissionOptions, ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
 from lshdb.sketching.settings import Settings
@@ -128,9 +118,9 @@ class Service:
                 threads.begin_indexer(options)
             threads.check_begun()
             for cut in cuts:
-                warn_of_limit(cut)
+                errors.warn_of_limit(cut)
             if note:
-                warn(SettingsWarning(note))
+                errors.warn(errors.SettingsWarning(note))
         except BaseException:
             self._end()
             raise
@@ -156,7 +146,7 @@ class Service:
             with self._closing:
                 self._end()
 
-    def stats(self) -> ServiceStats:
+    def stats(self) -> model.ServiceStats:
         """How busy the service is; it never waits, so that asyncio may call it, too.
 
         >>> import lshdb
@@ -170,7 +160,7 @@ class Service:
         return self._threads.stats()
 
     @takes(ArrivalOptions)
-    def add(self, options: ArrivalOptions) -> Arrived:
+    def add(self, options: ArrivalOptions) -> model.Arrived:
         """Answer what is similar to a document, and add it, in one step.
 
         Nothing is added between the question and the addition: of equal documents that come at
@@ -182,13 +172,13 @@ class Service:
         return _warned(self._ask_writer(self._arrival(options)).result())
 
     @takes(ArrivalOptions)
-    async def add_async(self, options: ArrivalOptions) -> Arrived:
+    async def add_async(self, options: ArrivalOptions) -> model.Arrived:
         """The same as `add`, for asyncio; a task that is cancelled may still add the document."""
         future = self._ask_writer(self._arrival(options))
         return _warned(await asyncio.wrap_future(future))
 
     @takes(AdmissionOptions)
-    def add_unless_similar(self, options: AdmissionOptions) -> Admission:
+    def add_unless_similar(self, options: AdmissionOptions) -> model.Admission:
         """Add a document unless similar ones are stored, as Database.add_unless_similar.
 
         Each is a transaction of its own; of many that come together, `add` takes more a second.
@@ -203,7 +193,7 @@ class Service:
         return self.write(lambda database: database.add_unless_similar(options))
 
     @takes(AdmissionOptions)
-    async def add_unless_similar_async(self, options: AdmissionOptions) -> Admission:
+    async def add_unless_similar_async(self, options: AdmissionOptions) -> model.Admission:
         """The same as `add_unless_similar`, for asyncio."""
         return await self.write_async(lambda database: database.add_unless_similar(options))
 
@@ -267,7 +257,7 @@ class Service:
         return result
 
     def _arrival(self, options: ArrivalOptions) -> Arrival:
-        document = Document(options.key, options.content, options.metadata)
+        document = model.Document(**vars(options.document))
         return Arrival(
             batch_of(document, *self._batch_settings), options.find, options.skip_similar
         )
@@ -279,11 +269,11 @@ class Service:
         return self._threads.ask(self._threads.writes, task)
 
 
-def _warned(answer: tuple[Arrived, Sequence[Cut]]) -> Arrived:
+def _warned(answer: tuple[model.Arrived, Sequence[errors.Cut]]) -> model.Arrived:
     """The answer, after warnings about what limits cut of it."""
     arrived, cuts = answer
     for cut in cuts:
-        warn_of_limit(cut)
+        errors.warn_of_limit(cut)
     return arrived
 
 
@@ -291,7 +281,7 @@ class _Closing(Exception):
     """The service is being closed: band rows are left to the next writer."""
 
 
-_Opened = tuple[tuple[Settings, Limits], str, Sequence[Cut]]
+_Opened = tuple[tuple[Settings, Limits], str, Sequence[errors.Cut]]
 """The settings and limits of a file, the text of a warning, and the cuts of limits."""
 
 
@@ -332,7 +322,7 @@ class _Threads:
     def check_process(self) -> None:
         """UsageError in a forked process."""
         if not self.in_same_process:
-            raise UsageError(
+            raise errors.UsageError(
                 f"{self.path} was open as a service when this process was forked: open the service "
                 "after the fork, in each process"
             )
@@ -373,7 +363,7 @@ class _Threads:
         try:
             thread.start()
         except RuntimeError as error:
-            raise StoreError(
+            raise errors.StoreError(
                 f"{self.path}: a thread of the service cannot be started: {error}"
             ) from error
         return ready.result()
@@ -390,11 +380,13 @@ class _Threads:
         self.check_process()
         if threading.current_thread() in (thread for thread, _ in self._threads):
             # It would wait for itself.
-            raise UsageError("a function of read or write uses the Database that it is given")
+            raise errors.UsageError(
+                "a function of read or write uses the Database that it is given"
+            )
         call = _Call(Future(), task)
         with self._lock:
             if self._is_closed:
-                raise UsageError(f"{self.path} is closed: open another service")
+                raise errors.UsageError(f"{self.path} is closed: open another service")
             if self._failure is not None:
                 raise self._failed_with(self._failure)
             calls.put(call)
@@ -417,10 +409,10 @@ class _Threads:
                     with suppress(RuntimeError):  # it could not be started
                         thread.join()
 
-    def stats(self) -> ServiceStats:
+    def stats(self) -> model.ServiceStats:
         """How busy the threads are; see Service.stats."""
         with self._lock:
-            return ServiceStats(
+            return model.ServiceStats(
                 queued=self._calls_queued - self._cancelled - self._running - self._answered,
                 running=self._running,
                 answered=self._answered,
@@ -437,7 +429,7 @@ class _Threads:
         """Open the file that the first thread opened: the path may lead elsewhere by now."""
         first = self._first
         if first is None:
-            with limits_noted() as cuts:  # warnings name a line of the caller's thread
+            with errors.limits_noted() as cuts:  # warnings name a line of the caller's thread
                 database, note = opened(options)
             self._first = store = store_of(database)
             return database, ((store.settings, store.limits), note, cuts)
@@ -491,7 +483,7 @@ class _Threads:
         try:
             results = do([call.task for call in calls])
         except BaseException as error:
-            if len(calls) > 1 and not isinstance(error, Busy):
+            if len(calls) > 1 and not isinstance(error, errors.Busy):
                 # None of them was written. Separately, only the call at fault fails.
                 for call in calls:
                     self._do([call], do)
@@ -534,8 +526,8 @@ class _Threads:
             with suppress(InvalidStateError):  # it was cancelled
                 self._settle(call, error=self._failed_with(error))
 
-    def _failed_with(self, error: BaseException) -> StoreError:
-        failure = StoreError(
+    def _failed_with(self, error: BaseException) -> errors.StoreError:
+        failure = errors.StoreError(
             f"{self.path}: a thread of the service ended by an error ({error or repr(error)}): "
             "close the service and open another one"
         )

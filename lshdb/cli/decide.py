@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, get_args
 
-from lshdb.cli import files, messages
-from lshdb.cli.options import DatabaseFile, Who, key_argument
+from lshdb.cli import files, messages, options
 from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed
@@ -19,15 +18,15 @@ def decide(
     *,
     words: Annotated[
         list[str] | None,
-        key_argument(
+        options.key_argument(
             metavar="keep|drop|different KEY...",
             help="The verdict, and the keys of the documents.",
             show_default=False,
         ),
     ] = None,
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None,
-    who: Who = None,
+    who: options.Who = None,
     undo: Annotated[
         bool,
         Option("Undo what was decided last at once, or the decisions with these numbers."),
@@ -73,7 +72,9 @@ def decide(
         _decide(file, words, note, who)
 
 
-def _decide(file: DatabaseFile, words: Sequence[str], note: str | None, who: str | None) -> None:
+def _decide(
+    file: options.DatabaseFile, words: Sequence[str], note: str | None, who: str | None
+) -> None:
     """Store a verdict, the first word, about the documents whose keys follow it."""
     if len(words) < 2 or words[0] not in get_args(Verdict):
         raise UsageError("give keep, drop or different, and then KEY...")
@@ -84,7 +85,7 @@ def _decide(file: DatabaseFile, words: Sequence[str], note: str | None, who: str
     messages.message(f"{verdict}: {counted(len(set(keys)), 'document')}, decision {numbers}")
 
 
-def _undo(file: DatabaseFile, numbers: list[str]) -> None:
+def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
     """Undo the decisions with these numbers, or, without any, what was decided last at once."""
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
@@ -110,7 +111,7 @@ def _undo(file: DatabaseFile, numbers: list[str]) -> None:
             messages.message(f"undone: {len(undone) - _SHOWN_UNDONE:,} more")
 
 
-def _import_decisions(file: DatabaseFile, path: str, who: str | None) -> None:
+def _import_decisions(file: options.DatabaseFile, path: str, who: str | None) -> None:
     """Store the decisions that a file lists, all or none."""
     decisions = list(storing_decisions.decisions_of_file(path, files.stdin(), who))
     with file.open("write") as database:

@@ -9,11 +9,21 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from lshdb import options
 from lshdb.cli.parameters import Heading
-from lshdb.options import ADVANCED, CUTTING, INDEX, INPUT, MATCHING, OUTPUT, REFERENCES, STAYS
 from lshdb.sources.paths import escaped
 
-_HEADINGS = ("", STAYS, REFERENCES, CUTTING, INPUT, MATCHING, OUTPUT, INDEX, ADVANCED)
+_HEADINGS = (
+    "",
+    options.STAYS,
+    options.REFERENCES,
+    options.CUTTING,
+    options.INPUT,
+    options.MATCHING,
+    options.OUTPUT,
+    options.INDEX,
+    options.ADVANCED,
+)
 """In the order of a page. Each option has that of its group."""
 _ALL = "--help-all"
 _PARAGRAPHS = 2
@@ -69,13 +79,17 @@ class HelpPage(TyperCommand):
         for parameter, option, text in described(self, ctx):
             heading = getattr(parameter, "rich_help_panel", None) or Heading("")
             is_common = getattr(heading, "is_common", True)
-            is_common &= heading != INDEX or self.name in _MAKING
+            is_common &= heading != options.INDEX or self.name in _MAKING
             left += not is_common
             if shows_all:
                 sections[heading].append((option, text))
             elif is_common:
                 # The few options of other headings need none.
-                section = heading if heading in (STAYS, REFERENCES, CUTTING) else ""
+                section = (
+                    heading
+                    if heading in (options.STAYS, options.REFERENCES, options.CUTTING)
+                    else ""
+                )
                 sections[section].append((option, text))
         sections[""].sort(key=_rank)
         for heading, rows in sections.items():

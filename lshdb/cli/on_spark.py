@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from lshdb import groups
 from lshdb.cli import documents, messages, results
 from lshdb.cli.options import AsJson
 from lshdb.errors import LshdbError, UsageError
-from lshdb.groups import Option, Options, values_of
 from lshdb.model import Failure
 from lshdb.options import ADVANCED, INPUT, SettingsOptions
 from lshdb.sources.paths import printable_path
@@ -30,22 +30,22 @@ SparkInput = Annotated[
 ]
 
 
-class Spark(Options):
+class Spark(groups.Options):
     """What Spark reads, where it runs, and how its counts are printed."""
 
     settings_from: Annotated[
-        Path | None, Option("Take the settings of a database.", metavar="FILE.db")
+        Path | None, groups.Option("Take the settings of a database.", metavar="FILE.db")
     ] = None
     format: Annotated[
         Literal["auto", "parquet", "jsonl"],
-        Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl", section=INPUT),
+        groups.Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl", section=INPUT),
     ] = "auto"
     master: Annotated[
-        str | None, Option("Where to run. [default: as configured]", metavar="URL")
+        str | None, groups.Option("Where to run. [default: as configured]", metavar="URL")
     ] = None
     conf: Annotated[
         Sequence[str],
-        Option("A setting of Spark; repeatable.", metavar="NAME=VALUE", section=ADVANCED),
+        groups.Option("A setting of Spark; repeatable.", metavar="NAME=VALUE", section=ADVANCED),
     ] = ()
     as_json: AsJson = False
 
@@ -62,7 +62,7 @@ class Spark(Options):
         # Any index may be asked for another threshold.
         given = [
             name
-            for name, value in values_of(options).items()
+            for name, value in groups.values_of(options).items()
             if name != "threshold" and value is not None
         ]
         file = self.settings_from

@@ -30,7 +30,7 @@ _SHOWN = 80
 
 def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     """Add a document unless similar ones are stored; see Database.add_unless_similar."""
-    document = Document(options.key, options.content, options.metadata)
+    document = Document(**vars(options.document))
     batch = batch_of(document, store.settings, store.limits)
     forms, digests, signed = digested(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]

@@ -9,14 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from lshdb.errors import (
-    Cut,
-    NoDatabase,
-    NotADatabase,
-    OtherFormat,
-    StoreError,
-    warn_of_limit,
-)
+from lshdb import errors
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode
 from lshdb.store import guard, location, schema, sqlite_errors, transactions
@@ -64,7 +57,7 @@ def connect(
         real_path = location.located(path)
         location.check_kind(path)
         if mode == "create" and (reason := location.length_fault(real_path)):
-            raise StoreError(f"{path} cannot be made: {reason}: choose a shorter one")
+            raise errors.StoreError(f"{path} cannot be made: {reason}: choose a shorter one")
         has_other_log = _check_names(path, real_path, mode)
     else:
         real_path, has_other_log = beside.real_path, beside.has_other_log
@@ -86,12 +79,12 @@ def connect(
             if is_missing and mode != "create":
                 missing = "there is no such file; lshdb init or lshdb add makes one"
                 reason = sqlite_errors.why_not_opened(path, real_path, missing)
-                raise NoDatabase(f"no database at {path}: {reason}") from None
+                raise errors.NoDatabase(f"no database at {path}: {reason}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(real_path):
                 raise
         if guard.log_size(real_path):
-            raise StoreError(
+            raise errors.StoreError(
                 f"{path} has changes in {real_path.name}-wal, which cannot be read without "
                 "permission to write the directory: ask someone who has it to open the file once"
             )
@@ -109,14 +102,14 @@ def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:
         return False
     todo = location.advice(names, path)
     if mode != "read":
-        raise StoreError(
+        raise errors.StoreError(
             f"{path} cannot be written: {names}, and each name has its own log, so documents would "
             f"be lost: {todo}"
         )
     if guard.log_size(real_path):
         return False  # by the name that others write it by, if any do: nobody may begin to
-    warn_of_limit(
-        Cut(
+    errors.warn_of_limit(
+        errors.Cut(
             "open",
             1,
             f"{path}: {names}, and each name has its own log: documents that are only in the log "
@@ -187,7 +180,7 @@ def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
         if whole:
             schema.check_contents(connection)
     elif mode != "create":
-        raise NotADatabase(f"{path} is empty: make a database with lshdb init")
+        raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
         connection.execute("PRAGMA query_only = ON")
         connection.read_only = True
@@ -242,15 +235,15 @@ def check_format(connection: sqlite3.Connection, path: Path) -> None:
     """NotADatabase or OtherFormat if this lshdb cannot read the file."""
     if not is_lshdb(connection):
         if schema.is_whole(connection):
-            raise NotADatabase(
+            raise errors.NotADatabase(
                 f"{path} has lshdb's tables without its marks, as if made from a dump: run PRAGMA "
                 f"application_id = {APPLICATION_ID}; PRAGMA user_version = {schema.FORMAT}; "
                 "in an SQLite shell, then lshdb check --deep"
             )
-        raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
+        raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
     if version != schema.FORMAT:
         advice = "upgrade lshdb" if version > schema.FORMAT else "add the documents to a new file"
-        raise OtherFormat(
+        raise errors.OtherFormat(
             f"{path} has format {version}, and this lshdb reads format {schema.FORMAT}: {advice}"
         )

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import Cut, DamagedFile, KeyNotFound, warn_of_limit
+from lshdb import errors
 from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import Parameters, SqlValue
@@ -275,7 +275,7 @@ class StoreReader:
             typed(row, *kinds) for row in rows
         ):
             if content is None and self.settings.content:
-                raise DamagedFile(
+                raise errors.DamagedFile(
                     f"{self.path}: the content of document {doc_id} is gone; "
                     f"{sqlite_errors.RESTORE}"
                 )
@@ -357,7 +357,7 @@ class StoreReader:
 
     def _check_complete(self, rows_read: int, doc_ids: IntArray) -> None:
         if rows_read != len(doc_ids):
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; {sqlite_errors.RESTORE}"
             )
 
@@ -481,7 +481,7 @@ class StoreReader:
         nothing = type(None)
         shingles = self._counts([counts])
         if [signature is not None for signature in signatures] != (shingles > 0).tolist():
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{self.path} is damaged: a document has shingles and no signature, or a "
                 f"signature and no shingles; {sqlite_errors.RESTORE}"
             )
@@ -519,8 +519,8 @@ class StoreReader:
         """A LimitWarning if documents wait for their band rows: buckets do not show them yet."""
         if count := self.unindexed():
             waiting = "1 document waits" if count == 1 else f"{count:,} documents wait"
-            warn_of_limit(
-                Cut(
+            errors.warn_of_limit(
+                errors.Cut(
                     what,
                     count,
                     f"{waiting} for rows of the index, so that buckets lack them: the next "
@@ -565,7 +565,7 @@ class StoreReader:
             doc_ids, keys = zip(*rows, strict=True)
             yield integers([doc_ids]), [checked(key, str) for key in keys]
             if doc_ids[-1] <= last:  # in a damaged table it would never end
-                raise DamagedFile(f"{self.path} is damaged: {sqlite_errors.RESTORE}")
+                raise errors.DamagedFile(f"{self.path} is damaged: {sqlite_errors.RESTORE}")
             last = doc_ids[-1]
 
     def key_of(self, doc_id: int) -> str | None:
@@ -589,7 +589,7 @@ class StoreReader:
     def _keys(self, statement: str, *parameters: SqlValue) -> list[str]:
         return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
 
-    def not_found(self, key: str) -> KeyNotFound:
+    def not_found(self, key: str) -> errors.KeyNotFound:
         """The error for a missing key; it suggests up to three stored keys.
 
         They contain the key, or their last part is near its last part: keys in one folder share
@@ -613,7 +613,7 @@ class StoreReader:
             for stored in short
             if difflib.get_close_matches(name, [stored.rpartition("/")[2]])
         ]
-        return KeyNotFound(
+        return errors.KeyNotFound(
             f"no document has the key {key!r}",
             holding[:3] or difflib.get_close_matches(wanted, near, 3, 0.5),
         )
@@ -708,7 +708,7 @@ class StoreReader:
         counts = integers(rows)
         if len(counts) and (counts.min() < 0 or counts.max() > LARGEST):
             strange = int(counts[(counts < 0) | (counts > LARGEST)][0])
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{self.path} is damaged: a document has {strange:,} shingles instead of 0 to "
                 f"{LARGEST:,}; {sqlite_errors.RESTORE}"
             )
@@ -718,7 +718,7 @@ class StoreReader:
         """BLOBs of documents, which must all have this width, one after another."""
         blobs = [checked(value, bytes) for value in values]
         if any(len(blob) != width for blob in blobs):
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{self.path}: a {name} does not have {width} bytes; {sqlite_errors.RESTORE}"
             )
         return bytearray().join(blobs)

@@ -16,7 +16,7 @@ import numpy as np
 from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks
+from lshdb.shingling import arrays
 from lshdb.store import functions, guard, page_sql
 from lshdb.store.connection import connect, file_size, is_lshdb
 from lshdb.store.rows import integers
@@ -268,7 +268,7 @@ _ALONE = """
     EXPLAIN SELECT CASE WHEN
 {expression}
     THEN 1 END FROM documents"""
-DocumentFilter = Callable[[IntArray], Mask]
+DocumentFilter = Callable[[arrays.IntArray], arrays.Mask]
 """Takes doc_ids int64[n]; returns True for each document to keep, bool[n]."""
 _CONDITION_BLOCK = 10_000
 _DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
@@ -301,13 +301,13 @@ def condition(
         with user_errors(connection, "where", f"; the columns are {_DOCUMENT}"):
             return connection.execute(statement, parameters).fetchall()
 
-    def matching(doc_ids: IntArray) -> Mask:
+    def matching(doc_ids: arrays.IntArray) -> arrays.Mask:
         nonlocal candidates
-        true = [NO_NUMBERS]
-        for part in chunks(len(doc_ids), _CONDITION_BLOCK):
+        true = [arrays.NO_NUMBERS]
+        for part in arrays.chunks(len(doc_ids), _CONDITION_BLOCK):
             candidates = dumps(doc_ids[part].tolist())
             true.append(integers(run(statement)))
-        matches: Mask = np.isin(doc_ids, np.concatenate(true))
+        matches: arrays.Mask = np.isin(doc_ids, np.concatenate(true))
         return matches
 
     run(statement)

@@ -12,11 +12,10 @@ from lshdb import errors
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
-from lshdb.store import guard, index, lookups, schema
+from lshdb.store import guard, index, lookups, schema, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
-from lshdb.store.transactions import Transaction, TransactionKind, empty_log
 from lshdb.store.turns import Alone
 
 T = TypeVar("T")
@@ -86,7 +85,7 @@ class Store(lookups.StoreReader):
                 with connection.errors():
                     if is_new(connection):
                         settings = new_settings()
-                        with Transaction(connection, "write"):
+                        with transactions.Transaction(connection, "write"):
                             if is_new(connection):
                                 create_tables(connection)
                                 write_settings(connection, settings)
@@ -129,7 +128,7 @@ class Store(lookups.StoreReader):
         """UsageError if it was closed."""
         self._connection.check_open()
 
-    def reading(self) -> Transaction:
+    def reading(self) -> transactions.Transaction:
         """A transaction that reads a snapshot of the file."""
         return self._transaction("read")
 
@@ -144,9 +143,9 @@ class Store(lookups.StoreReader):
             StoreError: copying failed; all data is safe in the log.
         """
         with self._connection.errors():
-            empty_log(self._connection, 0.0)
+            transactions.empty_log(self._connection, 0.0)
 
-    def writing(self) -> Transaction:
+    def writing(self) -> transactions.Transaction:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
 
@@ -159,7 +158,9 @@ class Store(lookups.StoreReader):
         """
         turn = None
         try:
-            with Transaction(self._connection, "write", self._read_settings, offer) as turn:
+            with transactions.Transaction(
+                self._connection, "write", self._read_settings, offer
+            ) as turn:
                 assert turn is not None  # this is no part of another transaction
                 if turn.result is None:
                     with self.alone():
@@ -173,12 +174,12 @@ class Store(lookups.StoreReader):
         result: R = turn.result
         return result
 
-    def rebuilding(self) -> Transaction:
+    def rebuilding(self) -> transactions.Transaction:
         """A transaction that rebuilds the index, which is not searched before the end."""
         return self._transaction("rebuild")
 
-    def _transaction(self, kind: TransactionKind) -> Transaction:
-        return Transaction(self._connection, kind, self._read_settings)
+    def _transaction(self, kind: transactions.TransactionKind) -> transactions.Transaction:
+        return transactions.Transaction(self._connection, kind, self._read_settings)
 
     # writing; the caller holds a transaction
 
