@@ -235,13 +235,11 @@ class Service:
         ...     service.read(lambda db: db.keys())
         ['a']
         """
-        result: _T = self._ask_reader(use).result()
-        return result
+        return self._ask_reader(use).result()
 
     async def read_async(self, use: Callable[[Database], _T]) -> _T:
         """The same as `read`, for asyncio."""
-        result: _T = await asyncio.wrap_future(self._ask_reader(use))
-        return result
+        return await asyncio.wrap_future(self._ask_reader(use))
 
     def write(self, use: Callable[[Database], _T]) -> _T:
         """Call a function that may write, such as `lambda db: db.add_files(["news/"])`.
@@ -262,7 +260,7 @@ class Service:
             batch_of(document, *self._batch_settings), options.find, options.skip_similar
         )
 
-    def _ask_reader(self, use: Callable[[Database], Any]) -> "Future[Any]":
+    def _ask_reader(self, use: Callable[[Database], _T]) -> "Future[_T]":
         return self._threads.ask(self._threads.reads, use)
 
     def _ask_writer(self, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":

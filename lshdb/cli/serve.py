@@ -1,9 +1,6 @@
 """`lshdb serve`: show the database in a browser."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -70,21 +67,13 @@ def serve(
             webbrowser.open(address)
 
     decides = reviewing.Review(file.db, who, own) if review else None
-    with _grouped(file, group_by) as path:
+    with ExitStack() as stack:
+        path = file.db
+        if group_by is not None:  # a temporary file of the folders
+            from lshdb.ingest import folder_documents  # nothing else needs it
+
+            store = store_of(stack.enter_context(file.reading(temporary=True)))
+            units = stack.enter_context(folder_documents.folders(store, group_by))
+            folder_documents.check_units(units, group_by)
+            path = units.store.path
         app.serve(path, port, ready, decides, open_files, name=file.db.stem)
-
-
-@contextmanager
-def _grouped(file: options.DatabaseFile, group_by: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """The file that is served: the database, or a temporary one of its folders."""
-    if group_by is None:
-        yield file.db
-        return
-    from lshdb.ingest import folder_documents  # nothing else needs it
-
-    with (
-        file.reading(temporary=True) as database,
-        folder_documents.folders(store_of(database), group_by) as units,
-    ):
-        folder_documents.check_units(units, group_by)
-        yield units.store.path

@@ -224,11 +224,9 @@ class Index:
 
     def set_rare_words(self, reworded: bool) -> None:
         """Make the table of rare words, or drop it."""
-        if reworded:
-            self._connection.rows(sql.MAKE_RARE_WORDS)
-            self._connection.rows(sql.RARE_WORDS_MEMORY)
-        else:
-            self._connection.rows(sql.DROP_RARE_WORDS)
+        making = sql.MAKE_RARE_WORDS, sql.RARE_WORDS_MEMORY
+        for statement in making if reworded else [sql.DROP_RARE_WORDS]:
+            self._connection.rows(statement)
 
     def insert_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
         """Insert documents int64[n] into the table of rare words; n texts have their terms."""

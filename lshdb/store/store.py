@@ -288,9 +288,7 @@ class Store(lookups.StoreReader):
                 )
             if not stored_definitions:
                 self._rows(definition)
-        definitions = [
-            ("table", name, definition) for name, definition in sql.SIMILAR_PAIRS.items()
-        ]
+        definitions = [("table", *table) for table in sql.SIMILAR_PAIRS.items()]
         writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
         for danger in schema.dangers(self._connection, definitions, writes):
             raise errors.UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
