@@ -28,6 +28,8 @@ from typing import IO, Generic, Self, TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
+Pending = Future[tuple[R] | None]
+"""The result of an item, in a tuple, when it is done; None if no process could do it."""
 
 _ALONE = 2
 """Items done before processes are started: a small job ends sooner than they start."""
@@ -81,8 +83,8 @@ class Workers(Generic[T, R]):
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
         # In the order of submission: items that may be done here, and the results of those done.
-        self._items: dict[Future[tuple[R] | None], T] = {}
-        self._results: dict[Future[tuple[R] | None], R] = {}
+        self._items: dict[Pending[R], T] = {}
+        self._results: dict[Pending[R], R] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -97,10 +99,10 @@ class Workers(Generic[T, R]):
             with suppress(OSError), process:  # nobody reads what is left in its pipes
                 process.kill()
 
-    def submit(self, item: T) -> Future[tuple[R] | None]:
+    def submit(self, item: T) -> Pending[R]:
         """Submit an item; without workers it is done at once."""
         self._submitted += 1
-        future = Future[tuple[R] | None]()
+        future = Pending[R]()
         if not self.count or self._submitted <= self.alone:
             future.set_result((self.run(item),))
             return future
@@ -113,9 +115,7 @@ class Workers(Generic[T, R]):
         self._items[future] = item
         return future
 
-    def result(
-        self, future: Future[tuple[R] | None], last: Future[tuple[R] | None] | None = None
-    ) -> R:
+    def result(self, future: Pending[R], last: Pending[R] | None = None) -> R:
         """The result of an item; while waiting, does items here that no worker has begun.
 
         Call this in the order of submission, and once for each item.
@@ -136,7 +136,7 @@ class Workers(Generic[T, R]):
         item = self._items.pop(future, None)
         return self.run(cast(T, item)) if reply is None else reply[0]
 
-    def _cancel_next(self, last: Future[tuple[R] | None] | None) -> Future[tuple[R] | None] | None:
+    def _cancel_next(self, last: Pending[R] | None) -> Pending[R] | None:
         """Cancel and return the first item, up to a last one, that no worker has begun."""
         if last is not None and last not in self._items:
             return None
@@ -198,7 +198,7 @@ def in_processes(run: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         items: read as they are needed.
     """
     with Workers(run, min(default_workers(), 1)) as pool:
-        waiting = deque[Future[tuple[R] | None]]()
+        waiting = deque[Pending[R]]()
         for item in items:
             waiting.append(pool.submit(item))
             if len(waiting) == _AHEAD:

@@ -8,7 +8,6 @@ is read, and signed by a pool, while the one before it is written.
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -27,11 +26,11 @@ from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions
 from lshdb.store.store import Store
-from lshdb.workers import Workers, default_workers
+from lshdb.workers import Pending, Workers, default_workers
 
 Addable = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
-_Pending = tuple[Batch, Future[tuple[Digested] | None] | None]
+_Pending = tuple[Batch, Pending[Digested] | None]
 """Documents, and their future signatures; None for a batch without documents."""
 
 _OBJECTS = 200
@@ -128,8 +127,8 @@ class Stream:
     def _part(
         self,
         batch: Batch,
-        future: Future[tuple[Digested] | None] | None,
-        last: Future[tuple[Digested] | None] | None,
+        future: Pending[Digested] | None,
+        last: Pending[Digested] | None,
     ) -> SignedPart:
         for _, failure in batch.failures:
             if self.job.on_failure is not None:
