@@ -217,8 +217,7 @@ def _write_matches(
 
 def _note_recall(database: Database, options: RankingOptions) -> float:
     """Note what the index finds at the minimum similarity or containment; return this minimum."""
-    minimum = options.similar.threshold
-    minimum = database.settings.threshold if minimum is None else minimum
+    minimum = options.similar.threshold or database.settings.threshold
     if options.containment and not options.exhaustive:
         _note_containment_recall(database, minimum)
     elif not options.exhaustive:

@@ -47,6 +47,6 @@ def first_words(
 
 def minimum(database: Database, threshold: float | None) -> float:
     """The threshold; a note says what the index finds if it is below the database's."""
-    minimum = database.settings.threshold if threshold is None else threshold
+    minimum = threshold or database.settings.threshold
     messages.note_recall(database.settings, minimum)
     return minimum
