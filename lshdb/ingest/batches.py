@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import cast
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Digested, SignedPart, digested
+from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
@@ -23,6 +22,7 @@ from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signing import Digested, digested
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions
@@ -136,9 +136,7 @@ class Stream:
                 self.job.on_failure(failure)
         if future is None:
             return SignedPart(batch)
-        forms, digests, signed = self.pool.result(future, last)
-        stored = forms or cast("Sequence[str]", batch.contents)
-        return SignedPart(replace(batch, contents=()), stored, digests, signed)
+        return part_of(batch, self.pool.result(future, last))
 
 
 @contextmanager
