@@ -212,15 +212,12 @@ def _checked(
             "and a content nor a dict with both"
         )
     document = item if isinstance(item, Document) else Document(*item)
-    key = checked_key(document.key)
+    key = _checked_key(document.key, ids)
     try:
         content = cleaned(document.content, settings.shingling, limits.largest_document)
         metadata = to_json(document.metadata)
-        ids.check(key, kind_of_id(document.key))
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
-    except InputError as error:
-        raise ContentError(f"key {shown(document.key)} {error}") from error
     return key, content, metadata
 
 
@@ -249,25 +246,19 @@ def _record_options(of_sets: OfSets, key_field: str, limits: Limits) -> RecordOp
     return RecordOptions(of_sets, key_field, limits=limits)
 
 
-def checked_key(value: object) -> str:
-    """The key that a document's id gives; ContentError if it gives none."""
+def _checked_key(value: object, ids: Ids) -> str:
+    """The key that a document's id gives; ContentError without one, or if another id gave it."""
     try:
         key = key_of_id(value)
+        if key is not None:
+            ids.check(key, kind_of_id(value))
+            return key
     except InputError as error:
         raise ContentError(f"key {shown(value)} {error}") from error
-    if key is None:
-        raise ContentError(f"key {shown(value)} is missing, and a document needs a key")
-    return key
+    raise ContentError(f"key {shown(value)} is missing, and a document needs a key")
 
 
 def checked_keys(values: Iterable[object]) -> list[str]:
     """The keys of ids; ContentError also if ids of two types give the same key."""
-    ids, keys = Ids(), list[str]()
-    for value in values:
-        key = checked_key(value)
-        try:
-            ids.check(key, kind_of_id(value))
-        except InputError as error:
-            raise ContentError(f"key {shown(value)} {error}") from error
-        keys.append(key)
-    return keys
+    ids = Ids()
+    return [_checked_key(value, ids) for value in values]
