@@ -241,7 +241,6 @@ _COMMENT = 2
 """Votes of a comment."""
 _END = r"(?=\s*$|\s+(?:[#%!;']|//|/\*|--|\(\*))"
 """The end of a line, or a comment behind it; `~~` in the tables below."""
-_CALL = r"\w+\([^\n=]*\)"
 # fmt: off
 _LINES_OF: list[tuple[str, str, str]] = [
     # What no comment and no word begins with.
