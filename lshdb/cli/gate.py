@@ -84,7 +84,7 @@ def gate(
         _show(done)
     else:
         for finding in done.found:
-            print(escaped(f"{_place(finding)}: {finding.message}"))
+            print(escaped(f"{_places(finding)[0]}: {finding.message}"))
     for failure in done.failures:
         documents.print_failure(failure)
     for note in done.notes:
@@ -104,26 +104,23 @@ def _write_sarif(done: Findings, output: str | None) -> None:
         messages.message(f"{output}: {counted(len(done.found), 'finding')}")
 
 
-def _place(finding: Finding) -> str:
-    is_file = finding.similarity is not None
-    return finding.file if is_file else f"{finding.file}:{finding.line}-{finding.end_line}"
-
-
-def _other_place(finding: Finding) -> str:
+def _places(finding: Finding) -> tuple[str, str]:
+    """Both places of a finding: two files, or lines in them."""
     if finding.similarity is not None:
-        return finding.other
-    return f"{finding.other}:{finding.other_line}-{finding.other_end_line}"
+        return finding.file, finding.other
+    return (
+        f"{finding.file}:{finding.line}-{finding.end_line}",
+        f"{finding.other}:{finding.other_line}-{finding.other_end_line}",
+    )
 
 
 def _show(done: Findings) -> None:
     """Print a summary for people: both places of each finding, the worst pairs, and the share."""
     form = Form()
-    rows = [(_place(finding), _other_place(finding), finding.tokens) for finding in done.found]
+    rows = [(*_places(finding), finding.tokens) for finding in done.found]
     if rows:
         results.write_results(_PLACES, rows, form)
-    pairs = Counter[tuple[str, str]]()
-    for finding in done.found:
-        pairs[finding.file, finding.other] += 1
+    pairs = Counter((finding.file, finding.other) for finding in done.found)
     tokens = Counter[tuple[str, str]]()
     for finding in done.found:
         tokens[finding.file, finding.other] += finding.tokens
