@@ -299,7 +299,7 @@ def _shingles_of_parts(
         yield windows(tail, np.array([len(tail)])).hashes
 
 
-def _in_one_call(change: Callable[[str], str], texts: list[str]) -> list[str]:
+def _changed_together(change: Callable[[str], str], texts: list[str]) -> list[str]:
     """Fold many texts at once: NUL neither combines nor folds, so it separates them."""
     changed = change(_SEPARATOR.join(texts)).split(_SEPARATOR)
     return changed if len(changed) == len(texts) else [*map(change, texts)]
@@ -322,7 +322,7 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 
 
 def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
-    collapsed = [text.strip(" ") for text in _in_one_call(_collapsed, texts)]
+    collapsed = [text.strip(" ") for text in _changed_together(_collapsed, texts)]
     return _char_windows("".join(collapsed), lengths_of(collapsed), size, seed)
 
 
@@ -417,7 +417,7 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
     else:
-        texts = _in_one_call(fold, texts)
+        texts = _changed_together(fold, texts)
         joined = "".join((" ", " ".join(texts), " "))
         first, last = word_bounds(code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
