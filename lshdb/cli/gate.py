@@ -105,7 +105,7 @@ def _write_sarif(done: Findings, output: str | None) -> None:
 
 
 def _places(finding: Finding) -> tuple[str, str]:
-    """The lines of both files, or the files as a whole."""
+    """Both places of a finding: two files, or lines in them."""
     if finding.similarity is not None:
         return finding.file, finding.other
     return (
@@ -117,14 +117,13 @@ def _places(finding: Finding) -> tuple[str, str]:
 def _show(done: Findings) -> None:
     """Print a summary for people: both places of each finding, the worst pairs, and the share."""
     form = Form()
-    if done.found:
-        rows = [(*_places(finding), finding.tokens) for finding in done.found]
+    rows = [(*_places(finding), finding.tokens) for finding in done.found]
+    if rows:
         results.write_results(_PLACES, rows, form)
-    pairs, tokens = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    pairs = Counter((finding.file, finding.other) for finding in done.found)
+    tokens = Counter[tuple[str, str]]()
     for finding in done.found:
-        pair = finding.file, finding.other
-        pairs[pair] += 1
-        tokens[pair] += finding.tokens
+        tokens[finding.file, finding.other] += finding.tokens
     if len(pairs) > 1:
         print(f"Most copied, of {counted(len(pairs), 'pair')} of files:")
         worst = [(*pair, pairs[pair], count) for pair, count in tokens.most_common(_WORST)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
 from lshdb.ingest.batches import batch_of
-from lshdb.ingest.parts import SignedPart, digested
+from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.ingest.writing import Writer, delete, outcomes, query_batch, signatures_of
 from lshdb.model import (
     Admission,
@@ -22,6 +22,7 @@ from lshdb.search.differences import changed_words, sets_beside
 from lshdb.search.query import answers, comparison_at
 from lshdb.search.stored_documents import stored_document
 from lshdb.shingling.shingling import Content
+from lshdb.sketching.signing import digested
 from lshdb.store.store import Store
 
 _SHOWN = 80
@@ -32,9 +33,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     """Add a document unless similar ones are stored; see Database.add_unless_similar."""
     document = Document(**vars(options.document))
     batch = batch_of(document, store.settings, store.limits)
-    forms, digests, signed = digested(store.settings, (batch.contents, True))
-    stored = forms or [str(text) for text in batch.contents]
-    part = SignedPart(replace(batch, contents=()), stored, digests, signed)
+    part = part_of(batch, digested(store.settings, (batch.contents, True)))
     with store.writing():
         # The index may have been rebuilt since the file was read last.
         part = replace(part, signed=signatures_of(part, range(1), store.settings))

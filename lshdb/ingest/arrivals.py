@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
-from lshdb.ingest.parts import SignedPart, digested
+from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.ingest.writing import Writer, outcomes, query_batch, signatures_of
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
 from lshdb.search.query import answers
+from lshdb.sketching.signing import digested
 from lshdb.sources.batch import Batch
 from lshdb.store.store import Store
 
@@ -41,16 +42,14 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
         The outcome of each, and the matches that limits cut off.
     """
     batch = Batch.joined([arrival.batch for arrival in arrivals])
-    forms, digests, signed = digested(store.settings, (batch.contents, True))
-    stored = forms or [str(text) for text in batch.contents]
-    part = SignedPart(replace(batch, contents=()), stored, digests, signed)
+    part = part_of(batch, digested(store.settings, (batch.contents, True)))
     answers_by_index: dict[int, tuple[Arrived, list[Cut]]] = {}
     with store.writing():
         # The index may have been rebuilt since the file was read last.
         signed = signatures_of(part, range(len(arrivals)), store.settings)
         part = replace(part, signed=signed)
         known = store.known(part.keys)
-        digests_of_keys = zip(part.keys, digests, strict=True)
+        digests_of_keys = zip(part.keys, part.digests, strict=True)
         changed = {
             key
             for key, content_digest in digests_of_keys

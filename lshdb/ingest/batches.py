@@ -9,12 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import cast
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Digested, SignedPart, digested
+from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
@@ -22,6 +21,7 @@ from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signing import Digested, digested
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions
@@ -135,9 +135,7 @@ class Stream:
                 self.job.on_failure(failure)
         if future is None:
             return SignedPart(batch)
-        forms, digests, signed = self.pool.result(future, last)
-        stored = forms or cast("Sequence[str]", batch.contents)
-        return SignedPart(replace(batch, contents=()), stored, digests, signed)
+        return part_of(batch, self.pool.result(future, last))
 
 
 @contextmanager
@@ -213,15 +211,12 @@ def _checked(
             "and a content nor a dict with both"
         )
     document = item if isinstance(item, Document) else Document(*item)
-    key = checked_key(document.key)
+    key = _checked_key(document.key, ids)
     try:
         content = cleaned(document.content, settings.shingling, limits.largest_document)
         metadata = to_json(document.metadata)
-        ids.check(key, kind_of_id(document.key))
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
-    except InputError as error:
-        raise ContentError(f"key {shown(document.key)} {error}") from error
     return key, content, metadata
 
 
@@ -250,25 +245,19 @@ def _record_options(of_sets: OfSets, key_field: str, limits: Limits) -> RecordOp
     return RecordOptions(of_sets, key_field, limits=limits)
 
 
-def checked_key(value: object) -> str:
-    """The key that a document's id gives; ContentError if it gives none."""
+def _checked_key(value: object, ids: Ids) -> str:
+    """The key that a document's id gives; ContentError without one, or if another id gave it."""
     try:
         key = key_of_id(value)
+        if key is not None:
+            ids.check(key, kind_of_id(value))
+            return key
     except InputError as error:
         raise ContentError(f"key {shown(value)} {error}") from error
-    if key is None:
-        raise ContentError(f"key {shown(value)} is missing, and a document needs a key")
-    return key
+    raise ContentError(f"key {shown(value)} is missing, and a document needs a key")
 
 
 def checked_keys(values: Iterable[object]) -> list[str]:
     """The keys of ids; ContentError also if ids of two types give the same key."""
-    ids, keys = Ids(), list[str]()
-    for value in values:
-        key = checked_key(value)
-        try:
-            ids.check(key, kind_of_id(value))
-        except InputError as error:
-            raise ContentError(f"key {shown(value)} {error}") from error
-        keys.append(key)
-    return keys
+    ids = Ids()
+    return [_checked_key(value, ids) for value in values]

@@ -17,21 +17,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
-from lshdb.options import FilesOptions, QueryOptions, TextOptions
+from lshdb.ingest.sync import DroppedFile, text_session, with_digests
+from lshdb.options import QueryOptions
 from lshdb.search.decisions import contents_in_force
 from lshdb.search.query import search
-from lshdb.shingling.arrays import int_array
 from lshdb.shingling.content import digest, encoded
 from lshdb.sources.archives import archive_of
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import paths_of_key
-from lshdb.sources.session import session_of
 from lshdb.sources.text_files import state_of
 from lshdb.store.rows import FileState
 
 if TYPE_CHECKING:
-    from lshdb.ingest.sync import DroppedFile
     from lshdb.store.store import Store
 
 _SIMILAR = 1_000
@@ -87,13 +85,7 @@ class KeptCopies:
     def __init__(self, store: Store, root: str | None) -> None:
         self._store = store
         self._root = root
-        self._session = session_of(
-            TextOptions(),
-            store.settings.shingling,
-            FilesOptions(root=root),
-            format="text",
-            stored_guess=store.extracted_of,
-        )
+        self._session = text_session(store, root)
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key
@@ -105,10 +97,7 @@ class KeptCopies:
             self._same: dict[bytes, list[_Copy]] = {
                 content_digest: [] for content_digest in dropped_digests
             }
-            documents = store.files_below("") if dropped_digests else []
-            _, digests = store.sizes(int_array([document.doc_id for document in documents]))
-        for document, content_digest in zip(documents, map(bytes, digests), strict=True):
-            if content_digest in dropped_digests:
+            for document, content_digest in with_digests(store, dropped_digests):
                 self._same[content_digest].append(
                     _Copy(document.key, content_digest, document.state)
                 )

@@ -2,18 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from lshdb.shingling.arrays import int_array
-from lshdb.shingling.content import digest, encoded
-from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
-from lshdb.sketching.signing import Signed, sign
+from lshdb.sketching.signing import Digested, Signed
 from lshdb.sources.batch import Batch
 
 T = TypeVar("T")
-Digested = tuple[Sequence[str], Sequence[bytes], Signed | None]
-"""The stored forms of documents, their digests of 16 bytes, and their signatures if wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +47,8 @@ class SignedPart:
         return SignedPart(batch, *taken_columns, lanes)
 
 
-def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digested:
-    """Digest cleaned documents, and sign them if the item says so; in any process."""
-    contents, is_signed = item
-    stored = [encoded(content) for content in contents]
-    digests = [digest(form.encode()) for form in stored]
-    # Texts are stored as they are, and need not come back from another process.
-    forms = stored if settings.shingling.of_sets else ()
-    return forms, digests, sign(contents, settings) if is_signed else None
+def part_of(batch: Batch, done: Digested) -> SignedPart:
+    """A batch of cleaned documents that are digested."""
+    forms, digests, signed = done
+    stored = forms or cast("Sequence[str]", batch.contents)
+    return SignedPart(replace(batch, contents=()), stored, digests, signed)

@@ -188,15 +188,9 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
     return numbered
 
 
-def _identity(decision: Decision) -> tuple[object, ...]:
-    return (
-        decision.verdict,
-        decision.keys,
-        decision.digests,
-        decision.note,
-        decision.who,
-        decision.decided,
-    )
+def _identity(decision: Decision) -> Decision:
+    """The decision without its number and state."""
+    return replace(decision, decision=0, state="holds")
 
 
 def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Iterator[Decision]:

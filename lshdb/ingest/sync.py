@@ -12,6 +12,7 @@ import os
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -304,7 +305,7 @@ def _recognise(store: Store, plan: _Plan, session: Session) -> None:
     for key, (path, state) in [*plan.read.items()]:
         if key in plan.known or not (key in dropped_keys or state.size in sizes):
             continue
-        content_digest = _digest_of(uncounted, path, key)
+        content_digest, _ = _document_of(uncounted, path, key)
         if (key, content_digest) in dropped:
             session.counts.skipped.add("dropped", path, "its document was decided to be dropped")
         elif content_digest and missing[content_digest]:
@@ -366,13 +367,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
             for document in store.files_of([document.doc_id for document in known_documents])
         }
         staying = _staying(store, dropped)
-    session = session_of(
-        TextOptions(),
-        store.settings.shingling,
-        FilesOptions(root=root),
-        format="text",
-        stored_guess=store.extracted_of,
-    )
+    session = text_session(store, root)
     digests_by_key = {document.key: document.digest for document in known_documents}
     for key, digests in sorted(dropped.items()):
         paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
@@ -410,22 +405,31 @@ def _key_of_same_file(path: str, keys: Iterable[str], root: str | None) -> str |
 
 def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, list[str]]:
     """The keys of other stored documents with the contents of dropped ones, by their digests."""
-    dropped_digests = set().union(*dropped.values())
     staying: defaultdict[bytes, list[str]] = defaultdict(list)
-    if dropped_digests:
-        documents = store.files_below("")
-        _, digests = store.sizes(int_array([document.doc_id for document in documents]))
-        for document, content_digest in zip(documents, map(bytes, digests), strict=True):
-            if content_digest in dropped_digests and content_digest not in dropped.get(
-                document.key, ()
-            ):
-                staying[content_digest].append(document.key)
+    for document, content_digest in with_digests(store, set().union(*dropped.values())):
+        if content_digest not in dropped.get(document.key, ()):
+            staying[content_digest].append(document.key)
     return staying
 
 
-def _digest_of(session: Session, path: str, key: str) -> bytes:
-    """The digest of a text file's document; empty if it cannot be read."""
-    return _document_of(session, path, key)[0]
+def with_digests(store: Store, wanted: AbstractSet[bytes]) -> Iterator[tuple[StoredFile, bytes]]:
+    """The stored documents with some digests, and their digests; in a transaction of reading."""
+    documents = store.files_below("") if wanted else []
+    _, digests = store.sizes(int_array(document.doc_id for document in documents))
+    for document, content_digest in zip(documents, map(bytes, digests), strict=True):
+        if content_digest in wanted:
+            yield document, content_digest
+
+
+def text_session(store: Store, root: str | None) -> Session:
+    """Reads the files of stored documents; `root` is the directory that keys are relative to."""
+    return session_of(
+        TextOptions(),
+        store.settings.shingling,
+        FilesOptions(root=root),
+        format="text",
+        stored_guess=store.extracted_of,
+    )
 
 
 def _document_of(session: Session, path: str, key: str) -> tuple[bytes, Content | None]:

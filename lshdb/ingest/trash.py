@@ -66,7 +66,7 @@ class MovedFile:
     kept: str | None = None
 
 
-class _LeftError(Exception):
+class _LeftError(InputError):
     """Why a file is left where it is."""
 
 
@@ -133,7 +133,7 @@ def move_aside(
                 if link:
                     _put_link(file, target)
         except (OSError, _LeftError) as error:
-            yield _shown(replace(file.line, action="left", reason=_reason(error)))
+            yield _shown(replace(file.line, action="left", reason=reason(error)))
         else:
             yield _shown(file.line)
 
@@ -211,10 +211,6 @@ def _shown(line: MovedFile) -> MovedFile:
     aside = None if line.aside is None else printable_path(line.aside)
     kept = None if line.kept is None else key_of(line.kept)
     return replace(line, path=key_of(line.path), aside=aside, kept=kept)
-
-
-def _reason(error: OSError | _LeftError) -> str:
-    return reason(error) if isinstance(error, OSError) else str(error)
 
 
 def _obstacle(path: str, base: str, device: int) -> str:
@@ -321,7 +317,7 @@ def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Itera
             if not dry_run:
                 _put_back(source, line, aside)
         except (OSError, _LeftError) as error:
-            yield _shown(replace(line, action="left", reason=_reason(error)))
+            yield _shown(replace(line, action="left", reason=reason(error)))
             continue
         yield _shown(replace(line, action="restored"))
         if not dry_run:

@@ -241,7 +241,6 @@ _COMMENT = 2
 """Votes of a comment."""
 _END = r"(?=\s*$|\s+(?:[#%!;']|//|/\*|--|\(\*))"
 """The end of a line, or a comment behind it; `~~` in the tables below."""
-_CALL = r"\w+\([^\n=]*\)"
 # fmt: off
 _LINES_OF: list[tuple[str, str, str]] = [
     # What no comment and no word begins with.
@@ -585,8 +584,9 @@ def _counted(sample: str) -> dict[str, int]:
     if "/*" in sample:  # also behind code
         votes["slashes"] = _COMMENT
     last, others = "", []
-    for line in _TOKEN.findall(sample):
-        word, rest = line
+    # Not all lines at once: those of most texts are known after a dozen.
+    for match in _TOKEN.finditer(sample):
+        word, rest = line = match.groups()
         if word in _MARKS and _comment(word)(rest):
             if word != last:
                 votes[_MARKS[word][0]] += _COMMENT

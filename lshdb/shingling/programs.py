@@ -4,7 +4,7 @@ Comments and strings are blanked first (lshdb.shingling.families), then what doe
 (lshdb.shingling.boilerplate), and the rest is cut.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from lshdb.shingling import tokens
 from lshdb.shingling.shingling import Shingling
@@ -25,8 +25,3 @@ def blanked_program(text: str, shingling: Shingling) -> str:
 def cut_programs(texts: Sequence[str], shingling: Shingling) -> tokens.Tokens:
     """The tokens of n programs that count."""
     return tokens.cut_tokens([blanked_program(text, shingling) for text in texts])
-
-
-def token_pieces(text: str, shingling: Shingling, block: int) -> Iterator[str]:
-    """The same of one program, in pieces of about `block` characters."""
-    return tokens.token_pieces(blanked_program(text, shingling), block)

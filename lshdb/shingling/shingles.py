@@ -48,9 +48,9 @@ from lshdb.shingling.hashing import (
     selection,
     span_hash,
 )
-from lshdb.shingling.programs import cut_programs, token_pieces
+from lshdb.shingling.programs import blanked_program, cut_programs
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
-from lshdb.shingling.tokens import Tokens, cut_before
+from lshdb.shingling.tokens import Tokens, cut_before, token_pieces
 
 _MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,
@@ -259,8 +259,10 @@ def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[
         if not count:
             yield _wordless(text, size, seed, block)
         return
-    is_code = shingling.kind == "code"
-    parts = token_pieces(text, shingling, block) if is_code else _collapsed_pieces(text, block)
+    if shingling.kind == "code":
+        parts = token_pieces(blanked_program(text, shingling), block)
+    else:
+        parts = _collapsed_pieces(text, block)
     windows = partial(_char_windows, size=size, seed=seed)
     yield from _shingles_of_parts(parts, operator.add, windows, size)
 
@@ -297,10 +299,10 @@ def _shingles_of_parts(
         yield windows(tail, np.array([len(tail)])).hashes
 
 
-def _fold_group(texts: list[str]) -> list[str]:
-    """Fold many texts in one call: NUL neither combines nor folds, so it separates them."""
-    folded = fold(_SEPARATOR.join(texts)).split(_SEPARATOR)
-    return folded if len(folded) == len(texts) else [fold(text) for text in texts]
+def _changed_together(change: Callable[[str], str], texts: list[str]) -> list[str]:
+    """Fold many texts at once: NUL neither combines nor folds, so it separates them."""
+    changed = change(_SEPARATOR.join(texts)).split(_SEPARATOR)
+    return changed if len(changed) == len(texts) else [*map(change, texts)]
 
 
 def utf8(text: str) -> tuple[bytes, Offsets]:
@@ -320,10 +322,7 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 
 
 def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
-    collapsed = _collapsed(_SEPARATOR.join(texts)).split(_SEPARATOR)
-    if len(collapsed) > len(texts):
-        collapsed = list(map(_collapsed, texts))
-    collapsed = [text.strip(" ") for text in collapsed]
+    collapsed = [text.strip(" ") for text in _changed_together(_collapsed, texts)]
     return _char_windows("".join(collapsed), lengths_of(collapsed), size, seed)
 
 
@@ -418,7 +417,7 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
     else:
-        texts = _fold_group(texts)
+        texts = _changed_together(fold, texts)
         joined = "".join((" ", " ".join(texts), " "))
         first, last = word_bounds(code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large

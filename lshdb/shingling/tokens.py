@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lshdb.shingling.arrays import lengths_of, offsets_of, sizes_of
+from lshdb.shingling.arrays import Mask, lengths_of, offsets_of, sizes_of
 from lshdb.shingling.folding import code_points
 from lshdb.shingling.hashing import Offsets
 
@@ -62,31 +62,30 @@ class Tokens:
     Attributes:
         text: one character per token.
         counts: int64[n], how many tokens each text has.
-        bounds: int64[b], where the parts of the joined texts end: words, numbers, strings, signs
-            and runs of blanks.
-        solid: int64[s], after which of the bounds no blanks follow.
-        kept: int64[t], at which of these parts each token begins.
+        begins: int64[p], where the parts of the joined texts begin: words, numbers, strings, signs.
+        new: bool[c - 1], at which of the c characters but the first one such a part may end.
+        kept: bool[p], whether a token begins at a part, or is a string that goes on.
         offsets: int64[n + 1], where each text begins among the joined ones.
     """
 
     text: str
     counts: Offsets
-    bounds: Offsets
-    solid: Offsets
-    kept: Offsets
+    begins: Offsets
+    new: Mask
+    kept: Mask
     offsets: Offsets
 
     @cached_property
     def starts(self) -> Offsets:
         """int64[t], where each token begins in its own text, in code points."""
-        starts: Offsets = self.bounds[self.solid[self.kept]] - self._before
-        return starts
+        return self.begins[self.kept] - self._before
 
     @cached_property
     def stops(self) -> Offsets:
         """int64[t], where each ends."""
-        last = np.append(self.kept, len(self.solid))[1:] - 1
-        stops: Offsets = self.bounds[self.solid[last] + 1] - self._before
+        bounds = self.new.nonzero()[0] + 1
+        last = self.begins[np.append(self.kept, True)[1:]]
+        stops: Offsets = bounds[bounds.searchsorted(last, side="right")] - self._before
         return stops
 
     @cached_property
@@ -103,28 +102,26 @@ def cut_tokens(texts: list[str]) -> Tokens:
     (dots,) = (part[1:-1] == _DOT).nonzero()
     part[1:-1][dots[(part[dots] == _NUMBER) & (part[dots + 2] == _NUMBER)]] = _NUMBER
     word = (part == _WORD) | (part == _NUMBER)
-    # A word, number, string or run of blanks ends where something else begins.
-    goes_on = (word[1:] & word[:-1]) | (octets[1:] == ord(QUOTED)) | (part[1:] + part[:-1] == 0)
-    bounds = (~goes_on).nonzero()[0] + 1
-    parts = part[bounds[:-1]]
-    (solid,) = parts.nonzero()
-    tokens = parts[solid]
+    solid = part != 0
+    # A word, number or string ends where something else begins.
+    new = ~((word[1:] & word[:-1]) | (octets[1:] == ord(QUOTED)))
+    begins = (new & solid[1:]).nonzero()[0] + 1
+    tokens = part[begins]
     (strings,) = (tokens == _STRING).nonzero()
     second = strings[1:] if len(strings) and strings[0] == 0 else strings
-    before = solid[second - 1]
-    ends = bounds[before + 1]
-    is_prefix = (ends == bounds[solid[second]]) & (ends - bounds[before] <= _PREFIX)
-    prefixes = second[is_prefix] - 1
+    lengths = begins[second] - begins[second - 1]
+    prefixes = second[(lengths <= _PREFIX) & solid[begins[second] - 1]] - 1
     tokens[prefixes[tokens[prefixes] == _WORD]] = _STRING
     offsets = offsets_of(lengths_of(texts) + 1) + 1
-    first = solid.searchsorted(bounds.searchsorted(offsets))
-    new = np.ones(len(tokens) + 1, dtype=np.bool_)
-    np.logical_or(tokens[1:] != _STRING, tokens[:-1] != _STRING, out=new[1:-1])
-    new[first] = True
-    (kept,) = new[:-1].nonzero()
-    counts = sizes_of(kept.searchsorted(first))
+    first = begins.searchsorted(offsets)
+    kept = np.ones(len(tokens) + 1, dtype=np.bool_)
+    kept[1:-1] = (tokens[1:] != _STRING) | (tokens[:-1] != _STRING)
+    kept[first] = True
+    kept = kept[:-1]
+    (repeated,) = (~kept).nonzero()
+    counts = sizes_of(first - repeated.searchsorted(first))
     text = tokens[kept].tobytes().decode("ascii")
-    return Tokens(text, counts, bounds, solid, kept, offsets)
+    return Tokens(text, counts, begins, new, kept, offsets)
 
 
 def _octets(text: str) -> bytes:

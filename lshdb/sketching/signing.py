@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from lshdb.shingling import arrays, winnowing
-from lshdb.shingling.content import digest
+from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.programs import cut_programs
 from lshdb.shingling.rare_words import indexed
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
@@ -145,6 +145,20 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
         indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
         base_of(shingling),
     )
+
+
+Digested = tuple[Sequence[str], Sequence[bytes], Signed | None]
+"""The stored forms of documents, their digests of 16 bytes, and their signatures if wanted."""
+
+
+def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digested:
+    """Digest cleaned documents, and sign them if the item says so; in any process."""
+    contents, is_signed = item
+    stored = [encoded(content) for content in contents]
+    digests = [digest(form.encode()) for form in stored]
+    # Texts are stored as they are, and need not come back from another process.
+    forms = stored if settings.shingling.of_sets else ()
+    return forms, digests, sign(contents, settings) if is_signed else None
 
 
 def base_of(shingling: Shingling) -> bytes:

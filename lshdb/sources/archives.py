@@ -9,6 +9,7 @@ Bytes are counted as they are read, whatever an archive says of its sizes.
 
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -65,6 +66,7 @@ class Member:
 
 
 _SUFFIXES = (".zip", ".tgz", ".tar")
+_IN_PATH = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
 
 
 def is_archive(path: str) -> bool:
@@ -75,8 +77,7 @@ def is_archive(path: str) -> bool:
 
 def archive_of(path: str) -> str | None:
     """The archive that a path is, or leads into; None for other paths."""
-    lower = path.lower()
-    if not any(suffix in lower for suffix in _SUFFIXES):
+    if not _IN_PATH.search(path):
         return None
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)

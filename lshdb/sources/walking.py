@@ -176,7 +176,7 @@ class _Walk:
         # A member's directories are not walked before it.
         paths = accumulate(re.findall("[^/]*/|.+", inner)) if packed else (inner,)
         is_excluded = (
-            _is_ignored(os.path.join(self._top, path), is_dir, patterns)
+            (patterns and _is_ignored(os.path.join(self._top, path), is_dir, patterns))
             or any(_decision(self._exclude, above) for above in paths)
             or (
                 self._include

@@ -55,7 +55,7 @@ def merge(
         lshdb.open(target, limits=limits) as database,
         merging.opened(source, store_of(database)) as other,
     ):
-        return merging.merge(store_of(database), other, **options)
+        return sum(merging.merged(store_of(database), other, **options), lshdb.AddReport())
 
 
 def terms(path: Path) -> list[Any]:
@@ -198,7 +198,7 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is the database itself"):
             merge(target, tmp_path / name)
     with lshdb.open(target) as database, pytest.raises(UsageError, match="itself"):
-        merging.merge(store_of(database), store_of(database))
+        next(merging.merged(store_of(database), store_of(database)))
 
 
 def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:

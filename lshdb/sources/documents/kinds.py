@@ -58,6 +58,7 @@ _STARTS = {
     b"<html": "html",
 }
 """The first bytes of documents, in small letters."""
+_SIGNS = tuple(_STARTS)
 PROBE = 1024
 """First bytes of a file that show its kind."""
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
@@ -70,8 +71,9 @@ Thunderbird."""
 def kind_of_start(start: bytes) -> str | None:
     """The kind of a document by its first bytes; None for a text."""
     small = start[:PROBE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    kind = next((kind for sign, kind in _STARTS.items() if small.startswith(sign)), None)
-    return "mbox" if kind is None and is_mailbox_start(start) else kind
+    if small.startswith(_SIGNS):
+        return next(kind for sign, kind in _STARTS.items() if small.startswith(sign))
+    return "mbox" if is_mailbox_start(start) else None
 
 
 def is_mailbox_start(start: bytes) -> bool:
