@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from measure.common.commands import lshdb
 from measure.harness import corpora
 from measure.harness.corpora import Corpus, flush
-from measure.harness.figures import CPU, PEAK, RATE, SECONDS, Values
+from measure.harness.figures import RATE, Values
 from measure.harness.lab import Job, Lab, taken
 
 _GROUP: Final = 10_000
@@ -30,6 +30,7 @@ _TITLE: Final = 60
 _WORDS: Final = 150
 _HEADER: Final = 0.85
 """The share of a document's words that is a header."""
+_MORE: Final = (("--keep", "longest"), ("--rule", "contained"), ("--rule", "copied:13"))
 _LINE: Final = 12
 _LINES: Final = 30
 
@@ -37,50 +38,36 @@ _LINES: Final = 30
 def run(lab: Lab) -> None:
     """Formats and rules, then large buckets, then rows alike."""
     corpus = lab.corpus(lab.count(1_000_000, quick=20_000), size=1000)
-    case = lab.describe(corpus)
-    lab.measure([Job(case, corpus.documents, partial(_dedup, lab, corpus.path))])
-    lab.aim(case, RATE, 12_000)
-    lab.aim(case, PEAK, 1000)
-    _formats(lab, case, corpus)
+    _formats(lab, corpus)
     maximum = lab.count(100_000, quick=5_000)
     for count in (maximum // 2, maximum):
-        hot = corpora.write_hot_halves(lab.fresh(".jsonl"), count, _WORDS, _HEADER)
-        lab.measure([Job(_hot_case(count), hot.documents, partial(_dedup, lab, hot.path))], 1)
+        hot = corpora.write_alike(lab.fresh(".jsonl"), count, count, _WORDS, _HEADER)
+        case = f"{count:,} copies, {count:,} with a header of {_HEADER:.0%}"
+        lab.measure([Job(case, hot.documents, partial(_dedup, lab, hot.path))], 1)
         hot.path.unlink()
-    lab.aim(_hot_case(maximum), SECONDS, 2.5, over_case=_hot_case(maximum // 2))
-    lab.aim(_hot_case(maximum), PEAK, 1000)
     _alike(lab, lab.count(4_000, quick=400))
-
-
-def _hot_case(count: int) -> str:
-    return f"{count:,} copies, {count:,} with a header of {_HEADER:.0%}"
 
 
 def _dedup(lab: Lab, path: Path, more: tuple[str, ...] = ()) -> Values:
     output = lab.fresh(path.suffix)
-    done = lshdb("dedup", "--json", path, "-o", output, "--shingle", lab.shingle, *more)
+    done = lshdb("dedup", "--json", path, "-o", output, "--shingle", lab.shingles[0], *more)
     output.unlink()
     report = json.loads(done.out.splitlines()[-1])
     rows = report["kept"] + report["dropped"]
-    return {RATE: rows / done.seconds, CPU: done.cpu, **taken(done)}
+    return {RATE: rows / done.seconds, **taken(done)}
 
 
-def _formats(lab: Lab, case: str, corpus: Corpus) -> None:
+def _formats(lab: Lab, corpus: Corpus) -> None:
     """Tables in and out, of the same format; each document has a second text."""
-    jobs = []
-    for format, write in {"JSON lines": _jsonl, "CSV": _csv, "Parquet": _parquet}.items():
-        path = lab.fresh("." + format.lower().replace("json lines", "jsonl"))
+    case = lab.describe(corpus)
+    jobs = [Job(case, corpus.documents, partial(_dedup, lab, corpus.path))]
+    for suffix, write in _WRITE.items():
+        path = lab.fresh(suffix)
         write(path, corpus)
         flush(path)
-        name = f"{case} and a title, {format}"
-        jobs.append(Job(name, corpus.documents, partial(_dedup, lab, path)))
-        if format != "JSON lines":
-            lab.aim(name, RATE, 0.7, over_case=f"{case} and a title, JSON lines")
-        lab.aim(name, PEAK, 500)
-    for more in (("--keep", "longest"), ("--rule", "contained"), ("--rule", "copied:13")):
-        name = f"{case} and a title, Parquet, {' '.join(more)}"
-        jobs.append(Job(name, corpus.documents, partial(_dedup, lab, path, more)))
-        lab.aim(name, PEAK, 500)
+        for more in ((), *_MORE) if suffix == ".parquet" else ((),):
+            name = f"{case} and a title, {' '.join((suffix, *more))}"
+            jobs.append(Job(name, corpus.documents, partial(_dedup, lab, path, more)))
     lab.measure(jobs)
 
 
@@ -106,6 +93,9 @@ def _parquet(path: Path, corpus: Corpus) -> None:
     pq.write_table(pa.Table.from_pylist([*_rows(corpus)]), path, row_group_size=_GROUP)
 
 
+_WRITE: Final = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+
+
 # rows alike
 
 
@@ -129,17 +119,14 @@ RULES: Final = (("--cut", "8"), ("--rule", "copied:8"), ("--rule", "contained"))
 
 def _alike(lab: Lab, count: int) -> None:
     """`lshdb dedup` of each kind of rows, by each rule that compares contents."""
-    for rule in RULES:
-        cases = {kind: f"{' '.join(rule)}: {count:,} rows, {kind}" for kind in KINDS}
-        for kind, case in cases.items():
-            path, rng = lab.fresh(".jsonl"), random.Random(1)
-            line = _line(rng)
-            with path.open("w") as file:
-                for number in range(count):
-                    row = {"id": number, "text": "\n".join(KINDS[kind](rng, line))}
-                    file.write(json.dumps(row) + "\n")
+    for kind, lines in KINDS.items():
+        path, rng = lab.fresh(".jsonl"), random.Random(1)
+        line = _line(rng)
+        with path.open("w") as file:
+            for number in range(count):
+                row = {"id": number, "text": "\n".join(lines(rng, line))}
+                file.write(json.dumps(row) + "\n")
+        for rule in RULES:
+            case = f"{' '.join(rule)}: {count:,} rows, {kind}"
             lab.measure([Job(case, count, partial(_dedup, lab, path, rule))])
-            path.unlink()
-            if kind != "prose":
-                lab.aim(case, CPU, 3, over_case=cases["prose"])
-                lab.aim(case, PEAK, 1000)
+        path.unlink()

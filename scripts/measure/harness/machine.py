@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sqlite3
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,12 @@ from measure.harness.engines import NAMES, installed
 
 def facts() -> dict[str, Any]:
     """The machine and the versions, at this time."""
+    described = (PROC / "cpuinfo").read_text() if PROC.is_dir() else ""
+    model = re.search(r"^model name\s*: (.*)", described, re.MULTILINE)
     return {
-        "cpu": _cpu(),
-        "cores": _cores(),
-        "memory_gb": _memory_gb(),
+        "cpu": model[1] if model else platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if PROC.is_dir() else os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -31,27 +33,3 @@ def facts() -> dict[str, Any]:
         "memory_method": MEMORY_METHOD if PROC.is_dir() else "not measured: no /proc",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _cpu() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _memory_gb() -> float | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
-    except (AttributeError, OSError, ValueError):
-        return None

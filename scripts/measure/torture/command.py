@@ -9,17 +9,18 @@ document was lost, an answer was wrong, or a traceback was seen.
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from measure.torture import crashes, damage, fuzz, soak
-from measure.torture.trial import Tally, processes
+from measure.torture.trial import Tally, spread
 
 _NOTES: Final = 20
 SHARES: Final = {"crashes": 0.19, "soak": 0.22, "fuzz": 0.47, "damage": 0.12}
@@ -32,6 +33,9 @@ LEAST: Final = {
     "damaged files": 1_000,
 }
 """What ten minutes are for."""
+
+
+Runner: TypeAlias = "Callable[[float, Path], Part]"
 
 
 @dataclass(slots=True)
@@ -49,50 +53,33 @@ class Part:
     seconds: float = 0.0
 
 
-def killed(seconds: float, _directory: Path) -> Part:
-    """The crash sweep, on all processors: each has its own seed."""
-
-    def sweep(seed: int) -> Tally:
-        return Tally(**crashes.run(sys.maxsize, seconds, seed))
-
-    tally = Tally()
-    with ThreadPoolExecutor() as pool:
-        for one in pool.map(sweep, range(1, processes() + 1)):
-            tally += one
-    return Part(tally, {"kill points": tally.faults})
-
-
 def at_once(seconds: float, directory: Path) -> Part:
     """The soak; a damaged file and an error of a lock are as bad as a traceback."""
     found = soak.run(seconds, directory)
-    bad = found.tracebacks + found.locked + found.damaged
-    tally = Tally(found.operations, 0, found.lost, found.inconsistent, bad)
+    bad = found["tracebacks"] + found["locked"] + found["damaged"]
+    tally = Tally(found["operations"], 0, found["lost"], found["inconsistent"], bad)
     phases = (name for name in LEAST if name.startswith("seconds"))
-    reached = dict.fromkeys(phases, seconds / 2)
-    return Part(
-        tally, {**reached, "longest wait of a writer, ms": round(1000 * found.longest_wait)}
-    )
+    waited = {"longest wait of a writer, ms": found["longest"]}
+    return Part(tally, dict.fromkeys(phases, seconds / 2) | waited)
 
 
-def fuzzed(seconds: float, directory: Path) -> Part:
-    """Hostile input."""
-    tally = fuzz.run_for(seconds, directory)
-    return Part(
-        tally, {"hostile inputs": tally.faults, "starts of the command with them": tally.commands}
-    )
+def shared(work: Callable[[int, float, str], Tally], what: str, more: int = 0) -> Runner:
+    """A part whose work all processors share; `what` is injected."""
+
+    def run(seconds: float, directory: Path) -> Part:
+        tally = spread(work, seconds, directory, more)
+        commands = {"starts of the command with them": tally.commands} if tally.commands else {}
+        return Part(tally, {what: tally.faults, **commands})
+
+    return run
 
 
-def damaged(seconds: float, directory: Path) -> Part:
-    """Damaged files."""
-    tally = damage.run_for(seconds, directory)
-    return Part(tally, {"damaged files": tally.faults})
-
-
-PARTS: Final[dict[str, Callable[[float, Path], Part]]] = {
-    "crashes": killed,
+PARTS: Final[dict[str, Runner]] = {
+    "crashes": shared(crashes.work, "kill points"),
     "soak": at_once,
-    "fuzz": fuzzed,
-    "damage": damaged,
+    # While one process waits for the disk another works. Each time the inputs are others.
+    "fuzz": shared(partial(fuzz.share, random.getrandbits(32)), "hostile inputs", more=1),
+    "damage": shared(damage.work, "damaged files"),
 }
 
 

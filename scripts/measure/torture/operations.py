@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -25,6 +26,7 @@ SMALL: Final = lshdb.Limits(
 
 Elements: TypeAlias = frozenset[int]
 State: TypeAlias = dict[str, Elements]
+Documents: TypeAlias = Sequence[tuple[str, list[int]]]
 Acknowledge: TypeAlias = Callable[[int], None]
 
 
@@ -33,9 +35,10 @@ class Operation:
     """A change to a file, done in steps that are acknowledged.
 
     Attributes:
-        run: does it, and acknowledges each number of steps as they are done.
+        run: does it to a file, and acknowledges each number of steps as they are done.
         steps: the keys whose documents each step changes.
         command: what does the same on the command line, after the name of the file.
+        expected: what the file holds at the end; None for dedup, which other tests judge.
         again: the exit status that the command may have when all was done before.
     """
 
@@ -43,6 +46,7 @@ class Operation:
     run: Callable[[Path, Acknowledge], None]
     steps: list[list[str]]
     command: list[str]
+    expected: State | None
     again: int = 0
 
 
@@ -68,52 +72,57 @@ class Bench:
             db.add_many(old)
         files = _write(directory / "lines", lines, 6)
         other = directory / "merged.db"
+        both = [*changed[:20], *new]
         with lshdb.open(other, shingle="set", threshold=THRESHOLD, permutations=64) as db:
-            db.add_many([*changed[:20], *new])
+            db.add_many(both)
         gone = [[key for key, _ in old[i : i + 5]] for i in range(0, documents // 3, 5)]
+        self.before = contents(self.base)
+        assert len(self.before) == documents
+        removed = {*itertools.chain.from_iterable(gone)}
+
+        def adding(
+            name: str, documents: Documents, run: Callable[..., None], paths: list[str]
+        ) -> Operation:
+            expected = self.before | {key: frozenset(one) for key, one in documents}
+            steps = [[key] for key, _ in documents]
+            return Operation(name, run, steps, ["add", *paths], expected)
+
         self.operations = [
-            Operation(
-                "add",
-                lambda path, acknowledge: _add(path, new, acknowledge),
-                [[key] for key, _ in new],
-                ["add", *_write(directory / "new", new, 3)],
-            ),
-            Operation(
-                "update",
-                lambda path, acknowledge: _add(path, changed, acknowledge),
-                [[key] for key, _ in changed],
-                ["add", *_write(directory / "changed", changed, 3)],
+            adding("add", new, partial(_add, new), _write(directory / "new", new, 3)),
+            adding(
+                "update", changed, partial(_add, changed), _write(directory / "changed", changed, 3)
             ),
             Operation(
                 "remove",
-                lambda path, acknowledge: _remove(path, gone, acknowledge),
+                partial(_remove, gone),
                 gone,
-                ["remove", *itertools.chain.from_iterable(gone)],
+                ["remove", *removed],
+                {key: one for key, one in self.before.items() if key not in removed},
                 again=1,
             ),
+            adding("merge", both, partial(_merge, other), [str(other)]),
             Operation(
-                "merge",
-                lambda path, acknowledge: _merge(path, other, acknowledge),
-                [[key] for key, _ in (*changed[:20], *new)],
-                ["add", str(other)],
+                "reindex", _reindex, [[]], ["reindex", "--threshold", str(LOWER)], self.before
             ),
-            Operation("reindex", _reindex, [[]], ["reindex", "--threshold", str(LOWER)]),
             Operation(
                 "dedup",
-                lambda path, acknowledge: _dedup(path, files, acknowledge),
+                partial(_dedup, files),
                 [[key] for key, _ in lines],
                 ["dedup", *files, "-o", str(directory / "kept.jsonl")],
+                None,
             ),
         ]
-        self.before = contents(self.base)
-        assert len(self.before) == documents
         self.after: dict[str, State] = {}
-        self.given = {
-            "add": {key: frozenset(one) for key, one in new},
-            "update": {key: frozenset(one) for key, one in changed},
-            "merge": {key: frozenset(one) for key, one in (*changed[:20], *new)},
-        }
         self._pairs: dict[object, set[tuple[str, str, float]]] = {}
+
+    def know(self, operation: Operation, path: Path) -> None:
+        """See what an operation comes to that nobody disturbs."""
+        after = self.after[operation.name] = contents(path)
+        expected = operation.expected
+        if expected is None:
+            gone = {key for keys in operation.steps for key in keys}
+            expected = self.before | {key: after[key] for key in after.keys() & gone}
+        assert after == expected, operation.name
 
     def fresh(self) -> Path:
         """The file as it is before an operation."""
@@ -160,7 +169,7 @@ class Bench:
         return self._pairs[name]
 
 
-def _write(name: Path, documents: Sequence[tuple[str, list[int]]], files: int) -> list[str]:
+def _write(name: Path, documents: Documents, files: int) -> list[str]:
     """Write JSON lines, in several files: each is a batch of its own where these are small."""
     share = -(-len(documents) // files)
     paths = []
@@ -172,17 +181,17 @@ def _write(name: Path, documents: Sequence[tuple[str, list[int]]], files: int) -
     return paths
 
 
-def _add(path: Path, documents: list[tuple[str, list[int]]], acknowledge: Acknowledge) -> None:
+def _add(documents: Documents, path: Path, acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
         db.add_many(documents, workers=0, on_batch=lambda report: acknowledge(report.documents))
 
 
-def _merge(path: Path, other: Path, acknowledge: Acknowledge) -> None:
+def _merge(other: Path, path: Path, acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
         db.add_files([str(other)], on_batch=lambda report: acknowledge(report.documents))
 
 
-def _remove(path: Path, groups: list[list[str]], acknowledge: Acknowledge) -> None:
+def _remove(groups: list[list[str]], path: Path, acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
         for keys in groups:
             with suppress(KeyNotFound):  # the second time some are gone
@@ -196,11 +205,12 @@ def _reindex(path: Path, acknowledge: Acknowledge) -> None:
         acknowledge(1)
 
 
-def _dedup(path: Path, files: list[str], acknowledge: Acknowledge) -> None:
+def _dedup(files: list[str], path: Path, acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
-        for _ in db.dedup_files(
+        rows = db.dedup_files(
             files, workers=0, on_batch=lambda report: acknowledge(report.documents)
-        ):
+        )
+        for _ in rows:
             pass
 
 
