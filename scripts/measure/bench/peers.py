@@ -67,21 +67,11 @@ def _ingest(lab: Lab) -> None:
         if engine != OWN:
             given = _given(corpus, shingle, engine) | {"limit": limit}
             result, done = lab.task("index", **given)
-            seconds = result[SECONDS]
-            return {
-                RATE: limit / seconds,
-                SPEED: result["bytes"] / 1e6 / seconds,
-                **peak(done),
-            }
+            return {RATE: limit / result[SECONDS], **peak(done)}
         database, done = lab.add(corpus, shingle)
-        size = bytes_on_disk(database)
+        size = bytes_on_disk(database) / limit
         database.unlink()
-        return {
-            RATE: limit / done.seconds,
-            SPEED: corpus.bytes / 1e6 / done.seconds,
-            "disk bytes/document": size / limit,
-            **peak(done),
-        }
+        return {RATE: limit / done.seconds, "disk bytes/document": size, **peak(done)}
 
     _rates(lab, corpus, add)
 

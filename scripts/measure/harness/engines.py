@@ -12,8 +12,6 @@ all lanes.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -29,32 +27,26 @@ THRESHOLD: Final = 0.8
 
 _AT_ONCE: Final = 500
 """Documents whose shingles, as Python strings, are in memory at once."""
-_IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff"
-_WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])\w)+")
 
 
 def shingler(shingle: str) -> Callable[[str], list[str]]:
-    """Make shingles in Python: `word:W` or `char:K`."""
+    """Make shingles of ASCII text in Python: `word:W` or `char:K`."""
     kind, _, number = shingle.partition(":")
     size = int(number)
 
     def of_words(text: str) -> list[str]:
-        words = text.lower().split() if text.isascii() else _WORD.findall(_folded(text))
+        words = text.lower().split()
         if len(words) < size:
             return [" ".join(words)] if words else []
         return list(map(" ".join, zip(*(words[i:] for i in range(size)), strict=False)))
 
     def of_characters(text: str) -> list[str]:
-        flat = " ".join((text.lower() if text.isascii() else _folded(text)).split())
+        flat = " ".join(text.lower().split())
         if len(flat) < size:
             return [flat] if flat else []
         return [flat[i : i + size] for i in range(len(flat) - size + 1)]
 
     return of_words if kind == "word" else of_characters
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 class Lshdb:

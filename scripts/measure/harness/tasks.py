@@ -38,7 +38,8 @@ def kernels(engine: str, shingle: str, path: str, limit: int, seconds: float) ->
     passes: list[float] = []
     while sum(passes) < seconds:
         passes.append(_seconds(lambda: made.sketch(texts)))
-    return {SPEED: _bytes(texts) / 1e6 / statistics.median(passes)}
+    size = sum(len(text.encode()) for text in texts)
+    return {SPEED: size / 1e6 / statistics.median(passes)}
 
 
 def index(engine: str, shingle: str, path: str, limit: int) -> Values:
@@ -46,7 +47,7 @@ def index(engine: str, shingle: str, path: str, limit: int) -> Values:
     texts = read_texts(path, limit)
     made = engines.make(engine, shingle)
     assert isinstance(made, engines.Peer)
-    return {SECONDS: _seconds(lambda: made.index(texts)), "bytes": _bytes(texts)}
+    return {SECONDS: _seconds(lambda: made.index(texts))}
 
 
 def query(engine: str, shingle: str, path: str, queries: str, database: str) -> Values:
@@ -125,10 +126,6 @@ def _indexed(engine: str, shingle: str, path: str, database: str) -> engines.Lsh
 
 def _rows(path: str) -> list[Any]:
     return [*map(json.loads, Path(path).read_text("utf-8").splitlines())]
-
-
-def _bytes(texts: Sequence[str]) -> int:
-    return sum(len(text.encode()) for text in texts)
 
 
 def _seconds(function: Callable[[], object]) -> float:

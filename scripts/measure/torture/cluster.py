@@ -1,6 +1,6 @@
 """spark-dedup on a cluster: a master and two workers, whose Python lacks lshdb.
 
-    python scripts/measure torture.cluster [--documents 1000]
+    python scripts/measure torture.cluster
 
 Takes a minute, and Java and the extra `spark`. spark-submit sends the package to the executors. The
 rows are in partitions of Parquet, before and after. What is kept and dropped must be what one
@@ -11,7 +11,6 @@ tests/spark/test_spark.py, with one executor.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -178,13 +177,6 @@ def executors(directory: Path) -> Iterator[str]:
 
 def main() -> None:
     """Run it once, and say that nothing was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=1_000)
-    given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lshdb-cluster-") as directory:
-        run(Path(directory), given.documents)
-    print(f"{given.documents:,} rows: kept and dropped as on one machine, by both executors")
-
-
-if __name__ == "__main__":
-    main()
+        run(Path(directory), 1_000)
+    print("kept and dropped as on one machine, by both executors")

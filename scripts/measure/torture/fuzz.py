@@ -326,26 +326,23 @@ class Fuzz:
         def anything() -> Any:
             return chance.choice(values)
 
+        def unknown() -> str:
+            key = self.text()
+            self._forget(name, key)
+            return key
+
         name = chance.choice(list(self._kept))
         with limited(), lshdb.open(self._file(name)) as db:
+            calls: tuple[Callable[[], object], ...] = (
+                lambda: db.query(anything(), top=chance.choice((None, 1, 0, -1, 2**70))),
+                lambda: db.add(f"lib {chance.randrange(9)}", anything()),
+                lambda: db.compare(anything(), anything()),
+                lambda: [*db.pairs(threshold=chance.choice((None, 0.1, 0, 2, float("nan"))))],
+                lambda: db.add(unknown(), "text" if name == "texts" else ["a"]),
+                lambda: db.remove(unknown()),
+            )
             try:
-                kind = chance.randrange(6)
-                if kind == 0:
-                    db.query(anything(), top=chance.choice((None, 1, 0, -1, 2**70)))
-                elif kind == 1:
-                    db.add(f"lib {chance.randrange(9)}", anything())
-                elif kind == 2:
-                    db.compare(anything(), anything())
-                elif kind == 3:
-                    list(db.pairs(threshold=chance.choice((None, 0.1, 0, 2, float("nan")))))
-                elif kind == 4:
-                    key = self.text()
-                    self._forget(name, key)
-                    db.add(key, "text" if name == "texts" else ["a"])
-                else:
-                    key = self.text()
-                    self._forget(name, key)
-                    db.remove(key)
+                chance.choice(calls)()
             except lshdb.LshdbError as error:
                 if len(str(error).splitlines()) > 1:
                     self._defect(f"an error of several lines: {error}")
