@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,7 @@ from typing import Final
 from measure.common.commands import Measured, measure
 from measure.harness.corpora import Corpus, flush, read_texts
 from measure.harness.figures import OWN, Values
-from measure.harness.lab import Job, Lab, environment, install, taken
+from measure.harness.lab import Lab, environment, install, taken
 
 _PROJECT: Final = Path(__file__).resolve().parents[3]
 _QUERIES: Final = """
@@ -34,17 +35,18 @@ def run(lab: Lab) -> None:
     versions = _installed(lab)
     corpus = lab.corpus(lab.count(100_000, quick=2_000))
     queries = lab.queries(corpus, 500)
-    jobs = [[*_jobs(lab, name, python, corpus, queries)] for name, python in versions.items()]
+    jobs = {name: _jobs(lab, python, corpus, queries) for name, python in versions.items()}
     # By job, so that the two versions run side by side.
-    for pair in zip(*jobs, strict=True):
-        times = _STARTS if pair[0].case.startswith("start") else 1
-        new, old = lab.measure(pair, times * lab.options.repeat)
+    for case in jobs[OWN]:
+        times = _STARTS if case.startswith("start") else 1
+        pair = {(case, name): jobs[name][case] for name in versions}
+        new, old = lab.measure(corpus.documents, pair, times * lab.options.repeat)
         runs = zip(new, old, strict=True)
         ratios = [{name: a[name] / b[name] for name in a} for a, b in runs]
-        lab.keep(pair[0].case, corpus.documents, ratios, "ratio")
+        lab.keep(case, corpus.documents, ratios, "ratio")
 
 
-def _jobs(lab: Lab, name: str, python: Path, corpus: Corpus, queries: Path) -> Iterator[Job]:
+def _jobs(lab: Lab, python: Path, corpus: Corpus, queries: Path) -> dict[str, Callable[[], Values]]:
     """What is measured of a version."""
 
     def command(program: str, *arguments: str | Path) -> Measured:
@@ -52,34 +54,32 @@ def _jobs(lab: Lab, name: str, python: Path, corpus: Corpus, queries: Path) -> I
         words: list[str | Path] = [python.with_name(program), *arguments]
         return measure(words, directory=python.parent)
 
-    def job(case: str, *words: str | Path, suffix: str = "", copy: Path | None = None) -> Job:
-        """A job whose last argument is a new file, if it has a suffix, or a copy of another."""
-
-        def once() -> Values:
-            new = lab.fresh(suffix)
-            if copy is not None:
-                shutil.copy(copy, new)
-                flush(new)
-            done = command(*map(str, words), *([new] if suffix else []))
-            shutil.rmtree(new.parent)
-            return taken(done)
-
-        return Job(case, corpus.documents, once, name)
+    def once(*words: str | Path, suffix: str = "", copy: Path | None = None) -> Values:
+        """Run a command; its last argument is a new file with a suffix, or a copy of another."""
+        new = lab.fresh(suffix)
+        if copy is not None:
+            shutil.copy(copy, new)
+            flush(new)
+        done = command(*map(str, words), *([new] if suffix else []))
+        shutil.rmtree(new.parent)
+        return taken(done)
 
     database, few, some = lab.fresh(".db"), lab.fresh(".db"), lab.fresh(".jsonl")
     with corpus.path.open(encoding="utf-8") as lines:
         some.write_text("".join(islice(lines, 1000)), "utf-8")
     command("lshdb", "add", "-q", "-d", database, corpus.path)
     command("lshdb", "add", "-q", "-d", few, some)
-    yield job("add", "lshdb", "add", "-q", corpus.path, "-d", suffix=".db")
-    yield job("query", "python", "-c", _QUERIES, database, queries)
-    yield job("pairs", "lshdb", "pairs", "--json", "-d", database)
-    yield job("dedup", "lshdb", "dedup", corpus.path, "-o", suffix=".jsonl")
-    reindex = ("lshdb", "reindex", "--threshold", "0.7", "-d")
-    yield job("reindex", *reindex, suffix=".db", copy=database)
     text = read_texts(corpus.path, 1)[0]
-    yield job("start: query --text", "lshdb", "query", "--text", text, "-d", few)
-    yield job("start: --help", "lshdb", "--help")
+    reindex = ("lshdb", "reindex", "--threshold", "0.7", "-d")
+    return {
+        "add": partial(once, "lshdb", "add", "-q", corpus.path, "-d", suffix=".db"),
+        "query": partial(once, "python", "-c", _QUERIES, database, queries),
+        "pairs": partial(once, "lshdb", "pairs", "--json", "-d", database),
+        "dedup": partial(once, "lshdb", "dedup", corpus.path, "-o", suffix=".jsonl"),
+        "reindex": partial(once, *reindex, suffix=".db", copy=database),
+        "start: query --text": partial(once, "lshdb", "query", "--text", text, "-d", few),
+        "start: --help": partial(once, "lshdb", "--help"),
+    }
 
 
 def _installed(lab: Lab) -> dict[str, Path]:

@@ -8,15 +8,22 @@ durable file; peers index documents that are in memory already, in memory.
 from __future__ import annotations
 
 import argparse
+import os
+import platform
+import re
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 from rich.console import Console
 
+import lshdb
 from measure.bench import (
     against,
     contamination,
@@ -29,8 +36,8 @@ from measure.bench import (
     scale,
     service,
 )
-from measure.common.commands import CommandFailed
-from measure.harness import machine, report
+from measure.common.commands import MEMORY_METHOD, PROC, CommandFailed
+from measure.harness import report
 from measure.harness.engines import NAMES, installed
 from measure.harness.figures import Results, read, write
 from measure.harness.lab import Lab
@@ -64,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = {
         name: value for name, value in vars(options).items() if name not in ("json", "directory")
     }
-    results, failed = Results(machine.facts(), kept, []), False
+    results, failed = Results(facts(), kept, []), False
     if options.directory is not None:
         options.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.directory, prefix="lshdb-bench-") as directory:
@@ -83,17 +90,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(failed)
 
 
+def facts() -> dict[str, Any]:
+    """The machine and the versions, at this time."""
+    described = (PROC / "cpuinfo").read_text() if PROC.is_dir() else ""
+    model = re.search(r"^model name\s*: (.*)", described, re.MULTILINE)
+    return {
+        "cpu": model[1] if model else platform.processor() or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if PROC.is_dir() else os.cpu_count(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "sqlite": sqlite3.sqlite_version,
+        "engines": {"lshdb": lshdb.__version__}
+        | {name: found for name in NAMES[1:] if (found := installed(name)) is not None},
+        "memory_method": MEMORY_METHOD if PROC.is_dir() else "not measured: no /proc",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--quick", action="store_true", help="small sizes, one repetition")
-    common.add_argument("--documents", type=_count, metavar="N", help="how many documents")
+    common.add_argument("--documents", type=int, metavar="N", help="how many documents")
     common.add_argument(
         "--shingle", type=_shingle, help="word:W or char:K (default: word:3 or both)"
     )
     common.add_argument("--json", type=Path, metavar="OUT.jsonl", help="write all figures")
-    common.add_argument("--repeat", type=_count, help="repetitions (default 3; quick: 1)")
+    common.add_argument("--repeat", type=int, help="repetitions (default 3; quick: 1)")
     common.add_argument(
         "--directory",
         type=Path,
@@ -108,13 +134,6 @@ def _parser() -> argparse.ArgumentParser:
     table = commands.add_parser("table", help="print the table of the documentation from results")
     table.add_argument("results", type=Path, metavar="RESULTS.jsonl", nargs="+")
     return parser
-
-
-def _count(text: str) -> int:
-    number = int(text.replace("_", "").replace(",", ""))
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
 
 
 def _shingle(text: str) -> str:

@@ -20,7 +20,7 @@ from typing import Final
 from measure.common.commands import Measured, lshdb, measure
 from measure.harness import corpora
 from measure.harness.figures import OWN, PEAK, SECONDS, Results, Values
-from measure.harness.lab import Job, Lab, environment, taken
+from measure.harness.lab import Lab, environment, taken
 from measure.harness.report import medians, table
 
 RULES: Final = ("similar", "contained", "copied:13", "copied:8")
@@ -98,12 +98,8 @@ def run(lab: Lab) -> None:
         peer: list[str | Path] = [python, "-c", _RUNNER, pages, test]
         engines.append((f"{_RUN}-grams", "datatrove", lambda kept: measure([*peer, kept])))
     what = f"{len(planted):,} questions in {len(texts):,} pages, {corpus.what}"
-    lab.measure(
-        [
-            Job(f"{rule}, {what}", len(texts), partial(values, decide), engine)
-            for rule, engine, decide in engines
-        ]
-    )
+    runs = {(f"{rule}, {what}", name): partial(values, decide) for rule, name, decide in engines}
+    lab.measure(len(texts), runs)
 
 
 def _words(text: str) -> list[str]:

@@ -6,22 +6,22 @@ that repeat a line, share one, or contain others should take little more CPU tim
 
 from __future__ import annotations
 
-import csv
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.csv import write_csv
 
 from measure.common.commands import lshdb
 from measure.harness import corpora
 from measure.harness.corpora import Corpus, flush
 from measure.harness.figures import RATE, Values
-from measure.harness.lab import Job, Lab, taken
+from measure.harness.lab import Lab, taken
 
 _GROUP: Final = 10_000
 """Documents in a row group of Parquet."""
@@ -43,7 +43,7 @@ def run(lab: Lab) -> None:
     for count in (maximum // 2, maximum):
         hot = corpora.write_alike(lab.fresh(".jsonl"), count, count, _WORDS, _HEADER)
         case = f"{count:,} copies, {count:,} with a header of {_HEADER:.0%}"
-        lab.measure([Job(case, hot.documents, partial(_dedup, lab, hot.path))], 1)
+        lab.measure(hot.documents, {case: partial(_dedup, lab, hot.path)}, 1)
         hot.path.unlink()
     _alike(lab, lab.count(4_000, quick=400))
 
@@ -60,40 +60,35 @@ def _dedup(lab: Lab, path: Path, more: tuple[str, ...] = ()) -> Values:
 def _formats(lab: Lab, corpus: Corpus) -> None:
     """Tables in and out, of the same format; each document has a second text."""
     case = lab.describe(corpus)
-    jobs = [Job(case, corpus.documents, partial(_dedup, lab, corpus.path))]
+    runs = {case: partial(_dedup, lab, corpus.path)}
+    table = _titled(corpus)
     for suffix, write in _WRITE.items():
         path = lab.fresh(suffix)
-        write(path, corpus)
+        write(table, path)
         flush(path)
         for more in ((), *_MORE) if suffix == ".parquet" else ((),):
             name = f"{case} and a title, {' '.join((suffix, *more))}"
-            jobs.append(Job(name, corpus.documents, partial(_dedup, lab, path, more)))
-    lab.measure(jobs)
+            runs[name] = partial(_dedup, lab, path, more)
+    lab.measure(corpus.documents, runs)
 
 
-def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
+def _titled(corpus: Corpus) -> pa.Table:
     with corpus.path.open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            yield {**row, "title": row["text"][:_TITLE]}
+        rows = [{**row, "title": row["text"][:_TITLE]} for row in map(json.loads, lines)]
+    return pa.Table.from_pylist(rows)
 
 
-def _jsonl(path: Path, corpus: Corpus) -> None:
+def _jsonl(table: pa.Table, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(corpus))
+        for row in table.to_pylist():
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def _csv(path: Path, corpus: Corpus) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ("id", "text", "title"))
-        writer.writeheader()
-        writer.writerows(_rows(corpus))
-
-
-def _parquet(path: Path, corpus: Corpus) -> None:
-    pq.write_table(pa.Table.from_pylist([*_rows(corpus)]), path, row_group_size=_GROUP)
-
-
-_WRITE: Final = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+_WRITE: Final[dict[str, Callable[[pa.Table, Path], object]]] = {
+    ".jsonl": _jsonl,
+    ".csv": write_csv,
+    ".parquet": partial(pq.write_table, row_group_size=_GROUP),
+}
 
 
 # rows alike
@@ -128,5 +123,5 @@ def _alike(lab: Lab, count: int) -> None:
                 file.write(json.dumps(row) + "\n")
         for rule in RULES:
             case = f"{' '.join(rule)}: {count:,} rows, {kind}"
-            lab.measure([Job(case, count, partial(_dedup, lab, path, rule))])
+            lab.measure(count, {case: partial(_dedup, lab, path, rule)})
         path.unlink()

@@ -21,7 +21,7 @@ from measure.common.commands import Measured, lshdb, measure
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
 from measure.harness.figures import OWN, PEAK, SECONDS, Results, Values
-from measure.harness.lab import Job, Lab, environment, taken
+from measure.harness.lab import Lab, environment, taken
 from measure.harness.report import medians, table
 
 PEERS: Final = {
@@ -97,7 +97,7 @@ def run(lab: Lab) -> None:
             UNLIKE: sum(similarity < 0.5 for similarity in best),
         }
 
-    lab.measure([Job(case, corpus.documents, partial(values, name), name) for name in runs])
+    lab.measure(corpus.documents, {(case, name): partial(values, name) for name in runs})
 
 
 def _own(corpus: Corpus, work: Path) -> tuple[Measured, Iterable[str]]:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from measure.common.commands import lshdb, measure
 from measure.harness import corpora
 from measure.harness.figures import Values
-from measure.harness.lab import Job, Lab, taken
+from measure.harness.lab import Lab, taken
 
 PEER: Final = "jscpd"
 _SIZE: Final = 10_000
@@ -41,14 +42,14 @@ def run(lab: Lab) -> None:
     for arguments in (("init", "-q"), ("add", "-A"), (*_IDENTITY, "commit", "-q", "-m", "All")):
         subprocess.run(["git", *arguments], cwd=repository, check=True)
     first, warm = f"first run, {count:,} source files", f"warm, {count:,} source files"
-    jobs = [
-        Job(first, count, partial(_gate, repository, first=True)),
-        Job(warm, count, partial(_gate, repository, first=False)),
-    ]
+    runs: dict[Any, Callable[[], Values]] = {
+        first: partial(_gate, repository, first=True),
+        warm: partial(_gate, repository, first=False),
+    }
     if peer := shutil.which(PEER):
         command = partial(measure, [peer, *_ASKED, "."], directory=repository)
-        jobs.append(Job(first, count, lambda: taken(command()), PEER))
-    lab.measure(jobs, lab.scaled(3, quick=2))
+        runs[first, PEER] = lambda: taken(command())
+    lab.measure(count, runs, lab.scaled(3, quick=2))
 
 
 def _gate(repository: Path, *, first: bool) -> Values:

@@ -38,7 +38,7 @@ def run(lab: Lab) -> None:
     """Pages are asked for one after the other, as by one reader."""
     documents = lab.count(1_000_000, quick=2_000)
     corpus = lab.corpus(documents, size=1000, duplicates=min(0.2, DUPLICATES / documents))
-    database = lab.database(corpus)
+    database, _ = lab.add(corpus)
     with _serving(database) as (base, process):
         for case, ask in _pages(base, corpus.path):
             lab.say(f"{lab.benchmark}: {case}")

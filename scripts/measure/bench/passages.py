@@ -15,7 +15,7 @@ from measure.common.commands import lshdb
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
 from measure.harness.figures import RATE, Values
-from measure.harness.lab import Job, Lab, bytes_on_disk, taken
+from measure.harness.lab import Lab, bytes_on_disk, taken
 
 _RUN: Final = 8
 _QUERY: Final = 500
@@ -27,17 +27,16 @@ def run(lab: Lab) -> None:
     """Adding and asking, then all pairs where much is shared."""
     corpus = lab.corpus(lab.count(1_000_000, quick=2_000), size=1000)
     what = lab.describe(corpus)
-    lab.measure(
-        [
-            Job(f"{case}, {what}", corpus.documents, partial(_add, lab, corpus, run))
-            for case, run in (("add", 0), ("add with passages", _RUN))
-        ]
-    )
+    adding = {
+        "add": partial(_add, lab, corpus, 0),
+        "add with passages": partial(_add, lab, corpus, _RUN),
+    }
+    lab.measure(corpus.documents, {f"{case}, {what}": run for case, run in adding.items()})
     database, _ = lab.add(corpus, passages=_RUN)
     queries = lab.fresh(".queries.jsonl")
     corpora.write_patched(queries, corpus, lab.scaled(1000, quick=100), _QUERY)
     ask = partial(lab.task, "passages", database=database, queries=queries)
-    lab.measure([Job(f"query of {_QUERY} words, {what}", corpus.documents, lambda: ask()[0])])
+    lab.measure(corpus.documents, {f"query of {_QUERY} words, {what}": lambda: ask()[0]})
     shutil.rmtree(database.parent)
     maximum = lab.count(100_000, quick=1_000)
     pieces = corpora.write_pieces(lab.fresh(".jsonl"), maximum, 6000)
@@ -66,5 +65,5 @@ def _all_pairs(lab: Lab, what: str, corpus: Corpus) -> None:
         output.unlink()
         return {**taken(done), "passages": count}
 
-    lab.measure([Job(f"all pairs, {what}", corpus.documents, listed)])
+    lab.measure(corpus.documents, {f"all pairs, {what}": listed})
     shutil.rmtree(database.parent)

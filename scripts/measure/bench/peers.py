@@ -18,7 +18,7 @@ from measure.harness import corpora
 from measure.harness.corpora import Corpus
 from measure.harness.engines import NAMES, enough
 from measure.harness.figures import OWN, P50, P99, PEAK, RATE, SECONDS, SPEED, Results, Values
-from measure.harness.lab import SIZE, Job, Lab, bytes_on_disk, peak
+from measure.harness.lab import SIZE, Lab, bytes_on_disk, peak
 from measure.harness.report import distinct, medians, table
 
 _ONE_CORE: Final = dict.fromkeys(
@@ -81,12 +81,11 @@ def _rates(lab: Lab, corpus: Corpus, measure: Callable[[str, str, int], Values])
     for shingle in lab.shingles:
         case = f"{shingle}, {corpus.what}"
         limits = {engine: enough(engine, corpus.documents) for engine in lab.options.engines}
-        lab.measure(
-            [
-                Job(case, limit, partial(measure, shingle, engine, limit), engine)
-                for engine, limit in limits.items()
-            ]
-        )
+        runs = {
+            (case, engine): partial(measure, shingle, engine, limit)
+            for engine, limit in limits.items()
+        }
+        lab.measure(corpus.documents, runs)
 
 
 def _query(lab: Lab) -> None:
@@ -94,25 +93,21 @@ def _query(lab: Lab) -> None:
     few, many = lab.count(10_000, quick=5_000), lab.count(100_000, quick=20_000)
     for count in dict.fromkeys((few, many)):
         corpus = lab.corpus(count)
-        ask = partial(
-            asked, lab, "query", corpus, lab.database(corpus), queries=lab.queries(corpus)
-        )
+        ask = partial(asked, lab, "query", corpus, lab.add(corpus)[0], queries=lab.queries(corpus))
         case = f"{lab.shingles[0]}, {corpus.what}, among {count:,}"
         engines = lab.options.engines if count == few else [OWN]
-        lab.measure([Job(case, count, partial(ask, engine), engine) for engine in engines])
+        lab.measure(count, {(case, engine): partial(ask, engine) for engine in engines})
     for kind, shares in _HOT.items():
         copies, headed = (share * many for share in shares)
         corpus = corpora.write_alike(lab.fresh(".jsonl"), copies, headed, _WORDS, 0.9)
-        best = partial(
-            lab.task,
-            "hot",
-            database=lab.database(corpus),
-            path=corpus.path,
-            repeat=lab.scaled(50, quick=10),
-        )
+        given = {"database": lab.add(corpus)[0], "path": corpus.path}
         case = f"{lab.shingles[0]}, {corpora.size_name(SIZE)}, top 10, among {many:,} {kind}"
-        lab.measure([Job(case, many, lambda best=best: best()[0])])  # type: ignore[misc]
+        lab.measure(many, {case: partial(_best, lab, given)})
         corpus.path.unlink()
+
+
+def _best(lab: Lab, given: dict[str, Any]) -> Values:
+    return lab.task("hot", repeat=lab.scaled(50, quick=10), **given)[0]
 
 
 def asked(
@@ -130,32 +125,28 @@ def _given(corpus: Corpus, shingle: str, engine: str) -> dict[str, Any]:
 def _join(lab: Lab) -> None:
     """All pairs of near duplicates, once the documents are indexed."""
     corpus = lab.corpus(lab.count(10_000, quick=2_000))
-    join = partial(asked, lab, "join", corpus, lab.database(corpus))
+    join = partial(asked, lab, "join", corpus, lab.add(corpus)[0])
     case = lab.describe(corpus)
-    lab.measure(
-        [
-            Job(case, corpus.documents, partial(join, engine), engine)
-            for engine in lab.options.engines
-        ]
-    )
+    runs = {(case, engine): partial(join, engine) for engine in lab.options.engines}
+    lab.measure(corpus.documents, runs)
 
 
 def _startup(lab: Lab) -> None:
     """Commands on a small file, warm: once unmeasured, then 15 times (quick: twice)."""
     corpus = lab.corpus(1000)
-    database, document = lab.database(corpus), lab.fresh(".txt")
+    (database, _), document = lab.add(corpus), lab.fresh(".txt")
     document.write_text(corpora.read_texts(corpus.path, 1)[0], "utf-8")
-    commands = {
-        "lshdb query FILE": ("query", "-d", database, document),
-        "lshdb --help": ("--help",),
+
+    def start(*words: str | Path) -> Values:
+        return {SECONDS: lshdb(*words).seconds}
+
+    runs = {
+        "lshdb query FILE": partial(start, "query", "-d", database, document),
+        "lshdb --help": partial(start, "--help"),
     }
-    jobs = [
-        Job(name, corpus.documents, lambda words=words: {SECONDS: lshdb(*words).seconds})  # type: ignore[misc]
-        for name, words in commands.items()
-    ]
-    for job in jobs:
-        job.run()
-    lab.measure(jobs, lab.scaled(15, quick=2))
+    for run in runs.values():
+        run()
+    lab.measure(corpus.documents, runs, lab.scaled(15, quick=2))
 
 
 PARTS: Final = {

@@ -21,7 +21,7 @@ from measure.common.commands import lshdb, memory_group
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
 from measure.harness.figures import CPU, P50, P99, PEAK, RATE, Results, Values
-from measure.harness.lab import Job, Lab, bytes_on_disk, taken
+from measure.harness.lab import Lab, bytes_on_disk, taken
 from measure.harness.report import medians, table
 
 BYTES: Final = "disk bytes/document beyond its content"
@@ -84,7 +84,7 @@ def _case(lab: Lab, case: str, corpus: Corpus, memory: int, *, whole: bool) -> N
 
     if whole and not memory:  # the last command ends with the file as it was
         cases = {f"lshdb {command}, {case}": partial(run, command) for command in COMMANDS}
-        lab.measure([Job(name, corpus.documents, once) for name, once in cases.items()])
+        lab.measure(corpus.documents, cases)
     database.unlink()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import lshdb
 from measure.harness.corpora import read_texts
 from measure.harness.figures import Values
-from measure.harness.lab import Job, Lab
+from measure.harness.lab import Lab
 
 _KINDS = "Service", "Database", "Database, only asked"
 _CLIENTS = 1, 32
@@ -29,21 +30,16 @@ def run(lab: Lab) -> None:
     corpus = lab.corpus(lab.count(1_600, quick=160), size=1000)
     texts = read_texts(corpus.path, corpus.documents)
     lab.measure(
-        [
-            Job(
-                f"{kind}, {clients} clients", len(texts), partial(_asked, lab, texts, kind, clients)
-            )
+        len(texts),
+        {
+            f"{kind}, {clients} clients": partial(_asked, lab, texts, kind, clients)
             for kind in _KINDS
             for clients in _CLIENTS
-        ]
+        },
     )
     some = [(str(number), text) for number, text in enumerate(texts[:500])]
-    lab.measure(
-        [
-            Job("add, one by one", len(some), partial(_added, lab, some, one_by_one=True)),
-            Job("add_many", len(some), partial(_added, lab, some, one_by_one=False)),
-        ]
-    )
+    one_by_one, many = (partial(_added, lab, some, one_by_one=alone) for alone in (True, False))
+    lab.measure(len(some), {"add, one by one": one_by_one, "add_many": many})
 
 
 def _added(lab: Lab, rows: list[tuple[str, str]], *, one_by_one: bool) -> Values:
@@ -95,13 +91,12 @@ def _timed(texts: list[str], clients: int, client: Callable[[], Call]) -> Values
             call(str(index), texts[index])
             took.append(time.perf_counter() - begun)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    start.wait()
-    begun, used = time.perf_counter(), time.process_time()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(clients) as pool:
+        running = [pool.submit(work, number) for number in range(clients)]
+        start.wait()
+        begun, used = time.perf_counter(), time.process_time()
+    for client_work in running:
+        client_work.result()
     seconds, cpu = time.perf_counter() - begun, time.process_time() - used
     took.sort()
     return {

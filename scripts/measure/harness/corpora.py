@@ -26,13 +26,9 @@ SIMILARITY: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A JSONL file of documents.
+    """A JSONL file, {"id": "0", "text": ...} and so on: how many documents, and bytes of texts.
 
-    Attributes:
-        path: the file, {"id": "0", "text": ...} and so on.
-        documents: how many.
-        bytes: of their texts, in UTF-8.
-        what: the documents in the name of a case.
+    `what` they are is in the name of a case.
     """
 
     path: Path
@@ -124,36 +120,35 @@ def flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None:
+def write_queries(path: Path, corpus: Corpus, count: int) -> None:
     """Write queries as JSON lines {"text", "near"}, of two kinds in turn.
 
     Near duplicates of documents of the corpus, a few words replaced by words of another document
     (`near` is the position of the first); and documents like nothing in it, the words of one of its
     documents in another order (`near` is null), so that they are of the same vocabulary.
     """
-    choose = random.Random(seed)
+    choose = random.Random(1)
     indices = sorted(choose.choices(range(corpus.documents), k=count))
     chosen = _lines_at(corpus.path, set(indices))
     replaced = (1 - SIMILARITY) / (3 * (1 + SIMILARITY))
     with path.open("w", encoding="utf-8") as file:
         for number, index in enumerate(indices):
-            words = chosen[index].split()
-            near: int | None = None
-            if number % 2 == 0:
-                near = index
+            words, is_near = chosen[index].split(), number % 2 == 0
+            if is_near:
                 other = chosen[choose.choice(indices)].split() or words
                 words = [choose.choice(other) if choose.random() < replaced else w for w in words]
             else:
                 choose.shuffle(words)
-            file.write(json.dumps({"text": " ".join(words), "near": near}) + "\n")
+            row = {"text": " ".join(words), "near": index if is_near else None}
+            file.write(json.dumps(row) + "\n")
 
 
-def write_patched(path: Path, corpus: Corpus, count: int, words: int, seed: int = 1) -> None:
+def write_patched(path: Path, corpus: Corpus, count: int, words: int) -> None:
     """Write texts of some words as JSON lines {"text", "from"}: a quarter is of three documents.
 
     The rest are words of a document of the corpus in another order.
     """
-    choose = random.Random(seed)
+    choose = random.Random(1)
     indices = [choose.choices(range(corpus.documents), k=4) for _ in range(count)]
     chosen = _lines_at(corpus.path, {index for some in indices for index in some})
     with path.open("w", encoding="utf-8") as file:

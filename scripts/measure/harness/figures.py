@@ -30,13 +30,7 @@ Values = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measure of an engine in a case.
-
-    Attributes:
-        benchmark, case, engine, measure: what it is.
-        documents: how many the engine was given.
-        runs: the value of each repetition.
-    """
+    """A measure of an engine in a case: of how many documents, and the value of each repetition."""
 
     benchmark: str
     case: str

@@ -1,10 +1,10 @@
-"""One place to measure in: corpora and databases are made once, jobs run in turn, figures are kept.
+"""One place to measure in: corpora are made once, functions run in turn, figures are kept.
 
-A benchmark makes what it needs, and gives the lab jobs to measure:
+A benchmark makes what it needs, and gives the lab functions to measure:
 
     corpus = lab.corpus(lab.count(1_000_000, quick=10_000), size=1000)
-    database = lab.database(corpus)
-    lab.measure([Job("lshdb check", corpus.documents, lambda: taken(lshdb("check", ...)))])
+    database, _ = lab.add(corpus)
+    lab.measure(corpus.documents, {"lshdb check": lambda: taken(lshdb("check", ...))})
 """
 
 from __future__ import annotations
@@ -26,22 +26,6 @@ from measure.harness.figures import CPU, OWN, PEAK, SECONDS, Figure, Values
 SIZE: Final = 3000
 """Bytes of a document, unless a benchmark says otherwise."""
 SHINGLES: Final = ("word:3", "char:5")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Something to measure.
-
-    Attributes:
-        case: what the engine is asked for.
-        documents: how many it is given.
-        run: does it once, and returns the measures.
-    """
-
-    case: str
-    documents: int
-    run: Callable[[], Values]
-    engine: str = OWN
 
 
 @dataclass
@@ -113,10 +97,6 @@ class Lab:
             raise SystemExit(f"lshdb add did not add {corpus.documents} documents: {report}")
         return path, measured
 
-    def database(self, corpus: Corpus) -> Path:
-        """A new database with the documents of a corpus."""
-        return self.add(corpus)[0]
-
     # what is measured
 
     def say(self, message: str) -> None:
@@ -136,19 +116,26 @@ class Lab:
         measured = measure(own_script("harness.tasks", spec), variables=variables, group=group)
         return json.loads(measured.out.splitlines()[-1]) | peak(measured), measured
 
-    def measure(self, jobs: Sequence[Job], repeat: int | None = None) -> list[list[Values]]:
-        """Run all jobs in turn, and again: a change of the machine's speed meets them all.
+    def measure(
+        self,
+        documents: int,
+        runs: Mapping[Any, Callable[[], Values]],
+        repeat: int | None = None,
+    ) -> list[list[Values]]:
+        """Run all in turn, and again: a change of the machine's speed meets them all.
 
-        Keeps the figures, and returns the values of each run of each job.
+        `runs` has by case for lshdb itself, or by case and engine, what does it once and returns
+        its measures. Their figures are kept; all values are returned.
         """
         repeat = repeat or self.options.repeat
-        done: list[list[Values]] = [[] for _ in jobs]
-        for repetition in range(repeat):
-            for job, runs in zip(jobs, done, strict=True):
-                self.say(f"{self.benchmark}: {job.engine}: {job.case} ({repetition + 1}/{repeat})")
-                runs.append(job.run())
-        for job, runs in zip(jobs, done, strict=True):
-            self.keep(job.case, job.documents, runs, job.engine)
+        named = {(key, OWN) if isinstance(key, str) else key: run for key, run in runs.items()}
+        done: list[list[Values]] = [[] for _ in runs]
+        for repetition in range(1, repeat + 1):
+            for ((case, engine), run), values in zip(named.items(), done, strict=True):
+                self.say(f"{self.benchmark}: {engine}: {case} ({repetition}/{repeat})")
+                values.append(run())
+        for (case, engine), values in zip(named, done, strict=True):
+            self.keep(case, documents, values, engine)
         return done
 
     def keep(self, case: str, documents: int, runs: Sequence[Values], engine: str = OWN) -> None:
@@ -161,10 +148,7 @@ class Lab:
 def environment(lab: Lab, name: str, packages: Sequence[str | Path]) -> Path:
     """The Python of an environment with these packages, made if there is none.
 
-    Args:
-        lab: its --directory, or the user's cache, has the environments.
-        name: of what is installed, with its version.
-        packages: for pip.
+    The option --directory, or the user's cache, has the environments.
     """
     cache = lab.options.directory or Path(
         os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "lshdb"

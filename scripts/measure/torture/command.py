@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -35,46 +34,32 @@ LEAST: Final = {
 """What ten minutes are for."""
 
 
-Runner: TypeAlias = "Callable[[float, Path], Part]"
+Part: TypeAlias = Callable[[float, Path], tuple[Tally, dict[str, float]]]
+"""Does a part for some seconds, in a directory; what happened, and was reached of LEAST."""
 
 
-@dataclass(slots=True)
-class Part:
-    """What a part did and found.
-
-    Attributes:
-        tally: the same things of all parts.
-        reached: as LEAST, and more.
-        seconds: that it took.
-    """
-
-    tally: Tally
-    reached: dict[str, float]
-    seconds: float = 0.0
-
-
-def at_once(seconds: float, directory: Path) -> Part:
+def at_once(seconds: float, directory: Path) -> tuple[Tally, dict[str, float]]:
     """The soak; a damaged file and an error of a lock are as bad as a traceback."""
     found = soak.run(seconds, directory)
     bad = found["tracebacks"] + found["locked"] + found["damaged"]
     tally = Tally(found["operations"], 0, found["lost"], found["inconsistent"], bad)
     phases = (name for name in LEAST if name.startswith("seconds"))
     waited = {"longest wait of a writer, ms": found["longest"]}
-    return Part(tally, dict.fromkeys(phases, seconds / 2) | waited)
+    return tally, dict.fromkeys(phases, seconds / 2) | waited
 
 
-def shared(work: Callable[[int, float, str], Tally], what: str, more: int = 0) -> Runner:
+def shared(work: Callable[[int, float, str], Tally], what: str, more: int = 0) -> Part:
     """A part whose work all processors share; `what` is injected."""
 
-    def run(seconds: float, directory: Path) -> Part:
+    def run(seconds: float, directory: Path) -> tuple[Tally, dict[str, float]]:
         tally = spread(work, seconds, directory, more)
         commands = {"starts of the command with them": tally.commands} if tally.commands else {}
-        return Part(tally, {what: tally.faults, **commands})
+        return tally, {what: tally.faults, **commands}
 
     return run
 
 
-PARTS: Final[dict[str, Runner]] = {
+PARTS: Final[dict[str, Part]] = {
     "crashes": shared(crashes.work, "kill points"),
     "soak": at_once,
     # While one process waits for the disk another works. Each time the inputs are others.
@@ -83,45 +68,37 @@ PARTS: Final[dict[str, Runner]] = {
 }
 
 
-def table(parts: dict[str, Part]) -> str:
-    """What each part did and found, all of them together, and what was reached of LEAST."""
-    names = ("operations", "faults injected", "documents lost", "wrong answers", "tracebacks")
-    lines = [f"{'':8} {'seconds':>8} " + " ".join(f"{name:>15}" for name in names)]
-    total, took = Tally(), 0.0
-    for name, part in parts.items():
-        total += part.tally
-        took += part.seconds
-        lines.append(_line(name, part.tally, part.seconds))
-    lines += [_line("all", total, took), "", f"{'':36}{'reached':>10}{'of':>10}"]
-    for part in parts.values():
-        for name, number in part.reached.items():
-            minimum = f"{LEAST[name]:>10,}" if name in LEAST else ""
-            short = "   not reached" if number < LEAST.get(name, 0) else ""
-            lines.append(f"{name:36}{number:>10,.10g}{minimum}{short}")
-    return "\n".join(lines)
-
-
-def _line(name: str, tally: Tally, seconds: float) -> str:
+def line(name: str, tally: Tally, seconds: float) -> str:
+    """A line of the table."""
     numbers = (tally.operations, tally.faults, tally.lost, tally.wrong, tally.tracebacks)
     return f"{name:8} {seconds:>8.0f} " + " ".join(f"{number:>15,}" for number in numbers)
 
 
 def main() -> None:
-    """Run the parts and print the table."""
+    """Run the parts, and print what each did and found, and what was reached of LEAST."""
     parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0, help="for all parts together")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this one")
     given = parser.parse_args()
     chosen = given.part or list(PARTS)
-    parts = {}
     share = given.minutes * 60 / sum(SHARES[name] for name in chosen)
+    names = ("operations", "faults injected", "documents lost", "wrong answers", "tracebacks")
+    lines = [f"{'':8} {'seconds':>8} " + " ".join(f"{name:>15}" for name in names)]
+    total, all_reached, started = Tally(), dict[str, float](), time.monotonic()
     for name in chosen:
         begun = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="lshdb-torture-") as directory:
-            part = PARTS[name](share * SHARES[name], Path(directory))
-        part.seconds = time.monotonic() - begun
-        parts[name] = part
-        for note in part.tally.notes[:_NOTES]:
+            tally, reached = PARTS[name](share * SHARES[name], Path(directory))
+        lines.append(line(name, tally, time.monotonic() - begun))
+        for note in tally.notes[:_NOTES]:
             print(note, file=sys.stderr)
-    print(table(parts))
-    sys.exit(not all(part.tally.clean for part in parts.values()))
+        total += tally
+        all_reached |= reached
+    lines += [line("all", total, time.monotonic() - started), ""]
+    lines.append(f"{'':36}{'reached':>10}{'of':>10}")
+    for name, number in all_reached.items():
+        minimum = f"{LEAST[name]:>10,}" if name in LEAST else ""
+        short = "   not reached" if number < LEAST.get(name, 0) else ""
+        lines.append(f"{name:36}{number:>10,.10g}{minimum}{short}")
+    print("\n".join(lines))
+    sys.exit(not total.clean)

@@ -12,7 +12,7 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -156,16 +156,9 @@ def overwrite(path: Path, chance: random.Random) -> None:
     offset = chance.randrange(len(data) - length + 1)
     if length >= 512:
         offset -= offset % 512
-    kind = chance.randrange(4)
-    if kind == 0:
-        part = bytes(length)
-    elif kind == 1:
-        part = chance.randbytes(length)
-    elif kind == 2:
-        part = b"\xff" * length
-    else:
-        start = chance.randrange(len(data) - length + 1) // 512 * 512
-        part = bytes(data[start : start + length])
+    start = chance.randrange(len(data) - length + 1) // 512 * 512
+    others = (bytes(length), chance.randbytes(length), b"\xff" * length, data[start:][:length])
+    part = chance.choice(others)
     data[offset : offset + len(part)] = part
     some.write_bytes(data)
 
@@ -245,13 +238,7 @@ def _some_file(path: Path, chance: random.Random) -> Path:
     return log if log.exists() and log.stat().st_size and chance.random() < 0.5 else path
 
 
-WAYS: Final[tuple[Callable[[Path, random.Random], None], ...]] = (
-    flip_bits,
-    flip_bits,
-    overwrite,
-    cut,
-    change_values,
-)
+WAYS: Final = (flip_bits, flip_bits, overwrite, cut, change_values)
 
 
 # asking

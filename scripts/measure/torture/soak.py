@@ -116,21 +116,16 @@ def _compare(path: Path, expected: dict[str, State], total: Counter[str]) -> Non
     total["damaged"] += not (sound and whole)
 
 
-_COUNTS: Final = """
-    SELECT (SELECT count(*) FROM documents WHERE shingles > 0),
-           (SELECT count(*) FROM signatures), (SELECT count(*) FROM bands)"""
-
-
 def _is_whole(db: lshdb.Database) -> bool:
     """Whether batches are whole, and documents have their rows, as far as numbers show."""
-    ((documents, signatures, bands),) = db.sql(_COUNTS)
-    assert isinstance(documents, int)
-    assert isinstance(signatures, int)
-    return (
-        documents % BATCH == 0
-        and documents == signatures
-        and bands == signatures * db.settings.construction.bands
+    ((wrong,),) = db.sql(
+        f"""SELECT documents % {BATCH} OR documents <> signatures OR bands <> signatures * ? FROM
+            (SELECT (SELECT count(*) FROM documents WHERE shingles > 0) AS documents,
+                    (SELECT count(*) FROM signatures) AS signatures,
+                    (SELECT count(*) FROM bands) AS bands)""",
+        (db.settings.construction.bands,),
     )
+    return not wrong
 
 
 class _Part:
