@@ -1,8 +1,7 @@
-"""passages: copied passages: adding, a query of 500 words, and all pairs. Half an hour.
+"""passages: copied passages: adding with the index and without, and all pairs. Half an hour.
 
-Adding is measured with an index of passages of 8 words and without. Pieces of the Python sources of
-this machine share much; of documents of which half is one header, twice as many may take twice the
-time.
+The index has passages of 8 words. Pieces of the Python sources of this machine share much; of
+documents of which half is one header, twice as many may take twice the time.
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ from measure.harness.figures import RATE, Values
 from measure.harness.lab import Lab, bytes_on_disk, taken
 
 _RUN: Final = 8
-_QUERY: Final = 500
 _HEADED: Final = 150
 """Words of a document of which half is a header."""
 
 
 def run(lab: Lab) -> None:
-    """Adding and asking, then all pairs where much is shared."""
+    """Adding, then all pairs where much is shared."""
     corpus = lab.corpus(lab.count(1_000_000, quick=2_000), size=1000)
     what = lab.describe(corpus)
     adding = {
@@ -32,12 +30,6 @@ def run(lab: Lab) -> None:
         "add with passages": partial(_add, lab, corpus, _RUN),
     }
     lab.measure(corpus.documents, {f"{case}, {what}": run for case, run in adding.items()})
-    database, _ = lab.add(corpus, passages=_RUN)
-    queries = lab.fresh(".queries.jsonl")
-    corpora.write_patched(queries, corpus, lab.scaled(1000, quick=100), _QUERY)
-    ask = partial(lab.task, "passages", database=database, queries=queries)
-    lab.measure(corpus.documents, {f"query of {_QUERY} words, {what}": lambda: ask()[0]})
-    shutil.rmtree(database.parent)
     maximum = lab.count(100_000, quick=1_000)
     pieces = corpora.write_pieces(lab.fresh(".jsonl"), maximum, 6000)
     _all_pairs(lab, lab.describe(pieces), pieces)

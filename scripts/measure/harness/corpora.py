@@ -129,7 +129,9 @@ def write_queries(path: Path, corpus: Corpus, count: int) -> None:
     """
     choose = random.Random(1)
     indices = sorted(choose.choices(range(corpus.documents), k=count))
-    chosen = _lines_at(corpus.path, set(indices))
+    wanted = set(indices)
+    with corpus.path.open(encoding="utf-8") as lines:
+        chosen = {i: json.loads(line)["text"] for i, line in enumerate(lines) if i in wanted}
     replaced = (1 - SIMILARITY) / (3 * (1 + SIMILARITY))
     with path.open("w", encoding="utf-8") as file:
         for number, index in enumerate(indices):
@@ -141,30 +143,3 @@ def write_queries(path: Path, corpus: Corpus, count: int) -> None:
                 choose.shuffle(words)
             row = {"text": " ".join(words), "near": index if is_near else None}
             file.write(json.dumps(row) + "\n")
-
-
-def write_patched(path: Path, corpus: Corpus, count: int, words: int) -> None:
-    """Write texts of some words as JSON lines {"text", "from"}: a quarter is of three documents.
-
-    The rest are words of a document of the corpus in another order.
-    """
-    choose = random.Random(1)
-    indices = [choose.choices(range(corpus.documents), k=4) for _ in range(count)]
-    chosen = _lines_at(corpus.path, {index for some in indices for index in some})
-    with path.open("w", encoding="utf-8") as file:
-        for *sources, other in indices:
-            text: list[str] = []
-            for index in sources:
-                own, length = chosen[index].split(), words // 12
-                first = choose.randrange(max(1, len(own) - length))
-                text += own[first : first + length]
-                text += choose.choices(chosen[other].split(), k=words // 4)
-            file.write(json.dumps({"text": " ".join(text), "from": sources}) + "\n")
-
-
-def _lines_at(path: Path, indices: set[int]) -> dict[int, str]:
-    """The texts at some places of a corpus, without parsing the others."""
-    with path.open(encoding="utf-8") as lines:
-        return {
-            index: json.loads(line)["text"] for index, line in enumerate(lines) if index in indices
-        }

@@ -1,13 +1,11 @@
 """lshdb and its peers behind one small interface, each as its own users would run it.
 
-A peer gets the best of its interfaces: batches where it has them, threads where it has them, and
-the shingles that it takes. Shingles of peers that make none are made in Python, by the cheapest
-code that makes the same as lshdb's: for ASCII text words are split at white space.
+A peer gets the best of its interfaces (batches, threads), and the shingles that it takes; where it
+makes none they are made in Python, by the cheapest code that makes the same as lshdb's.
 
 lshdb has 128 lanes, of which its 12 bands of 5 rows use 60. The others have 16 bands of 6 rows,
-which reach the same recall, where they can: datasketch has 128 lanes of which it uses 96; gaoya has
-just 96; rensa and FastSketchLSH have 128 lanes in 16 bands of 8 rows, since their bands must use up
-all lanes.
+which reach the same recall, where they can; rensa and FastSketchLSH have 16 bands of 8 rows, since
+their bands must use up all 128 lanes.
 """
 
 from __future__ import annotations

@@ -54,27 +54,11 @@ def index(engine: str, shingle: str, path: str, limit: int) -> Values:
 def query(engine: str, shingle: str, path: str, queries: str, database: str) -> Values:
     """Milliseconds a query takes, and the share of near duplicates found."""
     made = _indexed(engine, shingle, path, database)
-    asked = _rows(queries)
+    asked = [*map(json.loads, Path(queries).read_text("utf-8").splitlines())]
     answers, values = _timed(made.query, [row["text"] for row in asked])
     found = [row["near"] in near for row, near in zip(asked, answers, strict=True)]
     expected = [row["near"] is not None for row in asked]
     return {**values, "found %": 100 * sum(found) / max(1, sum(expected))}
-
-
-def passages(database: str, queries: str) -> Values:
-    """Milliseconds until the sources of a text are found, and the share of them that are."""
-    import lshdb
-
-    asked = _rows(queries)
-    with lshdb.open(database, mode="read") as db:
-
-        def sources(text: str) -> set[str]:
-            return {source.key for source in db.passages(text)}
-
-        answers, values = _timed(sources, [row["text"] for row in asked])
-    expected = [set(map(str, row["from"])) for row in asked]
-    found = sum(len(keys & answer) for keys, answer in zip(expected, answers, strict=True))
-    return {**values, "found %": 100 * found / max(1, sum(map(len, expected)))}
 
 
 def hot(database: str, path: str, repeat: int) -> Values:
@@ -123,10 +107,6 @@ def _indexed(engine: str, shingle: str, path: str, database: str) -> engines.Lsh
     if isinstance(made, engines.Peer):
         made.index(read_texts(path))
     return made
-
-
-def _rows(path: str) -> list[Any]:
-    return [*map(json.loads, Path(path).read_text("utf-8").splitlines())]
 
 
 def _seconds(function: Callable[[], object]) -> float:

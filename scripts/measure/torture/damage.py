@@ -183,8 +183,8 @@ def change_values(path: Path, chance: random.Random) -> None:
     with unchecked(path) as connection:
         for _ in range(chance.choice((1, 1, 2, 5))):
             table = chance.choice(_ALL_TABLES)
-            columns = columns_of(connection, table)
-            if columns:
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            if columns:  # a file need not have the table
                 odd = chance.choice(ODD)
                 put(connection, table, chance.choice(columns), odd, chance.randrange(50))
 
@@ -205,11 +205,6 @@ def unchecked(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA writable_schema = ON")
         for rowid, text in before:
             connection.execute("UPDATE sqlite_schema SET sql = ? WHERE rowid = ?", (text, rowid))
-
-
-def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
-    """The columns of a table; none if there is no such table."""
-    return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
 def put(connection: sqlite3.Connection, table: str, column: str, value: object, row: int) -> None:
