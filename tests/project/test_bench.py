@@ -68,12 +68,10 @@ def test_the_list_of_benchmarks_says_how_long_each_takes(
     with pytest.raises(SystemExit):
         command.main(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    readme = (SCRIPTS / "README.md").read_text("utf-8")
     for name, module in command.BENCHMARKS.items():
         first = (module.__doc__ or "").partition("\n")[0]
         assert re.search(r"\. (A|An|Ten|Half an) (minutes?|hour)\.$", first), name
         assert first.partition(": ")[2] in shown
-        assert re.search(rf"^\| `{name}( REV)?` \|", readme, re.MULTILINE)
 
 
 def results(*paths: Path) -> list[figures.Results]:

@@ -25,8 +25,6 @@ from measure.harness.lab import Lab, taken
 
 _GROUP: Final = 10_000
 """Documents in a row group of Parquet."""
-_TITLE: Final = 60
-"""Characters of a second text."""
 _WORDS: Final = 150
 _HEADER: Final = 0.85
 """The share of a document's words that is a header."""
@@ -74,7 +72,7 @@ def _formats(lab: Lab, corpus: Corpus) -> None:
 
 def _titled(corpus: Corpus) -> pa.Table:
     with corpus.path.open(encoding="utf-8") as lines:
-        rows = [{**row, "title": row["text"][:_TITLE]} for row in map(json.loads, lines)]
+        rows = [{**row, "title": row["text"][:60]} for row in map(json.loads, lines)]
     return pa.Table.from_pylist(rows)
 
 

@@ -22,7 +22,6 @@ from measure.harness.figures import Values
 from measure.harness.lab import Lab, taken
 
 PEER: Final = "jscpd"
-_SIZE: Final = 10_000
 _ASKED: Final = (
     *("--min-tokens", "50", "--min-lines", "1", "--max-lines", "1000000", "--max-size", "1mb"),
     *("--skip-comments", "--ignore-identifiers", "--ignore-literals"),
@@ -36,7 +35,7 @@ def run(lab: Lab) -> None:
     count = lab.count(10_000, quick=200)
     repository = lab.fresh()
     repository.mkdir()
-    corpus = corpora.write_pieces(lab.fresh(".jsonl"), count, _SIZE)
+    corpus = corpora.write_pieces(lab.fresh(".jsonl"), count, 10_000)
     for number, text in enumerate(corpora.read_texts(corpus.path)):
         (repository / f"{number}.py").write_text(text, "utf-8")
     for arguments in (("init", "-q"), ("add", "-A"), (*_IDENTITY, "commit", "-q", "-m", "All")):

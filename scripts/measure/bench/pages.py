@@ -17,7 +17,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode, urljoin
 from urllib.request import urlopen
 
@@ -97,7 +97,7 @@ def _pages(base: str, corpus: Path) -> Iterator[tuple[str, Callable[[], tuple[st
     yield "clusters, by part of a key", ask("clusters", part="99", sort="key")
     yield "pairs", ask("pairs")
     yield "pairs, undecided, from 0.9 on", ask("pairs", min_similarity=0.9, decided="no")
-    pair = _first(ask("pairs", format="jsonl")()[0])
+    pair = json.loads(ask("pairs", format="jsonl")()[0].partition("\n")[0])
     a, b = pair["a"], pair["b"]
     yield "a cluster", ask("cluster", key=a)
     yield "a document", ask("document", key=a)
@@ -105,7 +105,7 @@ def _pages(base: str, corpus: Path) -> Iterator[tuple[str, Callable[[], tuple[st
     yield "find a part of a key", ask("find", q="0123")
     yield "find what is nowhere", ask("find", q="0_1_2_3")
     with corpus.open(encoding="utf-8") as lines:
-        words = _first(next(lines))["text"].split()
+        words = json.loads(next(lines))["text"].split()
     yield "find words", ask("find", q=f"{words[-1]} {words[-2]}")
     form = _HIDDEN.findall(ask("cluster", key=a)()[0])
     decision = {name: html.unescape(value) for name, value in form} | {"action": "keep 0"}
@@ -122,12 +122,6 @@ def _pages(base: str, corpus: Path) -> Iterator[tuple[str, Callable[[], tuple[st
     yield "all documents", partial(_ask, urljoin(base, documents))
     for name in ("clusters", "pairs"):
         yield f"{name} as JSON lines, first byte", ask(name, format="jsonl")
-
-
-def _first(lines: str) -> dict[str, Any]:
-    """The first of some JSON lines."""
-    row: dict[str, Any] = json.loads(lines.partition("\n")[0])
-    return row
 
 
 def markdown(results: Results) -> str:

@@ -17,8 +17,6 @@ from measure.harness.figures import RATE, Values
 from measure.harness.lab import Lab, bytes_on_disk, taken
 
 _RUN: Final = 8
-_HEADED: Final = 150
-"""Words of a document of which half is a header."""
 
 
 def run(lab: Lab) -> None:
@@ -34,7 +32,7 @@ def run(lab: Lab) -> None:
     pieces = corpora.write_pieces(lab.fresh(".jsonl"), maximum, 6000)
     _all_pairs(lab, lab.describe(pieces), pieces)
     for count in (maximum // 2, maximum):
-        headed = corpora.write_alike(lab.fresh(".jsonl"), 0, count, _HEADED, 0.5)
+        headed = corpora.write_alike(lab.fresh(".jsonl"), 0, count, 150, 0.5)
         _all_pairs(lab, f"{count:,} documents with a header of 50%", headed)
 
 

@@ -1,11 +1,4 @@
-"""One place to measure in: corpora are made once, functions run in turn, figures are kept.
-
-A benchmark makes what it needs, and gives the lab functions to measure:
-
-    corpus = lab.corpus(lab.count(1_000_000, quick=10_000), size=1000)
-    database, _ = lab.add(corpus)
-    lab.measure(corpus.documents, {"lshdb check": lambda: taken(lshdb("check", ...))})
-"""
+"""One place to measure in: corpora are made once, functions run in turn, figures are kept."""
 
 from __future__ import annotations
 
