@@ -152,16 +152,15 @@ def find_similar(database: Database, arguments: SimilarArguments) -> ToolResult:
     For a text that shares only words or a name with them, use find_words.
     """
     threshold, compares_all, recall = comparison_at(database.settings, arguments.threshold)
+    key = named(database, arguments.key)
     nearest = database.query(
         arguments.text,
-        key=named(database, arguments.key),
+        key=key,
         top=arguments.top + 1,
         threshold=threshold,
         exhaustive=compares_all,
     )
-    text = arguments.text
-    if arguments.key is not None:
-        text = _text(database.get(named(database, arguments.key)).content)
+    text = arguments.text if key is None else _text(database.get(key).content)
     matches: list[dict[str, Any]] = []
     for match in nearest[: arguments.top]:
         stored = database.get(match.key)

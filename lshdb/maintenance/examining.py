@@ -180,7 +180,8 @@ class Examination:
         self._rows(sql.CHECK_NO_CONSTRAINTS)
         rows = (
             self._check_own_tables()
-            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(_own_tables())) or self._generated()
+            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(_declared_tables()))
+            or self._generated()
             else self._rows(sql.CHECK_STRUCTURE)
         )
         lines = [" ".join(line.split()) for (line,) in rows]
@@ -193,8 +194,8 @@ class Examination:
 
     def _reading_runs_code(self) -> bool:
         """Whether reading lshdb's tables would run expressions that lshdb did not define."""
-        of_columns = not self._generated().isdisjoint(_own_tables())
-        return of_columns or bool(self._rows(sql.NO_TABLES, dumps(_own_tables())))
+        of_columns = not self._generated().isdisjoint(_declared_tables())
+        return of_columns or bool(self._rows(sql.NO_TABLES, dumps(_declared_tables())))
 
     def _check_own_tables(self) -> list[tuple[Any, ...]]:
         """The problems of all pages, and of lshdb's own tables with their indexes.
@@ -203,7 +204,7 @@ class Examination:
         """
         generated = self._generated()
         checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
-        plain = [name for name in _own_tables() if name not in generated]
+        plain = [name for name in _declared_tables() if name not in generated]
         return self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
 
     def _schema(self) -> Iterator[tuple[str, str]]:
@@ -422,7 +423,7 @@ def _written_band_rows(
     return index.rows_of(codes, doc_ids)
 
 
-def _own_tables() -> list[str]:
+def _declared_tables() -> list[str]:
     """The names of the tables that every file has."""
     return [name for kind, name, _ in schema.definitions() if kind == "table"]
 

@@ -128,14 +128,10 @@ def ranked(
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = resolve.choose_construction(threshold, recall, lanes)
-    described = partial(
-        describe,
-        threshold=threshold,
-        lanes=lanes,
-        distribution=distribution,
-        documents=documents,
-        lane_bits=lane_bits,
-    )
+
+    def described(construction: Construction) -> Tuned:
+        return describe(construction, threshold, lanes, distribution, documents, lane_bits)
+
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for construction in _constructions_reaching(threshold, recall, lanes):
         judged[construction] = described(construction)
