@@ -64,21 +64,19 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
         # Without a name that says so, as of a directory, Spark's own default.
         formats = {format_of(name) for name in (*files, path.rstrip("/"))}
         format = "json" if formats & {"json", "jsonl"} else "parquet"
+
+    def nothing(reason: str) -> SparkRows:
+        schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
+        return SparkRows(spark.createDataFrame([], schema), format, notes=[f"{path}: {reason}"])
+
     if not files and exists(spark, path):
-        return SparkRows(
-            _no_rows(spark, columns), format, notes=[f"{path}: it has no files of rows"]
-        )
-    if format == "json":
-        rows = spark.read.option("columnNameOfCorruptRecord", _BROKEN).json(path)
-        if not rows.columns:
-            return SparkRows(_no_rows(spark, columns), format, notes=[f"{path}: it has no rows"])
-        return _without_broken(rows, path) if _BROKEN in rows.columns else SparkRows(rows, format)
-    return _of_parquet(spark, path, files)
-
-
-def _no_rows(spark: SparkSession, columns: Sequence[str]) -> DataFrame:
-    schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
-    return spark.createDataFrame([], schema)
+        return nothing("it has no files of rows")
+    if format == "parquet":
+        return _of_parquet(spark, path, files)
+    rows = spark.read.option("columnNameOfCorruptRecord", _BROKEN).json(path)
+    if not rows.columns:
+        return nothing("it has no rows")
+    return _without_broken(rows, path) if _BROKEN in rows.columns else SparkRows(rows, format)
 
 
 def _without_broken(rows: DataFrame, path: str) -> SparkRows:
