@@ -41,7 +41,6 @@ _ID = re.compile(
 """The id of a request, at the start or the end of a line that is no JSON."""
 
 _Received = SessionMessage | Exception
-_Id = int | str | float | None
 
 
 class _Refused(Exception):

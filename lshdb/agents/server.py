@@ -96,7 +96,7 @@ def _described(tool: Tool) -> types.Tool:
         output_schema={"type": "object"},
         annotations=types.ToolAnnotations(
             read_only_hint=not tool.writes,
-            destructive_hint=tool.destroys,
+            destructive_hint=tool.writes,
             open_world_hint=False,
         ),
     )

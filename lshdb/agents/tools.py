@@ -1,13 +1,23 @@
 """The tools: each makes of its arguments a line for people and a result for programs."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
-from lshdb import Admission, Change, Database, KeyNotFound, Similar, StoredDocument, UsageError
+from lshdb import (
+    Admission,
+    Change,
+    Database,
+    KeyNotFound,
+    Match,
+    Pair,
+    Similar,
+    StoredDocument,
+    UsageError,
+)
 from lshdb.agents.arguments import ComparedText, Key, ToolThreshold, ToolTop
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
@@ -43,14 +53,12 @@ class Tool:
         run: the function that does it; its docstring is the description for the model, and its
             name is the tool's.
         arguments: the class of its arguments.
-        writes: whether it changes the database.
-        destroys: whether it removes stored documents.
+        writes: whether it changes the database, and may remove stored documents.
     """
 
     run: Callable[[Database, Any], ToolResult]
     arguments: type[Options]
     writes: bool = False
-    destroys: bool = False
 
     @property
     def name(self) -> str:
@@ -144,28 +152,21 @@ def find_similar(database: Database, arguments: SimilarArguments) -> ToolResult:
     For a text that shares only words or a name with them, use find_words.
     """
     threshold, compares_all, recall = comparison_at(database.settings, arguments.threshold)
+    key = named(database, arguments.key)
     nearest = database.query(
         arguments.text,
-        key=named(database, arguments.key),
+        key=key,
         top=arguments.top + 1,
         threshold=threshold,
         exhaustive=compares_all,
     )
-    text = arguments.text
-    if arguments.key is not None:
-        text = _text(database.get(named(database, arguments.key)).content)
+    text = arguments.text if key is None else _text(database.get(key).content)
     matches: list[dict[str, Any]] = []
     for match in nearest[: arguments.top]:
         stored = database.get(match.key)
         matches.append(
-            {
-                "key": match.key,
-                "similarity": match.similarity,
-                "exact": match.exact,
-                "identical": match.identical,
-                "changes": _changes(text, stored),
-                **_excerpt(stored),
-            }
+            {"key": match.key, **_scores(match), "changes": _changes(text, stored)}
+            | _excerpt(stored)
         )
     names = [f"{match['key']} ({number(match['similarity'])})" for match in matches]
     result = {"matches": matches, "more": len(nearest) > arguments.top}
@@ -234,9 +235,7 @@ def list_pairs(database: Database, arguments: PairsArguments) -> ToolResult:
     stored_pairs = [*result]
     pairs = [
         {
-            "similarity": pair.similarity,
-            "exact": pair.exact,
-            "identical": pair.identical,
+            **_scores(pair),
             "a": {"key": pair.a, **_excerpt(database.get(pair.a))},
             "b": {"key": pair.b, **_excerpt(database.get(pair.b))},
         }
@@ -277,9 +276,7 @@ def add_unless_similar(database: Database, arguments: AdditionArguments) -> Tool
     similar = [
         {
             "key": match.key,
-            "similarity": match.similarity,
-            "exact": match.exact,
-            "identical": match.identical,
+            **_scores(match),
             "changes": [asdict(change) for change in match.changes],
             "excerpt": shortened(_text(match.content), _LONGEST),
             "uri": _uri_if_stored(database, match.key),
@@ -315,8 +312,8 @@ TOOLS = (
     Tool(compare_documents, PairArguments),
     Tool(list_clusters, ClustersArguments),
     Tool(list_pairs, PairsArguments),
-    Tool(add_unless_similar, AdditionArguments, writes=True, destroys=True),
-    Tool(remove_documents, RemovalArguments, writes=True, destroys=True),
+    Tool(add_unless_similar, AdditionArguments, writes=True),
+    Tool(remove_documents, RemovalArguments, writes=True),
 )
 
 
@@ -359,7 +356,7 @@ def _text(content: object) -> str:
     return "" if content is None else str(content)
 
 
-def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> Mapping[str, str]:
+def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> dict[str, str]:
     """The ends of a document, or the text around some words, and the address of the document."""
     text = _text(document.content)
     if len(text) > _LONGEST and words:
@@ -368,6 +365,11 @@ def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> Mapping[str
         end = start + _LONGEST - 2
         text = _DOTS * (start > 0) + text[start:end] + _DOTS * (end < len(text))
     return {"excerpt": shortened(text, _LONGEST), "uri": uri_of(document)}
+
+
+def _scores(result: Match | Pair | Similar) -> dict[str, Any]:
+    """How similar two documents are."""
+    return {name: getattr(result, name) for name in ("similarity", "exact", "identical")}
 
 
 def _changes(text: str | None, stored: StoredDocument) -> list[dict[str, str]]:

@@ -155,19 +155,30 @@ class Tabular:
         return self.to_arrow().to_pandas()
 
 
-class Matches(Tabular, list[Match]):
-    """The matches of a query, best first: a list, and a table.
+class Listed(Tabular, list[T]):
+    """Results as a list, and as a table.
 
     Attributes:
         columns: the columns of the table, with their types.
-        none: the text that is shown where there is no match.
+        none: the text that is shown where there is no result.
     """
+
+    columns: Columns
+    none: str
+
+    def _repr_html_(self) -> str | None:
+        rows = [*islice(self.rows(), SHOWN)]
+        return html_tables(Table(list(self.columns), rows, len(self), self.none))
+
+
+class Matches(Listed[Match]):
+    """The matches of a query, best first: a list, and a table."""
 
     def __init__(
         self, matches: Iterable[Match], columns: Columns, threshold: float | None = None
     ) -> None:
         super().__init__(matches)
-        self.columns: Columns = columns
+        self.columns = columns
         self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -175,42 +186,27 @@ class Matches(Tabular, list[Match]):
         names = [name for name in MATCH if name in self.columns]
         return (match_row(match, names) for match in self)
 
-    def _repr_html_(self) -> str | None:
-        return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), self.none)
 
-
-class Dropped(Tabular, list[DroppedRow]):
+class Dropped(Listed[DroppedRow]):
     """Dropped rows: a list, and a table without their metadata and passages."""
 
     columns = dict.fromkeys(DROPPED, object)
+    none = "no row was dropped"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each dropped row."""
         return map(_dropped, self)
 
-    def _repr_html_(self) -> str | None:
-        return _html(
-            list(self.columns), [*islice(self.rows(), SHOWN)], len(self), "no row was dropped"
-        )
 
-
-class Buckets(Tabular, list[Bucket]):
+class Buckets(Listed[Bucket]):
     """Buckets: a list, and a table."""
 
     columns = columns_of(Bucket)
+    none = "no bucket"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each bucket."""
         return map(_bucket, self)
-
-    def _repr_html_(self) -> str | None:
-        return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), "no bucket")
-
-
-def _html(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], count: int | None, none: str
-) -> str | None:
-    return html_tables(Table(names, rows, count, none))
 
 
 def matches_of(

@@ -178,39 +178,34 @@ class Examination:
             yield "damaged", fault
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
-        tables = [name for kind, name, _ in schema.definitions() if kind == "table"]
         rows = (
-            self._rows(sql.CHECK_STRUCTURE)
-            if not self._runs_other_code(tables)
-            else self._check_own_tables(tables)
+            self._check_own_tables()
+            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(_declared_tables()))
+            or self._generated()
+            else self._rows(sql.CHECK_STRUCTURE)
         )
         lines = [" ".join(line.split()) for (line,) in rows]
         self._rows(sql.CHECK_CONSTRAINTS)
-        yield from (("damaged", line) for line in lines if lines != ["ok"])
+        yield from (("damaged", line) for line in lines if line != "ok")
 
-    def _runs_other_code(self, tables: list[str]) -> bool:
-        """Whether a whole check would run expressions of the user's columns or indexes."""
-        return bool(
-            self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(tables))
-            + self._rows(sql.GENERATED_COLUMNS)
-        )
+    def _generated(self) -> set[str]:
+        """The tables with generated columns, whose expressions a whole check would run."""
+        return {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
 
     def _reading_runs_code(self) -> bool:
         """Whether reading lshdb's tables would run expressions that lshdb did not define."""
-        tables = [name for kind, name, _ in schema.definitions() if kind == "table"]
-        generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
-        return not generated.isdisjoint(tables) or bool(self._rows(sql.NO_TABLES, dumps(tables)))
+        of_columns = not self._generated().isdisjoint(_declared_tables())
+        return of_columns or bool(self._rows(sql.NO_TABLES, dumps(_declared_tables())))
 
-    def _check_own_tables(self, tables: list[str]) -> list[tuple[Any, ...]]:
+    def _check_own_tables(self) -> list[tuple[Any, ...]]:
         """The problems of all pages, and of lshdb's own tables with their indexes.
 
         Tables with generated columns are left out; if there are any, so are pages without a table.
         """
-        generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
+        generated = self._generated()
         checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
-        plain = [name for name in tables if name not in generated]
-        rows = self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
-        return [row for row in rows if row != ("ok",)] or [("ok",)]
+        plain = [name for name in _declared_tables() if name not in generated]
+        return self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
 
     def _schema(self) -> Iterator[tuple[str, str]]:
         for fault in schema.faults(self.connection):
@@ -376,7 +371,9 @@ class CheckedBatch:
         settings, signature = self.settings, document.signature
         wrong = {
             "doc-id": document.doc_id < 1,
-            "key": not _is_key(document.key),
+            "key": document.key == ""
+            or "\0" in document.key
+            or not _is_valid(str.encode, document.key),
             "content": bool(document.filled) and not settings.content,
             "content-missing": settings.content and not document.filled,
             "metadata": not _is_valid(from_json, document.metadata),
@@ -426,6 +423,11 @@ def _written_band_rows(
     return index.rows_of(codes, doc_ids)
 
 
+def _declared_tables() -> list[str]:
+    """The names of the tables that every file has."""
+    return [name for kind, name, _ in schema.definitions() if kind == "table"]
+
+
 def _is_derivable(kinds: set[str]) -> bool:
     """Whether values of a document with these problems can be derived from its content."""
     return bool(kinds & _DERIVED) and not kinds & {"digest", "content-missing"}
@@ -441,10 +443,6 @@ def _readable(stored: str, settings: Settings) -> shingling.Content | None:
     # Deeply nested sets are not valid sets either.
     except (DamagedFile, ContentError, RecursionError):
         return None
-
-
-def _is_key(key: str) -> bool:
-    return key != "" and "\0" not in key and _is_valid(str.encode, key)
 
 
 def _is_valid(read: Callable[[str], object], stored: Any) -> bool:

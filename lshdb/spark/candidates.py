@@ -8,7 +8,7 @@ including the buckets of one document, which are most buckets.
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb import Construction, Settings
@@ -20,6 +20,11 @@ from lshdb.spark.sketching import Batches
 
 REFERENCE = "\0"
 """Prefix of the keys of a reference, which come first; no other key has a NUL."""
+
+
+def of_reference(key: str | Column) -> Column:
+    """Whether a key is of a reference."""
+    return F.startswith(key, F.lit(REFERENCE))
 
 
 def candidate_pairs(
@@ -48,13 +53,13 @@ def candidate_pairs(
     """
     BucketOptions(limit=limit)  # checks it
     construction = settings.construction
-    pairs = _listed(bands, limit, only_against=only_against).groupBy("a", "b")
-    cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
+    shared = _listed(bands, limit, only_against=only_against).groupBy("a", "b")
+    columns = ["count(cut) AS cut_buckets", "sum(cut) AS cut_pairs"]
     if construction.higher:
-        shared = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
-        shared = shared.where((F.size("band_nos") >= construction.min_bands) | F.expr("a = b"))
-    else:
-        shared = pairs.agg(*cut)
+        columns.append("collect_set(band_no) AS band_nos")
+    pairs = shared.agg(*map(F.expr, columns))
+    if construction.higher:
+        pairs = pairs.where(f"size(band_nos) >= {construction.min_bands} OR a = b")
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -66,7 +71,7 @@ def candidate_pairs(
                 chosen = pc.and_(chosen, pa.array(_true(batch.column("band_nos"), construction)))
             yield batch.select(["a", "b"]).filter(chosen)
 
-    return shared.mapInArrow(run, "a string, b string")
+    return pairs.mapInArrow(run, "a string, b string")
 
 
 def _listed(bands: DataFrame, limit: int | None, *, only_against: bool) -> DataFrame:
@@ -80,7 +85,7 @@ def _listed(bands: DataFrame, limit: int | None, *, only_against: bool) -> DataF
     """
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")
-    new_key = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
+    new_key = F.when(~of_reference("key"), F.col("key"))
     # The keys that new documents are compared with.
     first = F.when(new_key.isNull(), F.col("key")) if only_against else F.col("key")
     # Most buckets have one document: few rows are left for the next steps.

@@ -6,8 +6,7 @@ smaller ones: each keeps components connected, and edges finally point at the sm
 Every round is checkpointed, or plans would grow with each round.
 """
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import DataFrame
 
 from lshdb import LshdbError
 
@@ -30,35 +29,31 @@ def clusters(pairs: DataFrame) -> DataFrame:
         itself for that one, in the order of the keys' UTF-8 bytes.
     """
     # Edges go from the larger key to the smaller.
-    edges = pairs.select(F.greatest("a", "b").alias("u"), F.least("a", "b").alias("v"))
-    edges, before = _checkpointed(edges.where("u <> v").dropDuplicates())
+    edges = pairs.where("a <> b").selectExpr("greatest(a, b) AS u", "least(a, b) AS v")
+    edges, before = _checkpointed(edges.dropDuplicates())
     for _ in range(_ROUNDS):
         edges, now = _checkpointed(_small_star(_large_star(edges)))
         if now == before:
-            leaves = edges.select(F.col("u").alias("key"), F.col("v").alias("keep"))
-            centres = edges.select(F.col("v").alias("key"), F.col("v").alias("keep"))
-            return leaves.unionByName(centres.dropDuplicates())
+            centres = edges.selectExpr("v AS key", "v AS keep").dropDuplicates()
+            return edges.selectExpr("u AS key", "v AS keep").unionByName(centres)
         before = now
     raise LshdbError(f"clusters did not converge in {_ROUNDS} rounds")
 
 
 def _large_star(edges: DataFrame) -> DataFrame:
-    directed = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
-    smallest = F.least("u", F.min("v").over(Window.partitionBy("u")))
-    linked = directed.select("u", "v", smallest.alias("smallest")).where("v > u")
+    directed = edges.unionByName(edges.selectExpr("v AS u", "u AS v"))
+    smallest = "least(u, min(v) OVER (PARTITION BY u)) AS smallest"
     # The next step drops repeated edges.
-    return linked.select(F.col("v").alias("u"), F.col("smallest").alias("v"))
+    return (
+        directed.selectExpr("u", "v", smallest).where("v > u").selectExpr("v AS u", "smallest AS v")
+    )
 
 
 def _small_star(edges: DataFrame) -> DataFrame:
     # All edges go from the larger key to the smaller, so neighbours that are smaller are all `v`.
-    smallest = F.min("v").over(Window.partitionBy("u"))
-    linked = edges.select("u", "v", smallest.alias("smallest"))
-    lower = linked.where("v <> smallest").select(
-        F.col("v").alias("u"), F.col("smallest").alias("v")
-    )
-    to_smallest = linked.select("u", F.col("smallest").alias("v"))
-    return to_smallest.unionByName(lower).dropDuplicates()
+    linked = edges.selectExpr("u", "v", "min(v) OVER (PARTITION BY u) AS smallest")
+    lower = linked.where("v <> smallest").selectExpr("v AS u", "smallest AS v")
+    return linked.selectExpr("u", "smallest AS v").unionByName(lower).dropDuplicates()
 
 
 def checkpointed(df: DataFrame) -> DataFrame:
@@ -69,13 +64,13 @@ def checkpointed(df: DataFrame) -> DataFrame:
     return df.checkpoint()
 
 
-def _checkpointed(edges: DataFrame) -> tuple[DataFrame, tuple[int, str]]:
+def _checkpointed(edges: DataFrame) -> tuple[DataFrame, tuple[object, ...]]:
     """The edges, stored, and a check of the set: number and sum of hashes."""
     stored = checkpointed(edges)
     # 128 bits of two hashes with different seeds.
-    sums = stored.agg(
-        F.count("*"),
-        F.sum(F.xxhash64("u", "v").cast("decimal(38,0)")),
-        F.sum(F.xxhash64("v", F.lit(1), "u").cast("decimal(38,0)")),
-    ).collect()[0]
-    return stored, (int(sums[0]), f"{sums[1]}/{sums[2]}")
+    (sums,) = stored.selectExpr(
+        "count(*)",
+        "sum(CAST(xxhash64(u, v) AS decimal(38, 0)))",
+        "sum(CAST(xxhash64(v, 1, u) AS decimal(38, 0)))",
+    ).collect()
+    return stored, tuple(sums)

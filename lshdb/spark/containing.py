@@ -22,7 +22,7 @@ from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Content
 from lshdb.spark import verifying
-from lshdb.spark.candidates import REFERENCE
+from lshdb.spark.candidates import of_reference
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
 from lshdb.spark.frame_documents import schema_of
@@ -92,7 +92,7 @@ def contained(
         The columns of `similar` but the estimate.
     """
     settings, equal = options.data.settings, "OVER (PARTITION BY shingles_digest)"
-    known = cards.withColumn("known", F.startswith("key", F.lit(REFERENCE)))
+    known = cards.withColumn("known", of_reference("key"))
     cards = checkpointed(
         known.selectExpr(
             *("key", "shingles", "code", "known", f"min(key) {equal} AS first"),
@@ -112,7 +112,7 @@ def contained(
     best = _best(pairs, documents, settings).withColumnRenamed("b", "first")
     found = cards.where("NOT known").join(best, "first", "left")
     if only_against:
-        found = found.where(F.startswith(F.coalesce("a", "first"), F.lit(REFERENCE)))
+        found = found.where(of_reference(F.coalesce("a", "first")))
     return found.where("coalesce(a, first) <> key").selectExpr(
         "coalesce(a, first) AS a",
         "key AS b",
@@ -161,14 +161,14 @@ def _best(candidates: DataFrame, documents: DataFrame, settings: Settings) -> Da
         return rows.select(["a", "b"]).filter(pa.array(shared == sizes[indices[1]]))
 
     left, tried, best = candidates, _TRIED, None
+    schema = schema_of({"a": str, "b": str})
     while best is None or not left.isEmpty():
-        tried_pairs, schema = left.where(F.col("place") <= tried), schema_of({"a": str, "b": str})
-        held = left.join(
-            verifying.compared(tried_pairs, documents, settings, compare, schema), ["a", "b"]
-        )
-        winners = held.groupBy("b").agg(F.min(F.struct("place", "a", "larger")).alias("first"))
+        first = left.where(f"place <= {tried}")
+        contained = verifying.compared(first, documents, settings, compare, schema)
+        held = left.join(contained, ["a", "b"])
+        winners = held.groupBy("b").agg(F.expr("min((place, a, larger)) AS first"))
         winners = checkpointed(winners.select("b", "first.a", "first.larger"))
         best = winners if best is None else best.unionByName(winners)
-        later = left.where(F.col("place") > tried).join(winners, "b", "left_anti")
+        later = left.where(f"place > {tried}").join(winners, "b", "left_anti")
         left, tried = checkpointed(later), 8 * tried
     return best

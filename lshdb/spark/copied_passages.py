@@ -90,16 +90,15 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     docs = documents(df, options.data)
     check_keys(docs)
     rows = fingerprints(df, options.data)
-    members = F.count("*").over(Window.partitionBy("fingerprint"))
-    shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
-    shared = clustering.checkpointed(
-        shared
-    )  # two jobs need it, and left out rows must be counted once
+    members = "count(*) OVER (PARTITION BY fingerprint) AS members"
+    shared = rows.selectExpr("key", "fingerprint", members).where("members > 1")
+    # Two jobs need it, and left out rows must be counted once.
+    shared = clustering.checkpointed(shared)
     counting = _window_counting(docs, shared, settings, common).with_base(options.copied.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
-    few = shared.where(F.col("members") <= common)
-    listed = few.select("key", F.collect_list("key").over(later).alias("later"))
-    pairs = listed.select(F.col("key").alias("a"), F.explode("later").alias("b")).distinct()
+    few = shared.where(f"members <= {common}")
+    listed = few.withColumn("later", F.collect_list("key").over(later))
+    pairs = listed.selectExpr("key AS a", "explode(later) AS b").distinct()
 
     def cut(_: Cut) -> None:
         if counts is not None:
@@ -175,16 +174,9 @@ def copied(
         for pair, passages_of_pair in zip(similar, passages_of_pairs, strict=True):
             first, second = indices[:, pair].tolist()
             longest = max(passages_of_pair, key=attrgetter("words"))
-            records.append(
-                {
-                    "a": a[pair],
-                    "b": b[pair],
-                    "similarity": float(shares[pair]),
-                    "exact": True,
-                    "identical": texts[first] == texts[second],
-                    **dict(zip(COPIED, copied_values(longest), strict=True)),
-                }
-            )
+            identical = texts[first] == texts[second]
+            row = a[pair], b[pair], float(shares[pair]), True, identical, *copied_values(longest)
+            records.append(dict(zip(_COPIED, row, strict=True)))
         return pa.RecordBatch.from_pylist(records, to_arrow_schema(schema))
 
     return verifying.compared(pairs, documents, settings, compare, schema)
@@ -226,17 +218,15 @@ def whole_texts(
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         reasons = short.reasons([str(content) for content in contents])
         rows = [
-            {
-                "a": texts[reason.doc_id][0],
-                "b": keys[row].as_py(),
-                "similarity": reason.similarity,
-                "exact": True,
-                "identical": reason.identical,
-                **dict(zip(COPIED, copied_values(reason.passage), strict=True)),
-            }
-            for row, reason in reasons.items()
+            (
+                texts[reason.doc_id][0],
+                keys[number].as_py(),
+                *(reason.similarity, True, reason.identical),
+                *copied_values(reason.passage),
+            )
+            for number, reason in reasons.items()
         ]
-        return {name: [row[name] for row in rows] for name in _COPIED}
+        return {name: [row[i] for row in rows] for i, name in enumerate(_COPIED)}
 
     return sketching.of_documents(documents, settings, find, schema_of(_COPIED))
 
@@ -252,18 +242,15 @@ def _window_counting(
     def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         return {"windows": [counting.around_hot(str(content)).tobytes() for content in contents]}
 
-    often = shared.where(F.col("members") > common)
-    rank = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
-    sample = clustering.checkpointed(
-        often.withColumn("place", rank).where(F.col("place") <= passage_windows.COMMON_SAMPLE)
-    )
+    rank = "row_number() OVER (PARTITION BY fingerprint ORDER BY key) AS place"
+    often = shared.where(f"members > {common}").selectExpr("*", rank)
+    sample = clustering.checkpointed(often.where(f"place <= {passage_windows.COMMON_SAMPLE}"))
     values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
     # All tasks hash windows under the secret seed of this process.
     counting = passage_windows.Counting.of(settings, np.sort(arrays.int_array(values)))
     if not values:
         return counting
-    keys = sample.select("key").distinct()
-    sampled = docs.join(keys, "key")
+    sampled = docs.join(sample.select("key").distinct(), "key")
     rows = sketching.of_documents(sampled, settings, around, "windows binary").collect()
     windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in rows])
     return replace(counting, left_out=(windows,))

@@ -192,14 +192,13 @@ def _with_order_keys(
     """
     before = F.lit("") if number is None else number
     if options.choice.keep == "last":
-        before = F.hex("key") if number is None else number
-        before = F.translate(before, _DIGITS, _DIGITS[::-1])
+        before = F.translate(F.hex("key") if number is None else number, _DIGITS, _DIGITS[::-1])
     elif options.choice.keep == "longest":
-        length = F.length("content")
+        length = "length(content)"
         if options.pairs.data.settings.shingling.of_sets:
-            length = F.size(F.array_distinct(F.from_json("content", "array<string>")))
-        left = F.lit(1 << 31) - F.coalesce(length, F.lit(0))
-        before = F.concat(F.lpad(left.cast("string"), 10, "0"), before)
+            length = "size(array_distinct(from_json(content, 'array<string>')))"
+        left = F.expr(f"lpad(string({1 << 31} - coalesce({length}, 0)), 10, '0')")
+        before = F.concat(left, before)
     return _with_keys(documents, before)
 
 
@@ -210,17 +209,14 @@ def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
 
 def _dropped_keys(similar: DataFrame) -> DataFrame:
     """The keys that are dropped, from similar pairs of which `a` is decided first."""
-    later = similar.select(F.col("b").alias("a"))
-    firsts = similar.select("a").join(later, "a", "left_anti")
-    gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
+    firsts = similar.select("a").join(similar.selectExpr("b AS a"), "a", "left_anti")
+    gone = similar.join(firsts, "a", "left_semi").selectExpr("b AS key").distinct()
     gone = clustering.checkpointed(gone)
     left = clustering.checkpointed(
         _without_keys(_without_keys(similar.select("a", "b"), "a", gone), "b", gone)
     )
-    chains = left.join(clustering.clusters(left).withColumnRenamed("key", "a"), "a").select(
-        "keep", "a", "b"
-    )
-    decided = chains.groupBy("keep").applyInArrow(_decided, "key string")
+    chains = left.join(clustering.clusters(left).selectExpr("key AS a", "keep"), "a")
+    decided = chains.select("keep", "a", "b").groupBy("keep").applyInArrow(_decided, "key string")
     # A first document has no pair left, nor has what is similar to one.
     return gone.unionByName(decided)
 
@@ -228,15 +224,14 @@ def _dropped_keys(similar: DataFrame) -> DataFrame:
 def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
     """The dropped documents and the reasons, from pairs whose `a` is kept; names references."""
     others = [name for name in pairs.columns if name not in "ab"]
-    is_new = ~F.startswith("a", F.lit(candidates.REFERENCE))
-    order = F.struct(is_new, -F.col("similarity"), ~F.col("identical"), "a")
+    is_new = ~candidates.of_reference("a")
+    order = F.struct(is_new, F.expr("-similarity"), F.expr("NOT identical"), "a")
     best = F.min_by(F.struct("a", *others), order)
     kept = pairs.groupBy("b").agg(best.alias("kept"))
     name = f"substring({{0}}, locate('{_KEY_MARK}', {{0}}) + 1) AS {{1}}"
     names = F.array(*map(F.lit, references or [""]))
     number = F.substring("kept.a", 2, _NUMBER_DIGITS).cast("int")
-    is_reference = F.startswith("kept.a", F.lit(candidates.REFERENCE))
-    reference = F.when(is_reference, F.get(names, number))
+    reference = F.when(candidates.of_reference("kept.a"), F.get(names, number))
     return kept.withColumn("reference", reference).selectExpr(
         name.format("b", "key"),
         name.format("kept.a", "kept"),
@@ -247,7 +242,7 @@ def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
 
 def _without_keys(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
     """The pairs whose key on one side is not among the dropped keys."""
-    return pairs.join(gone.select(F.col("key").alias(side)), side, "left_anti")
+    return pairs.join(gone.withColumnRenamed("key", side), side, "left_anti")
 
 
 def _decided(pairs: pa.Table) -> pa.Table:

@@ -169,28 +169,27 @@ def failures(documents: DataFrame, shingling: Shingling) -> DataFrame:
         for batch in batches:
             failed = []
             for key, value in zip(*(batch.column(i).to_pylist() for i in range(2)), strict=True):
+                where, reason = key, "it has no usable id"
                 if key is None:
-                    start = "" if value is None else value[:_CONTENT_SHOWN]
-                    failed.append((None, f"a row with {start!r}", "it has no usable id"))
-                elif reason := _fault(value, shingling):
-                    failed.append((key, key, reason))
-            names = "key", "where", "reason"
-            columns = zip(*failed, strict=True) if failed else ((), (), ())
-            arrays = [pa.array(values, pa.string()) for values in columns]
-            yield pa.RecordBatch.from_arrays(arrays, names)
+                    where = f"a row with {(value or '')[:_CONTENT_SHOWN]!r}"
+                else:
+                    try:
+                        _cleaned(value, shingling)
+                        continue
+                    except (ContentError, InputError) as error:
+                        reason = str(error)
+                failed.append({"key": key, "where": where, "reason": reason})
+            yield pa.RecordBatch.from_pylist(failed, schema)
 
+    schema = pa.schema([(name, pa.string()) for name in ("key", "where", "reason")])
     return documents.mapInArrow(run, "key string, where string, reason string")
 
 
-def _fault(value: str | None, shingling: Shingling) -> str | None:
-    """Why a value is no document; None if it is one."""
+def _cleaned(value: str | None, shingling: Shingling) -> Content:
+    """The document of a value; ContentError or InputError if it is none."""
     if value is None:
-        return "its document is null"
-    try:
-        cleaned(set_of(value, "the set") if shingling.of_sets else value, shingling)
-    except (ContentError, InputError) as error:
-        return str(error)
-    return None
+        raise ContentError("its document is null")
+    return cleaned(set_of(value, "the set") if shingling.of_sets else value, shingling)
 
 
 def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
@@ -198,8 +197,7 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
     contents: list[Content | None] = []
     for value in column.to_pylist():
         try:
-            content = set_of(value, "set") if shingling.of_sets else value
-            contents.append(cleaned(content, shingling))
+            contents.append(_cleaned(value, shingling))
         except (ContentError, InputError):
             contents.append(None)
     return contents
@@ -210,6 +208,11 @@ def schema_of(columns: Mapping[str, type]) -> StructType:
     return StructType([StructField(name, _TYPES[kind]()) for name, kind in columns.items()])
 
 
+def quoted(name: str) -> str:
+    """A name as Spark's SQL writes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
     """A column, a field of a column, or several of them joined as a text; and the type of each.
 
@@ -217,9 +220,7 @@ def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
     """
     paths = field_paths(name, df.columns)
     types = [_type(df, path) for path in paths]
-    columns = [
-        F.col(".".join("`" + part.replace("`", "``") + "`" for part in path)) for path in paths
-    ]
+    columns = [F.col(".".join(map(quoted, path))) for path in paths]
     if len(columns) == 1:
         return columns[0], types
     return F.when(F.coalesce(*columns).isNotNull(), F.concat_ws("\n", *columns)), types

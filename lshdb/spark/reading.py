@@ -11,6 +11,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from lshdb import InputError
 from lshdb.sources.paths import format_of
 from lshdb.spark import clustering
+from lshdb.spark.frame_documents import quoted
+from lshdb.spark.starting import exists, hadoop
 
 _BROKEN = "lshdb broken line"
 """A name that differs from all columns of users."""
@@ -62,27 +64,25 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
         # Without a name that says so, as of a directory, Spark's own default.
         formats = {format_of(name) for name in (*files, path.rstrip("/"))}
         format = "json" if formats & {"json", "jsonl"} else "parquet"
-    if not files and _exists(spark, path):
-        return SparkRows(
-            _no_rows(spark, columns), format, notes=[f"{path}: it has no files of rows"]
-        )
-    if format == "json":
-        rows = spark.read.option("columnNameOfCorruptRecord", _BROKEN).json(path)
-        if not rows.columns:
-            return SparkRows(_no_rows(spark, columns), format, notes=[f"{path}: it has no rows"])
-        return _without_broken(rows, path) if _BROKEN in rows.columns else SparkRows(rows, format)
-    return _of_parquet(spark, path, files)
 
+    def nothing(reason: str) -> SparkRows:
+        schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
+        return SparkRows(spark.createDataFrame([], schema), format, notes=[f"{path}: {reason}"])
 
-def _no_rows(spark: SparkSession, columns: Sequence[str]) -> DataFrame:
-    schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
-    return spark.createDataFrame([], schema)
+    if not files and exists(spark, path):
+        return nothing("it has no files of rows")
+    if format == "parquet":
+        return _of_parquet(spark, path, files)
+    rows = spark.read.option("columnNameOfCorruptRecord", _BROKEN).json(path)
+    if not rows.columns:
+        return nothing("it has no rows")
+    return _without_broken(rows, path) if _BROKEN in rows.columns else SparkRows(rows, format)
 
 
 def _without_broken(rows: DataFrame, path: str) -> SparkRows:
     """The rows of JSON lines, and the lines that are not objects."""
     line = F.col(f"`{_BROKEN}`")
-    others = [F.col(_quoted(name)) for name in rows.columns if name != _BROKEN]
+    others = [F.col(quoted(name)) for name in rows.columns if name != _BROKEN]
     start = F.substring(line, 1, _LINE_SHOWN)
     broken = rows.where(line.isNotNull()).select(
         F.col("_metadata.file_path").alias("where"),
@@ -114,7 +114,7 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
             )
         has_zone = f"{_NANOSECONDS},true" in types[name]
         epoch = "timestamp_micros(0)" if has_zone else "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
-        whole = f"({_quoted(name)} - pmod({_quoted(name)}, 1000))"  # rounded down before 1970, too
+        whole = f"({quoted(name)} - pmod({quoted(name)}, 1000))"  # rounded down before 1970, too
         changed[name] = F.expr(f"timestampadd(MICROSECOND, {whole} div 1000, {epoch})")
     if changed:
         shown = ", ".join(changed)
@@ -128,16 +128,10 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
     return SparkRows(rows.withColumns(changed), "parquet", notes=notes)
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _files(spark: SparkSession, path: str) -> Iterator[str]:
     """The paths of the files that Spark reads for a path."""
-    java = spark.sparkContext._jvm
-    assert java is not None
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()
-    target = java.org.apache.hadoop.fs.Path(path)
+    apache, configuration = hadoop(spark)
+    target = apache.hadoop.fs.Path(path)
     system = target.getFileSystem(configuration)
     for status in system.globStatus(target) or ():
         base = status.getPath()
@@ -149,21 +143,12 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
                 yield file.toString()
 
 
-def _exists(spark: SparkSession, path: str) -> bool:
-    from lshdb.spark.starting import exists
-
-    return exists(spark, path)
-
-
 def _parquet_types(spark: SparkSession, path: str) -> Iterator[tuple[str, str]]:
     """The columns of a file of Parquet, and their types as Parquet writes them."""
-    java = spark.sparkContext._jvm
-    assert java is not None
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()
-    file = java.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
-        java.org.apache.hadoop.fs.Path(path), configuration
-    )
-    reader = java.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+    apache, configuration = hadoop(spark)
+    target = apache.hadoop.fs.Path(path)
+    file = apache.parquet.hadoop.util.HadoopInputFile.fromPath(target, configuration)
+    reader = apache.parquet.hadoop.ParquetFileReader.open(file)
     try:
         for column in reader.getFooter().getFileMetaData().getSchema().getFields():
             yield column.getName(), column.toString()

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -80,11 +81,16 @@ def _line(text: str) -> str:
     return (reasons or ["it failed"])[0][:500]
 
 
-def exists(spark: SparkSession, path: str) -> bool:
-    """Whether a path exists, on any file system of Spark."""
+def hadoop(spark: SparkSession) -> tuple[Any, Any]:
+    """Java's `org.apache`, and the configuration of the file systems."""
     java = spark.sparkContext._jvm
     assert java is not None
-    target = java.org.apache.hadoop.fs.Path(path)
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    return java.org.apache, spark.sparkContext._jsc.hadoopConfiguration()
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether a path exists, on any file system of Spark."""
+    apache, configuration = hadoop(spark)
+    target = apache.hadoop.fs.Path(path)
     with translated_errors():
         return bool(target.getFileSystem(configuration).exists(target))

@@ -51,17 +51,12 @@ class Distribution:
         """
         exponent = min(exponent, self.lanes)
         agree = np.arange(self.lanes + 1)
-        log = _log_factorials(self.lanes)
+        # The logarithms of 0! to lanes!
+        log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, self.lanes + 1)))))
         left_over = np.maximum(agree - exponent, 0)
         power = log - log[left_over] - log[-1] + log[-1 - exponent]
         roots: Shares = np.where(agree < exponent, 0.0, np.exp(power / exponent))
         return roots
-
-
-def _log_factorials(maximum: int) -> Shares:
-    """The logarithms of 0! to maximum!, float64[maximum + 1]."""
-    logarithms = np.log(np.arange(1, maximum + 1))
-    return np.concatenate(([0.0], np.cumsum(logarithms)))
 
 
 def curve(similarities: Shares, construction: Construction) -> Shares:

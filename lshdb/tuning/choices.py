@@ -128,12 +128,14 @@ def ranked(
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = resolve.choose_construction(threshold, recall, lanes)
+
+    def described(construction: Construction) -> Tuned:
+        return describe(construction, threshold, lanes, distribution, documents, lane_bits)
+
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for construction in _constructions_reaching(threshold, recall, lanes):
-        judged[construction] = tuned = describe(
-            construction, threshold, lanes, distribution, documents, lane_bits
-        )
-        candidates = tuned.candidates
+        judged[construction] = described(construction)
+        candidates = judged[construction].candidates
         costs[construction] = (
             mean_below(threshold, construction) if candidates is None else candidates
         )
@@ -151,7 +153,7 @@ def ranked(
         best = kept[0]
     others = [tuned for tuned in kept if tuned is not best]
     if named is not None and named not in (tuned.construction for tuned in kept):
-        others.append(describe(named, threshold, lanes, distribution, documents, lane_bits))
+        others.append(described(named))
     return Constructions(
         replace(tuned, chosen=tuned is best, named=tuned.construction == named)
         for tuned in (best, *others)

@@ -12,6 +12,7 @@ The index's candidates are read from the file: the band rows, and in a cascade i
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,9 @@ _PER_QUERY = 10_000
 """Candidates that a query counts for besides its own: 1,000 queries leave room for a table."""
 _SIGMAS = 1.959964
 """Standard deviations that hold 95% of a normal distribution."""
+_recall_values = attrgetter(
+    "minimum", "below", "recall", "formula", "low", "high", "pairs", "found"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +114,7 @@ class Measured:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Each measurement next to its prediction, with the columns of `COLUMNS`."""
         for recall in (self.recall, *self.parts):
-            interval = recall.recall, recall.formula, recall.low, recall.high
-            yield (
-                "recall",
-                recall.minimum,
-                recall.below,
-                *interval,
-                recall.pairs,
-                recall.found,
-                self.exact,
-            )
+            yield "recall", *_recall_values(recall), self.exact
         none = (None,) * 4
         candidates = self.candidates, self.candidates_formula
         yield "candidates a query", None, None, *candidates, *none, self.exact

@@ -69,10 +69,8 @@ def given_construction(request: ShapeOptions) -> Construction | None:
     """The requested shape, None if lshdb chooses it; SettingsError if it is impossible."""
     if request.construction is not None:
         construction = Construction.parse(request.construction)
-        if request.bands not in (None, construction.bands) or request.rows not in (
-            None,
-            construction.rows,
-        ):
+        given = request.bands or construction.bands, request.rows or construction.rows
+        if given != (construction.bands, construction.rows):
             raise SettingsError("give either a construction or bands and rows")
         return construction
     if (request.bands is None) != (request.rows is None):
@@ -144,8 +142,8 @@ def check_against(
 
 def _shingle(request: ShingleOptions, chosen: object) -> object:
     """The shingle, with its ending for ignored numbers."""
-    ending = "-numbers" if chosen and request.ignoring and "-" not in str(chosen) else ""
-    return f"{chosen}{ending}" if ending else chosen
+    is_open = chosen and request.ignoring and "-" not in str(chosen)
+    return f"{chosen}-numbers" if is_open else chosen
 
 
 def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shingling:
@@ -295,7 +293,7 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
         if not settings.content:
             raise SettingsError("base texts change by contents, and this database keeps none")
         values["shingling"] = _with_base(settings.shingling, request.base)
-    shape = {"threshold", "recall", "bands", "rows", "construction"} & values.keys()
+    shape = values.keys() & {*OF_INDEX}
     if shape:
         values["construction"] = given_construction(request.shape) or Construction(1, 1)
     changes = _settings_of(values)
@@ -312,21 +310,22 @@ def _shaped(request: ShapeOptions, settings: Settings) -> Settings:
     threshold, recall = settings.threshold, settings.recall
     construction = given_construction(request)
     if construction is None:
-        construction = choose_construction(threshold, recall, settings.permutations)
-    elif request.recall is None:
-        # The shape decides; the file records the recall that it gives.
-        recall = round(candidate_probability(threshold, construction), 6)
-    elif candidate_probability(threshold, construction) < recall:
+        best = choose_construction(threshold, recall, settings.permutations)
+        return replace(settings, construction=best)
+    reached = candidate_probability(threshold, construction)
+    if request.recall is None:
+        # The shape decides; the file records the recall that it gives. A curve far below the
+        # threshold may round to recall 0, which is invalid.
+        recall = round(reached, 6) or 1e-6
+    elif reached < recall:
         shape = f"{construction.bands} bands of {construction.rows} rows have"
         if construction.higher:
             shape = f"{construction} has"
         raise SettingsError(
-            f"{shape} recall "
-            f"{candidate_probability(threshold, construction):.4g} at threshold "
-            f"{threshold:g}, not {recall:g}: give either the shape or the recall"
+            f"{shape} recall {reached:.4g} at threshold {threshold:g}, not {recall:g}: give "
+            "either the shape or the recall"
         )
-    # A curve far below the threshold may round to recall 0, which is invalid.
-    return replace(settings, recall=recall or 1e-6, construction=construction)
+    return replace(settings, recall=recall, construction=construction)
 
 
 def _random_seed() -> int:

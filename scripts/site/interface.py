@@ -60,11 +60,6 @@ def _type(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-def main() -> None:
-    """Write the picture."""
+if __name__ == "__main__":
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT
     out.write_text("\n".join(lines()) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,8 +2,8 @@
 
 usage: python scripts/site/llms.py [OUT.txt]
 
-As a hook of MkDocs it puts beside the pages of the site their Markdown, and llms-full.txt, which
-has all of them.
+As a hook of MkDocs it adds pages and files that are made from others; and it puts beside the pages
+their Markdown, and llms-full.txt, which has all of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 _PROJECT: Final = Path(__file__).resolve().parents[2]
 _DOCS: Final = _PROJECT / "docs"
@@ -91,6 +95,35 @@ def full() -> Iterator[str]:
     for pages in navigation().values():
         for page in pages.values():
             yield links_of_site(page.read_text("utf-8"))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add SECURITY.md as a page, the colours of lshdb's own pages, and the files beside them."""
+    from mkdocs.structure.files import File
+
+    text = links_of_site(_ELSEWHERE["security.md"].read_text("utf-8"))
+    files.append(File.generated(config, "security.md", content=text))
+    style = (_PROJECT / "lshdb" / "web" / "static" / "lshdb.css").read_text("utf-8")
+    files.append(File.generated(config, "colours.css", content=colours(style)))
+    for name in BESIDE:
+        path = _DOCS / name
+        files.append(File.generated(config, path.name, abs_src_path=str(path.resolve())))
+    return files
+
+
+def colours(style: str) -> str:
+    """The variables of a style sheet: its first rule, which must be that of `:root`.
+
+    >>> colours(":root { --text: black; } body { color: var(--text); }")
+    ':root { --text: black; }'
+    """
+    start, end = style.index(":root {"), style.index("}") + 1
+    return style[start:end]
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links lead to pages of the site."""
+    return links_of_site(markdown)
 
 
 def on_post_build(config: Any) -> None:

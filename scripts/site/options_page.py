@@ -72,11 +72,6 @@ def page() -> Iterator[str]:
         yield ""
 
 
-def main() -> None:
-    """Write the page."""
+if __name__ == "__main__":
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT
     out.write_text("\n".join(page()).replace("\n\n\n", "\n\n"), "utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -16,11 +16,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from encodings import __path__ as encodings
 from pathlib import Path
-from typing import Final, Literal, get_args
-from urllib.parse import urlencode
+from typing import Final
 
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
@@ -33,26 +31,12 @@ _COLOURS: Final = 192
 """In a picture: letters, marks and chips look the same as with all, at half of the bytes."""
 _PATIENCE: Final = 60_000
 """Milliseconds until what is computed in the background is there."""
-Scheme = Literal["light", "dark"]
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A page of the server."""
-
-    name: str
-    page: str
-    query: dict[str, str]
-
-
-PICTURES: Final = (
-    Picture("overview", "", {}),
-    Picture("clusters", "clusters", {"min_similarity": "0.6"}),
-    Picture(
-        "compare", "compare", {"a": "encodings/cp437.py", "b": "encodings/cp865.py", "only": "2"}
-    ),
-    Picture("review", "cluster", {"key": "encodings/cp437.py"}),
-)
+_PAGES: Final = {
+    "overview": "",
+    "clusters": "clusters?min_similarity=0.6",
+    "compare": "compare?a=encodings/cp437.py&b=encodings/cp865.py&only=2",
+    "review": "cluster?key=encodings/cp437.py",
+}
 
 
 def draw(directory: Path, browser: Browser, base: str) -> None:
@@ -61,14 +45,14 @@ def draw(directory: Path, browser: Browser, base: str) -> None:
     width, height = _SIZE
     with browser.new_context(viewport={"width": width, "height": height}) as context:
         page = context.new_page()
-        for picture in PICTURES:
-            page.goto(f"{base}/{picture.page}?{urlencode(picture.query)}")
+        for name, address in _PAGES.items():
+            page.goto(f"{base}/{address}")
             # A page that waits loads itself again, or what it waits for.
             page.wait_for_selector("html:not(:has(meta[http-equiv], iframe))", timeout=_PATIENCE)
-            for scheme in get_args(Scheme):
-                page.emulate_media(color_scheme=scheme)
-                name = picture.name + ("-dark" if scheme == "dark" else "")
-                _write(directory / f"{name}.png", page.screenshot())
+            page.emulate_media(color_scheme="light")
+            _write(directory / f"{name}.png", page.screenshot())
+            page.emulate_media(color_scheme="dark")
+            _write(directory / f"{name}-dark.png", page.screenshot())
 
 
 def _write(path: Path, png: bytes) -> None:
@@ -77,21 +61,16 @@ def _write(path: Path, png: bytes) -> None:
         few.save(path, optimize=True)
 
 
-def fill(path: Path) -> None:
-    """Make a database of the character encodings, with decisions on two of them."""
-    with lshdb.open(path, threshold=0.6) as db:
-        files = sorted(Path(encodings[0]).glob("*.py"))
-        db.add_many((f"encodings/{file.name}", file.read_text("utf-8")) for file in files)
-        db.decide("keep", ["encodings/cp437.py"])
-        db.decide("drop", ["encodings/cp865.py"])
-
-
 @contextmanager
 def _serving() -> Iterator[str]:
     """The address of the overview of a database in review."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "encodings.db"
-        fill(path)
+        with lshdb.open(path, threshold=0.6) as db:
+            files = sorted(Path(encodings[0]).glob("*.py"))
+            db.add_many((f"encodings/{file.name}", file.read_text("utf-8")) for file in files)
+            db.decide("keep", ["encodings/cp437.py"])
+            db.decide("drop", ["encodings/cp865.py"])
         command = Path(sys.executable).with_name("lshdb")
         process = subprocess.Popen(
             [command, "serve", "--review", "--quiet", "--port", "0", "-d", path],

@@ -38,10 +38,10 @@ def test_processes_that_write_and_read_lose_nothing_and_see_only_whole_batches(
     tmp_path: Path,
 ) -> None:
     figures = soak.run(1.0, tmp_path)
-    assert figures.operations >= 17, "each process, in both parts"
-    assert figures.acknowledged > 0
-    assert (figures.lost, figures.inconsistent, figures.damaged) == (0, 0, False)
-    assert (figures.locked, figures.tracebacks) == (0, 0)
+    assert figures["operations"] >= 17, "each process, in both parts"
+    assert figures["acknowledged"] > 0
+    bad = ("lost", "inconsistent", "damaged", "locked", "tracebacks")
+    assert not any(figures[name] for name in bad), figures
 
 
 ADD = "import sys, lshdb; db = lshdb.open(sys.argv[1]); print(db.add('new', 'the fox').added)"

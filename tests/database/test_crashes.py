@@ -10,18 +10,32 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import measure
 import pytest
-from measure.torture import crashes
 
 SCRIPTS = Path(measure.__file__).resolve().parents[1]
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def test_a_killed_process_leaves_whole_batches() -> None:
-    found = crashes.run(kill_points=7, documents=600)
+def swept(directory: Path, arguments: str, patch: str = "") -> dict[str, Any]:
+    """The figures of kills, in a process of their own, which forks."""
+    code = (
+        f"import sys, json, dataclasses; sys.path.insert(0, {str(SCRIPTS)!r})\n{patch}"
+        "from measure.torture import crashes\n"
+        f"tally = crashes.work(seconds=600, directory={str(directory)!r}, {arguments})\n"
+        "print(json.dumps(dataclasses.asdict(tally)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_killed_process_leaves_whole_batches(tmp_path: Path) -> None:
+    found = swept(tmp_path, "number=1, kill_points=7, documents=600")
     assert found["notes"] == []
     assert (found["lost"], found["wrong"], found["tracebacks"]) == (0, 0, 0)
     assert found["faults"] == 7
@@ -56,14 +70,7 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_the_sweep_sees_what_breaks_the_promise(name: str) -> None:
+def test_the_sweep_sees_what_breaks_the_promise(name: str, tmp_path: Path) -> None:
     patch, figure = BREAKS[name]
-    code = (
-        f"import sys, json, dataclasses; sys.path.insert(0, {str(SCRIPTS)!r})\n{patch}"
-        "from measure.torture import crashes\n"
-        "crashes._TIMED = 1 << 60\n"
-        "print(json.dumps(dataclasses.asdict(crashes.sweep(5, 600, seed=4))))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)[figure] > 0
+    never = "import measure.torture.crashes\nmeasure.torture.crashes._TIMED = 1 << 60\n"
+    assert swept(tmp_path, "number=4, kill_points=5", patch + never)[figure] > 0

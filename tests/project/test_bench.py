@@ -13,14 +13,13 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import measure
 import pytest
 from helpers import Command
-from measure.bench import command, contamination, dedup_peers, gate, pages, peers, scale
+from measure.bench import command, contamination, dedup_peers, pages, peers, scale
 from measure.common import commands
-from measure.harness import corpora, engines, figures, lab, report, tasks
+from measure.harness import corpora, engines, figures, lab, tasks
 
 SCRIPTS = Path(measure.__file__).resolve().parents[1]
 RESULTS = SCRIPTS / "measure" / "bench" / "results"
@@ -39,29 +38,28 @@ def run_here(
             patch.setattr(sys, "argv", ["tasks", str(started[-1])])
             tasks.main()
         out = written.getvalue()
-    return commands.Measured(out, time.perf_counter() - begun, 0, 0, [])
+    return commands.Measured(out, time.perf_counter() - begun, 0, 0)
 
 
 @pytest.mark.parametrize("benchmark", [name for name in command.BENCHMARKS if name != "against"])
 def test_a_benchmark_writes_its_figures(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (commands, contamination, dedup_peers, gate, lab):
+    for module in (commands, lab):
         monkeypatch.setattr(module, "measure", run_here)
     # Pieces of programs are of these, not of tens of thousands of installed modules.
     monkeypatch.setattr(corpora, "sysconfig", SimpleNamespace(get_path=lambda _: SCRIPTS))
     out = tmp_path / "out.json"
     options = ["--quick", "--shingle", "word:3", "--documents", "40", "--json", str(out)]
     used = [name for name in engines.NAMES if engines.installed(name) is not None]
-    options += ["--engines", ",".join(used), "--directory", str(tmp_path)]
+    options += ["--directory", str(tmp_path)]
     assert command.main([benchmark, *options]) == 0
     assert list(tmp_path.iterdir()) == [out], "its files are deleted"
-    found = figures.read(out)["figures"]
-    assert set(used if benchmark == "peers" else ["lshdb"]) <= {row["engine"] for row in found}
+    found = figures.read(out).figures
+    assert set(used if benchmark == "peers" else ["lshdb"]) <= {row.engine for row in found}
     names = set(peers.PARTS) if benchmark == "peers" else {benchmark}
-    assert {figure["benchmark"] for figure in found} == names
-    for figure in found:
-        assert 0 <= figure["min"] <= figure["median"] <= figure["max"]
+    assert {figure.benchmark for figure in found} == names
+    assert all(value >= 0 for figure in found for value in figure.runs)
 
 
 def test_the_list_of_benchmarks_says_how_long_each_takes(
@@ -70,22 +68,20 @@ def test_the_list_of_benchmarks_says_how_long_each_takes(
     with pytest.raises(SystemExit):
         command.main(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    readme = (SCRIPTS / "README.md").read_text("utf-8")
     for name, module in command.BENCHMARKS.items():
         first = (module.__doc__ or "").partition("\n")[0]
         assert re.search(r"\. (A|An|Ten|Half an) (minutes?|hour)\.$", first), name
         assert first.partition(": ")[2] in shown
-        assert re.search(rf"^\| `{name}( REV)?` \|", readme, re.MULTILINE)
 
 
-def results(*paths: Path) -> list[dict[str, Any]]:
+def results(*paths: Path) -> list[figures.Results]:
     return [figures.read(path) for path in sorted(paths)]
 
 
 @pytest.mark.parametrize(
     ("page", "name", "table"),
     [
-        ("docs/figures.md", "table", lambda: report.markdown(results(*RESULTS.glob("*.jsonl")))),
+        ("docs/figures.md", "table", lambda: peers.markdown(*results(*RESULTS.glob("*.jsonl")))),
         (
             "docs/figures.md",
             "scale",

@@ -6,6 +6,7 @@ import email
 import email.message
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -185,6 +186,11 @@ def test_the_image_is_made_as_hadolint_advises() -> None:
     sent = {line[1:] for line in lines if line.startswith("!")}
     assert sent == {"lshdb", "docs/completions", "docs/lshdb.1", *BUILT_FROM}
     assert all((ROOT / name).exists() for name in sent)
+
+
+def test_the_tests_of_the_wheel_are_there() -> None:
+    core = runpy.run_path(str(ROOT / "scripts" / "versions"))["CORE"]
+    assert all((ROOT / "tests" / name).exists() for name in core)
 
 
 def test_shells_complete_commands_and_options(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """contamination: what rules of `lshdb dedup` find of test questions in pages. Ten minutes.
 
-Pages are pieces of the Python sources of this machine, or your own (--input); questions are 40
-words of other pieces. One page in 20 gets a question in its middle, changed in one of five ways. A
-page without one that is dropped is a false alarm, unless it shares 13 words in a row with a
-question by itself. But for --quick, datatrove's filter of n-grams (13 words) is given the same, in
-a separate environment, which stays in --directory (or the user's cache).
+Pages are pieces of the Python sources of this machine; questions are 40 words of other pieces. One
+page in 20 gets a question in its middle, changed in one of five ways. A page without one that is
+dropped is a false alarm, unless it shares 13 words in a row with a question by itself. But for
+--quick, datatrove's filter of n-grams (13 words) is given the same, in a separate environment,
+which stays in --directory (or the user's cache).
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from measure.common.commands import Measured, lshdb_command, measure
+from measure.common.commands import Measured, lshdb, measure
 from measure.harness import corpora
-from measure.harness.figures import OWN, PEAK, SECONDS, Values
-from measure.harness.lab import Job, Lab, environment, taken
-from measure.harness.report import number
+from measure.harness.figures import OWN, PEAK, SECONDS, Results, Values
+from measure.harness.lab import Lab, environment, taken
+from measure.harness.report import medians, table
 
-PEER: Final = "datatrove"
 RULES: Final = ("similar", "contained", "copied:13", "copied:8")
 FALSE: Final = "false alarms"
 _WORDS: Final = 40
@@ -48,26 +47,22 @@ own._index_hashes = {one: "test" for some in hashed for one in some}
 with open(sys.argv[3], "w") as kept:
     for row in rows(sys.argv[1]):
         if own.filter(Document(row["text"], row["id"])) is True:
-            print(row["id"], file=kept)
+            print(json.dumps({"id": row["id"]}), file=kept)
 """
 
 
 def run(lab: Lab) -> None:
     """One case; every rule and the peer decide about the same pages."""
     count = lab.count(20_000, quick=400)
-    if lab.options.input is None:
-        corpus = corpora.write_pieces(lab.fresh(".jsonl"), count + count // 20, 3000)
-    else:
-        corpus = corpora.write_copy(lab.fresh(".jsonl"), lab.options.input, count + count // 20)
-    texts = [*corpora.read_texts(corpus.path)]
-    texts, others = texts[: len(texts) * 20 // 21], texts[len(texts) * 20 // 21 :]
+    corpus = corpora.write_pieces(lab.fresh(".jsonl"), count + count // 20, 3000)
+    texts = corpora.read_texts(corpus.path)
+    texts, others = texts[:count], texts[count:]
     choose, ways = random.Random(1), [*_WAYS]
     questions = [words[:_WORDS] for text in others if len(words := _words(text)) >= _WORDS]
     planted: dict[int, str] = {}
+    between = len(texts) // len(questions)
     for index, words in enumerate(questions):
-        page = choose.randrange(len(texts) // len(questions)) + index * (
-            len(texts) // len(questions)
-        )
+        page = choose.randrange(between) + index * between
         planted[page] = ways[index % len(ways)]
         middle = len(texts[page]) // 2
         changed = _WAYS[planted[page]](words)
@@ -78,25 +73,33 @@ def run(lab: Lab) -> None:
     for path, rows in ((pages, texts), (test, map(" ".join, questions))):
         lines = (json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(rows))
         path.write_text("".join(lines), "utf-8")
-    what = f"{len(planted):,} questions in {len(texts):,} pages, {corpus.what}"
-    engines: list[tuple[str, str, Callable[[Path], Measured]]] = [
-        (rule, OWN, partial(_lshdb, pages, test, rule)) for rule in RULES
-    ]
+
+    def values(decide: Callable[[Path], Measured]) -> Values:
+        kept = lab.fresh(".jsonl")
+        measured = decide(kept)
+        left = {int(json.loads(line)["id"]) for line in kept.read_text("utf-8").splitlines()}
+        dropped = {*range(len(texts))} - left
+        found = {}
+        for way in _WAYS:
+            those = {page for page, planted_way in planted.items() if planted_way == way}
+            found[f"found, {way}"] = 100 * len(those & dropped) / max(1, len(those))
+        return {**taken(measured), **found, FALSE: len(dropped - planted.keys() - shared)}
+
+    def by_rule(rule: str, kept: Path) -> Measured:
+        return lshdb(
+            "dedup", pages, "--rule", rule, "--against", test, "--only-against", "-o", kept
+        )
+
+    engines: list[tuple[str, str, Callable[[Path], Measured]]]
+    engines = [(rule, OWN, partial(by_rule, rule)) for rule in RULES]
     if not lab.options.quick:
         packages = ["datatrove[io,processing]==0.10.1", "spacy>=3.8,<4"]
         python = environment(lab, "datatrove 0.10.1", packages)
-        engines.append((f"{_RUN}-grams", PEER, partial(_datatrove, python, pages, test)))
-    lab.measure(
-        [
-            Job(
-                f"{rule}, {what}",
-                len(texts),
-                partial(_values, lab, planted, shared, len(texts), one),
-                engine,
-            )
-            for rule, engine, one in engines
-        ]
-    )
+        peer: list[str | Path] = [python, "-c", _RUNNER, pages, test]
+        engines.append((f"{_RUN}-grams", "datatrove", lambda kept: measure([*peer, kept])))
+    what = f"{len(planted):,} questions in {len(texts):,} pages, {corpus.what}"
+    runs = {(f"{rule}, {what}", name): partial(values, decide) for rule, name, decide in engines}
+    lab.measure(len(texts), runs)
 
 
 def _words(text: str) -> list[str]:
@@ -107,52 +110,13 @@ def _runs(words: list[str]) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1)}
 
 
-def _values(
-    lab: Lab,
-    planted: dict[int, str],
-    shared: set[int],
-    count: int,
-    one: Callable[[Path], Measured],
-) -> Values:
-    kept = lab.fresh(".kept")
-    measured = one(kept)
-    dropped = {*range(count)} - {*map(int, kept.read_text("utf-8").split())}
-    values = taken(measured)
-    for way in _WAYS:
-        pages = [page for page, its in planted.items() if its == way]
-        values[f"found, {way}"] = 100 * sum(page in dropped for page in pages) / max(1, len(pages))
-    values[FALSE] = len(dropped - planted.keys() - shared)
-    return values
-
-
-def _lshdb(pages: Path, test: Path, rule: str, kept: Path) -> Measured:
-    """Run the command, and take all that it keeps."""
-    output = kept.with_suffix(".jsonl")
-    words: list[str | Path] = ["--rule", rule, "--against", test, "--only-against", "-o", output]
-    measured = measure([*lshdb_command(), "dedup", pages, *words])
-    names = [json.loads(line)["id"] for line in output.read_text("utf-8").splitlines()]
-    kept.write_text("\n".join(names), "utf-8")
-    return measured
-
-
-def _datatrove(python: Path, pages: Path, test: Path, kept: Path) -> Measured:
-    return measure([python, "-c", _RUNNER, pages, test, kept])
-
-
-def markdown(results: dict[str, Any]) -> str:
+def markdown(results: Results) -> str:
     """The table of the documentation."""
-    figures = results["figures"]
-    found = {(one["case"], one["engine"], one["measure"]): one["median"] for one in figures}
-    engines = dict.fromkeys((one["case"], one["engine"]) for one in figures)
     measures = [*(f"found, {way}" for way in _WAYS), FALSE, SECONDS, PEAK]
-    lines = [
-        f"{figures[0]['case'].partition(', ')[2]}; questions found in %.",
-        "",
-        f"| | {' | '.join([*_WAYS, FALSE, 'seconds', 'peak MB'])} |",
-        "|---|" + "---:|" * len(measures),
-    ]
-    for case, engine in engines:
-        own = (found.get((case, engine, name)) for name in measures)
-        shown = ("" if one is None else number(one) for one in own)
-        lines.append(f"| {engine} {case.partition(',')[0]} | {' | '.join(shown)} |")
-    return "\n".join(lines)
+    rows = {
+        f"{engine} {case.partition(',')[0]}": [*map(values.get, measures)]
+        for (case, engine), values in medians(results.figures).items()
+    }
+    what = results.figures[0].case.partition(", ")[2]
+    names = [*_WAYS, FALSE, "seconds", "peak MB"]
+    return "\n".join([f"{what}; questions found in %.", "", *table("", names, rows)])

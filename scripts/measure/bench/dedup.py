@@ -6,30 +6,29 @@ that repeat a line, share one, or contain others should take little more CPU tim
 
 from __future__ import annotations
 
-import csv
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.csv import write_csv
 
 from measure.common.commands import lshdb
 from measure.harness import corpora
 from measure.harness.corpora import Corpus, flush
-from measure.harness.figures import CPU, PEAK, RATE, SECONDS, Values
-from measure.harness.lab import Job, Lab, taken
+from measure.harness.figures import RATE, Values
+from measure.harness.lab import Lab, taken
 
 _GROUP: Final = 10_000
 """Documents in a row group of Parquet."""
-_TITLE: Final = 60
-"""Characters of a second text."""
 _WORDS: Final = 150
 _HEADER: Final = 0.85
 """The share of a document's words that is a header."""
+_MORE: Final = (("--keep", "longest"), ("--rule", "contained"), ("--rule", "copied:13"))
 _LINE: Final = 12
 _LINES: Final = 30
 
@@ -37,73 +36,57 @@ _LINES: Final = 30
 def run(lab: Lab) -> None:
     """Formats and rules, then large buckets, then rows alike."""
     corpus = lab.corpus(lab.count(1_000_000, quick=20_000), size=1000)
-    case = lab.describe(corpus)
-    lab.measure([Job(case, corpus.documents, partial(_dedup, lab, corpus.path))])
-    lab.aim(case, RATE, 12_000)
-    lab.aim(case, PEAK, 1000)
-    _formats(lab, case, corpus)
+    _formats(lab, corpus)
     maximum = lab.count(100_000, quick=5_000)
     for count in (maximum // 2, maximum):
-        hot = corpora.write_hot_halves(lab.fresh(".jsonl"), count, _WORDS, _HEADER)
-        lab.measure([Job(_hot_case(count), hot.documents, partial(_dedup, lab, hot.path))], 1)
+        hot = corpora.write_alike(lab.fresh(".jsonl"), count, count, _WORDS, _HEADER)
+        case = f"{count:,} copies, {count:,} with a header of {_HEADER:.0%}"
+        lab.measure(hot.documents, {case: partial(_dedup, lab, hot.path)}, 1)
         hot.path.unlink()
-    lab.aim(_hot_case(maximum), SECONDS, 2.5, over_case=_hot_case(maximum // 2))
-    lab.aim(_hot_case(maximum), PEAK, 1000)
     _alike(lab, lab.count(4_000, quick=400))
-
-
-def _hot_case(count: int) -> str:
-    return f"{count:,} copies, {count:,} with a header of {_HEADER:.0%}"
 
 
 def _dedup(lab: Lab, path: Path, more: tuple[str, ...] = ()) -> Values:
     output = lab.fresh(path.suffix)
-    done = lshdb("dedup", "--json", path, "-o", output, "--shingle", lab.shingle, *more)
+    done = lshdb("dedup", "--json", path, "-o", output, "--shingle", lab.shingles[0], *more)
     output.unlink()
     report = json.loads(done.out.splitlines()[-1])
     rows = report["kept"] + report["dropped"]
-    return {RATE: rows / done.seconds, CPU: done.cpu, **taken(done)}
+    return {RATE: rows / done.seconds, **taken(done)}
 
 
-def _formats(lab: Lab, case: str, corpus: Corpus) -> None:
+def _formats(lab: Lab, corpus: Corpus) -> None:
     """Tables in and out, of the same format; each document has a second text."""
-    jobs = []
-    for format, write in {"JSON lines": _jsonl, "CSV": _csv, "Parquet": _parquet}.items():
-        path = lab.fresh("." + format.lower().replace("json lines", "jsonl"))
-        write(path, corpus)
+    case = lab.describe(corpus)
+    runs = {case: partial(_dedup, lab, corpus.path)}
+    table = _titled(corpus)
+    for suffix, write in _WRITE.items():
+        path = lab.fresh(suffix)
+        write(table, path)
         flush(path)
-        name = f"{case} and a title, {format}"
-        jobs.append(Job(name, corpus.documents, partial(_dedup, lab, path)))
-        if format != "JSON lines":
-            lab.aim(name, RATE, 0.7, over_case=f"{case} and a title, JSON lines")
-        lab.aim(name, PEAK, 500)
-    for more in (("--keep", "longest"), ("--rule", "contained"), ("--rule", "copied:13")):
-        name = f"{case} and a title, Parquet, {' '.join(more)}"
-        jobs.append(Job(name, corpus.documents, partial(_dedup, lab, path, more)))
-        lab.aim(name, PEAK, 500)
-    lab.measure(jobs)
+        for more in ((), *_MORE) if suffix == ".parquet" else ((),):
+            name = f"{case} and a title, {' '.join((suffix, *more))}"
+            runs[name] = partial(_dedup, lab, path, more)
+    lab.measure(corpus.documents, runs)
 
 
-def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
+def _titled(corpus: Corpus) -> pa.Table:
     with corpus.path.open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            yield {**row, "title": row["text"][:_TITLE]}
+        rows = [{**row, "title": row["text"][:60]} for row in map(json.loads, lines)]
+    return pa.Table.from_pylist(rows)
 
 
-def _jsonl(path: Path, corpus: Corpus) -> None:
+def _jsonl(table: pa.Table, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(corpus))
+        for row in table.to_pylist():
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def _csv(path: Path, corpus: Corpus) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ("id", "text", "title"))
-        writer.writeheader()
-        writer.writerows(_rows(corpus))
-
-
-def _parquet(path: Path, corpus: Corpus) -> None:
-    pq.write_table(pa.Table.from_pylist([*_rows(corpus)]), path, row_group_size=_GROUP)
+_WRITE: Final[dict[str, Callable[[pa.Table, Path], object]]] = {
+    ".jsonl": _jsonl,
+    ".csv": write_csv,
+    ".parquet": partial(pq.write_table, row_group_size=_GROUP),
+}
 
 
 # rows alike
@@ -129,17 +112,14 @@ RULES: Final = (("--cut", "8"), ("--rule", "copied:8"), ("--rule", "contained"))
 
 def _alike(lab: Lab, count: int) -> None:
     """`lshdb dedup` of each kind of rows, by each rule that compares contents."""
-    for rule in RULES:
-        cases = {kind: f"{' '.join(rule)}: {count:,} rows, {kind}" for kind in KINDS}
-        for kind, case in cases.items():
-            path, rng = lab.fresh(".jsonl"), random.Random(1)
-            line = _line(rng)
-            with path.open("w") as file:
-                for number in range(count):
-                    row = {"id": number, "text": "\n".join(KINDS[kind](rng, line))}
-                    file.write(json.dumps(row) + "\n")
-            lab.measure([Job(case, count, partial(_dedup, lab, path, rule))])
-            path.unlink()
-            if kind != "prose":
-                lab.aim(case, CPU, 3, over_case=cases["prose"])
-                lab.aim(case, PEAK, 1000)
+    for kind, lines in KINDS.items():
+        path, rng = lab.fresh(".jsonl"), random.Random(1)
+        line = _line(rng)
+        with path.open("w") as file:
+            for number in range(count):
+                row = {"id": number, "text": "\n".join(lines(rng, line))}
+                file.write(json.dumps(row) + "\n")
+        for rule in RULES:
+            case = f"{' '.join(rule)}: {count:,} rows, {kind}"
+            lab.measure(count, {case: partial(_dedup, lab, path, rule)})
+        path.unlink()

@@ -1,7 +1,7 @@
 """dedup-peers: what `lshdb dedup`, text-dedup and datatrove drop wrongly. Half an hour.
 
-Documents are pieces of the Python sources of this machine, or your own (--input). All three have
-shingles of three words and 16 bands of 6 rows. Every document that was dropped is compared with all
+Documents are pieces of the Python sources of this machine. All three have shingles of three words
+and 16 bands of 6 rows. Every document that was dropped is compared with all
 others, exactly: one that no other resembles was dropped wrongly. The peers are installed in
 separate environments, which stay in --directory (or the user's cache).
 """
@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from measure.common.commands import Measured, lshdb_command, measure
+from measure.common.commands import Measured, lshdb, measure
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
-from measure.harness.figures import OWN, PEAK, SECONDS, Values
-from measure.harness.lab import Job, Lab, environment, taken
-from measure.harness.report import number
+from measure.harness.figures import OWN, PEAK, SECONDS, Results, Values
+from measure.harness.lab import Lab, environment, taken
+from measure.harness.report import medians, table
 
 PEERS: Final = {
     "text-dedup": ("text-dedup 0.4.0", ("text-dedup==0.4.0",)),
@@ -77,20 +78,16 @@ print(*load_from_disk(sys.argv[1])["id"])
 
 def run(lab: Lab) -> None:
     """One case, three engines; each is given the same file."""
-    count = lab.count(50_000, quick=2_000)
-    if lab.options.input is None:
-        corpus = corpora.write_pieces(lab.fresh(".jsonl"), count, 3000)
-    else:
-        corpus = corpora.write_copy(lab.fresh(".jsonl"), lab.options.input, count)
+    corpus = corpora.write_pieces(lab.fresh(".jsonl"), lab.count(50_000, quick=2_000), 3000)
     texts = corpora.read_texts(corpus.path)
     case = f"{_SHINGLE}, {corpus.what}, {corpus.documents:,} documents"
-    runs: dict[str, Callable[[Path], tuple[Measured, list[str]]]] = {OWN: partial(_own, corpus)}
+    runs: dict[str, Callable[[Path], tuple[Measured, Iterable[str]]]] = {OWN: partial(_own, corpus)}
     if not lab.options.quick:
         for peer, run in (("text-dedup", _text_dedup), ("datatrove", _datatrove)):
             runs[peer] = partial(run, corpus, environment(lab, *PEERS[peer]))
 
-    def values(one: Callable[[Path], tuple[Measured, list[str]]]) -> Values:
-        measured, kept = one(lab.fresh("").parent)
+    def values(engine: str) -> Values:
+        measured, kept = runs[engine](lab.fresh().parent)
         dropped = sorted({*range(corpus.documents)} - {*map(int, kept)})
         best = nearest(texts, dropped)
         return {
@@ -100,34 +97,29 @@ def run(lab: Lab) -> None:
             UNLIKE: sum(similarity < 0.5 for similarity in best),
         }
 
-    lab.measure(
-        [Job(case, corpus.documents, partial(values, one), name) for name, one in runs.items()]
-    )
+    lab.measure(corpus.documents, {(case, name): partial(values, name) for name in runs})
 
 
-def _own(corpus: Corpus, work: Path) -> tuple[Measured, list[str]]:
+def _own(corpus: Corpus, work: Path) -> tuple[Measured, Iterable[str]]:
     output = work / "kept.jsonl"
-    measured = measure([*lshdb_command(), "dedup", corpus.path, "-o", output])
-    return measured, [*_ids(output)]
+    return lshdb("dedup", corpus.path, "-o", output), _ids(output)
 
 
-def _text_dedup(corpus: Corpus, python: Path, work: Path) -> tuple[Measured, list[str]]:
+def _text_dedup(corpus: Corpus, python: Path, work: Path) -> tuple[Measured, Iterable[str]]:
     output = work / "output"
     places = ("--data_files", corpus.path, "--cache_dir", work / "cache", "--output", output)
     command: list[str | Path] = [python, "-m", "text_dedup.minhash", *_OPTIONS, *places]
     measured = measure(command, directory=work)
-    return measured, measure([python, "-c", _KEPT, output], sample=False).out.split()
+    return measured, measure([python, "-c", _KEPT, output]).out.split()
 
 
-def _datatrove(corpus: Corpus, python: Path, work: Path) -> tuple[Measured, list[str]]:
+def _datatrove(corpus: Corpus, python: Path, work: Path) -> tuple[Measured, Iterable[str]]:
     measured = measure([python, "-c", _DATATROVE, corpus.path, work], directory=work)
-    return measured, [key for path in (work / "output").iterdir() for key in _ids(path)]
+    return measured, chain.from_iterable(map(_ids, (work / "output").iterdir()))
 
 
-def _ids(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)["id"]
+def _ids(path: Path) -> list[str]:
+    return [json.loads(line)["id"] for line in path.read_text("utf-8").splitlines()]
 
 
 def nearest(texts: Sequence[str], indices: Iterable[int]) -> list[float]:
@@ -154,19 +146,12 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return set(zip(words, words[1:], words[2:], strict=False))
 
 
-def markdown(results: dict[str, Any]) -> str:
+def markdown(results: Results) -> str:
     """The table of the documentation."""
-    figures = results["figures"]
     versions = ", ".join(version for version, _ in PEERS.values())
-    found = {(figure["engine"], figure["measure"]): figure["median"] for figure in figures}
-    lines = [
-        f"`scripts/bench dedup-peers`, {figures[0]['case']}; {versions}.",
-        "",
-        "| | seconds | peak MB | dropped | of these nothing similar at 0.8 | nothing at 0.5 |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for engine in dict.fromkeys(figure["engine"] for figure in figures):
-        cells = (found.get((engine, name)) for name in (SECONDS, PEAK, DROPPED, WRONGLY, UNLIKE))
-        shown = ("" if cell is None else number(cell) for cell in cells)
-        lines.append(f"| {engine} | {' | '.join(shown)} |")
-    return "\n".join(lines)
+    names = ("seconds", "peak MB", "dropped", "of these nothing similar at 0.8", "nothing at 0.5")
+    measures = (SECONDS, PEAK, DROPPED, WRONGLY, UNLIKE)
+    found = medians(results.figures)
+    rows = {engine: [*map(values.get, measures)] for (_, engine), values in found.items()}
+    head = f"`scripts/bench dedup-peers`, {results.figures[0].case}; {versions}."
+    return "\n".join([head, "", *table("", names, rows)])

@@ -9,14 +9,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import lshdb
 from measure.harness.corpora import read_texts
 from measure.harness.figures import Values
-from measure.harness.lab import Job, Lab
+from measure.harness.lab import Lab
 
+_KINDS = "Service", "Database", "Database, only asked"
 _CLIENTS = 1, 32
 Call = Callable[[str, str], object]
 
@@ -26,66 +32,43 @@ def run(lab: Lab) -> None:
     corpus = lab.corpus(lab.count(1_600, quick=160), size=1000)
     texts = read_texts(corpus.path, corpus.documents)
     lab.measure(
-        [
-            Job(f"{name}, {clients} clients", len(texts), partial(measure, lab, texts, clients))
-            for name, measure in _MEASURES.items()
+        len(texts),
+        {
+            f"{kind}, {clients} clients": partial(_asked, lab, texts, kind, clients)
+            for kind in _KINDS
             for clients in _CLIENTS
-        ]
+        },
     )
-    some = texts[:500]
-    lab.measure(
-        [
-            Job("add, one by one", len(some), partial(_add, lab, some, one_by_one=True)),
-            Job("add_many", len(some), partial(_add, lab, some, one_by_one=False)),
-        ]
-    )
+    some = [(str(number), text) for number, text in enumerate(texts[:500])]
+    one_by_one, many = (partial(_added, lab, some, one_by_one=alone) for alone in (True, False))
+    lab.measure(len(some), {"add, one by one": one_by_one, "add_many": many})
 
 
-def _add(lab: Lab, texts: list[str], *, one_by_one: bool) -> Values:
-    path = lab.fresh(".db")
-    with lshdb.open(path) as db:
+def _added(lab: Lab, rows: list[tuple[str, str]], *, one_by_one: bool) -> Values:
+    with lshdb.open(lab.fresh(".db")) as db:
         db.add("first", "the tables are made with it")
-        rows = [(str(number), text) for number, text in enumerate(texts)]
         begun = time.perf_counter()
         if one_by_one:
             for key, text in rows:
                 db.add(key, text)
         else:
             db.add_many(rows)
-        seconds = time.perf_counter() - begun
-    path.unlink()
-    return {"ms a document": 1000 * seconds / len(texts)}
+        return {"ms a document": 1000 * (time.perf_counter() - begun) / len(rows)}
 
 
-def _service(lab: Lab, texts: list[str], clients: int) -> Values:
-    path = lab.fresh(".db")
-    with lshdb.Service(path) as service:
-        values = _timed(texts, clients, lambda: partial(service.add, find=5))
-    path.unlink()
-    return values
-
-
-def _databases(lab: Lab, texts: list[str], clients: int) -> Values:
-    path = lab.fresh(".db")
-    lshdb.open(path).close()
-    values = _timed(texts, clients, partial(_own, path, adds=True))
-    path.unlink()
-    return values
-
-
-def _queries(lab: Lab, texts: list[str], clients: int) -> Values:
+def _asked(lab: Lab, texts: list[str], kind: str, clients: int) -> Values:
     path = lab.fresh(".db")
     with lshdb.open(path) as db:
-        db.add_many((str(index), text) for index, text in enumerate(texts))
-    values = _timed(texts, clients, partial(_own, path, adds=False))
-    path.unlink()
-    return values
+        if kind == "Database, only asked":
+            db.add_many((str(index), text) for index, text in enumerate(texts))
+    service: Any = lshdb.Service(path) if kind == "Service" else nullcontext()
+    with service:
+        if kind == "Service":
+            return _timed(texts, clients, lambda: partial(service.add, find=5))
+        return _timed(texts, clients, partial(_client, path, adds=kind == "Database"))
 
 
-_MEASURES = {"Service": _service, "Database": _databases, "Database, only asked": _queries}
-
-
-def _own(path: Path, *, adds: bool) -> Call:
+def _client(path: Path, *, adds: bool) -> Call:
     """What a thread does with its own database."""
     db = lshdb.open(path)
 
@@ -110,18 +93,13 @@ def _timed(texts: list[str], clients: int, client: Callable[[], Call]) -> Values
             call(str(index), texts[index])
             took.append(time.perf_counter() - begun)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    start.wait()
-    begun, used = time.perf_counter(), time.process_time()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(clients) as pool:
+        running = [pool.submit(work, number) for number in range(clients)]
+        start.wait()
+        begun, used = time.perf_counter(), time.process_time()
+    for client_work in running:
+        client_work.result()
     seconds, cpu = time.perf_counter() - begun, time.process_time() - used
-    took.sort()
-    return {
-        "answers/s": len(took) / seconds,
-        "median, ms": 1000 * took[len(took) // 2],
-        "99%, ms": 1000 * took[len(took) * 99 // 100],
-        "CPU ms": 1000 * cpu / len(took),
-    }
+    median, late = (1000 * np.percentile(took, (50, 99))).tolist()
+    rates = {"answers/s": len(took) / seconds, "CPU ms": 1000 * cpu / len(took)}
+    return {**rates, "median, ms": median, "99%, ms": late}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
 PROC: Final = Path("/proc")
@@ -26,8 +26,6 @@ _GROUPS: Final = {
 }
 """Where control groups are made, in version 2 and 1, and the file of the limit."""
 _INTERVAL: Final = 0.05
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-_METER: Final = Path(__file__).with_name("meter.py")
 _MEASURE: Final = Path(__file__).resolve().parent.parent
 
 
@@ -39,21 +37,13 @@ class Measured:
         out: its standard output.
         seconds: from its start to its end.
         cpu: seconds of CPU time, of the user and the system, of it and all its descendants.
-        largest: bytes, the most that any one of these processes had in memory.
-        memory: samples of (seconds since the start, bytes of all of them together); none where
-            there is no /proc.
+        peak: the most bytes that all of them had in memory together; 0 where there is no /proc.
     """
 
     out: str
     seconds: float
     cpu: float
-    largest: int
-    memory: list[tuple[float, int]]
-
-    @property
-    def peak(self) -> int | None:
-        """The largest sample."""
-        return max((size for _, size in self.memory), default=None)
+    peak: int
 
 
 class CommandFailed(Exception):
@@ -63,7 +53,6 @@ class CommandFailed(Exception):
 def measure(
     command: Sequence[str | Path],
     *,
-    sample: bool = True,
     variables: Mapping[str, str] | None = None,
     directory: Path | None = None,
     group: Path | None = None,
@@ -72,81 +61,62 @@ def measure(
 
     `group` is the control group that it runs in, see memory_group.
     """
-    begun = time.perf_counter()
-    reading, writing = os.pipe()
-    meter = [sys.executable, "-I", "-S", str(_METER), str(writing)]
-    process = subprocess.Popen(
-        [*meter, *map(str, command)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **(variables or {}), **({"GROUP": str(group)} if group else {})},
-        encoding="utf-8",
-        cwd=directory,
-        pass_fds=(writing,),
-        process_group=0,
-    )
-    os.close(writing)
-    memory: list[tuple[float, int]] = []
-    ended = threading.Event()
+    words = [*map(str, command)]
+    if group is not None:
+        words = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(group), *words]
+    peak, ended = 0, threading.Event()
+    with TemporaryFile() as out, TemporaryFile() as errors:
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+            env={**os.environ, **(variables or {})},
+            cwd=directory,
+            process_group=0,
+        )
 
-    def sampling() -> None:
-        while True:
-            if size := sum(map(tree_memory, _children(process.pid))):
-                memory.append((time.perf_counter() - begun, size))
-            if ended.wait(_INTERVAL):
-                return
+        def sample() -> None:
+            nonlocal peak
+            while True:
+                peak = max(peak, tree_memory(process.pid))
+                if ended.wait(_INTERVAL):
+                    return
 
-    sampler = threading.Thread(target=sampling) if sample and PROC.is_dir() else None
-    if sampler is not None:
+        sampler = threading.Thread(target=sample)
         sampler.start()
-    try:
-        out, errors = process.communicate()
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
-    finally:
-        ended.set()
-        if sampler is not None:
+        try:
+            # Not `wait`: only this gives the CPU time of one command and its descendants.
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        finally:
+            seconds = time.perf_counter() - begun
+            ended.set()
             sampler.join()
-        with open(reading, encoding="utf-8") as pipe:
-            said = pipe.read()
-    taken = json.loads(said) if said else {"status": process.returncode or 1}
-    if status := taken.pop("status"):
-        shown = " ".join(map(str, command))
-        raise CommandFailed(f"{shown[:400]}\nended with status {status}:\n{errors}")
-    return Measured(out, memory=memory, **taken)
-
-
-def _children(pid: int) -> list[int]:
-    """The processes that a process started and that have not ended."""
-    found: list[int] = []
-    try:
-        for task in (PROC / str(pid) / "task").iterdir():
-            found += map(int, (task / "children").read_text().split())
-    except (OSError, ValueError):
-        pass
-    return found
+        out.seek(0)
+        errors.seek(0)
+        written, complaint = (file.read().decode("utf-8", "replace") for file in (out, errors))
+    if process.returncode:
+        shown = " ".join(map(str, command))[:400]
+        raise CommandFailed(f"{shown}\nended with status {process.returncode}:\n{complaint}")
+    return Measured(written, seconds, usage.ru_utime + usage.ru_stime, peak)
 
 
 def tree_memory(pid: int) -> int:
     """Bytes resident of a process and its descendants; what has ended counts nothing."""
+    process = PROC / str(pid)
     try:
-        own = int((PROC / str(pid) / "statm").read_text().split()[1]) * _PAGE
+        pages = int((process / "statm").read_text().split()[1])
+        children = [(task / "children").read_text() for task in (process / "task").iterdir()]
     except (OSError, IndexError, ValueError):
-        own = 0
-    return own + sum(map(tree_memory, _children(pid)))
-
-
-def tree_cpu(pid: int) -> float:
-    """Seconds of CPU time of a process and its descendants, also of those that have ended."""
-    try:
-        own = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[11:15]
-    except OSError:
-        own = []
-    ticks = os.sysconf("SC_CLK_TCK")
-    return sum(map(int, own)) / ticks + sum(map(tree_cpu, _children(pid)))
+        return 0
+    pids = map(int, " ".join(children).split())
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(tree_memory, pids))
 
 
 def lshdb_command() -> list[str | Path]:
@@ -155,9 +125,9 @@ def lshdb_command() -> list[str | Path]:
     return [script] if script.exists() else [sys.executable, "-m", "lshdb"]
 
 
-def lshdb(*arguments: str | Path, sample: bool = True) -> Measured:
+def lshdb(*arguments: str | Path, directory: Path | None = None) -> Measured:
     """Run and measure a command of lshdb."""
-    return measure([*lshdb_command(), *arguments], sample=sample)
+    return measure([*lshdb_command(), *arguments], directory=directory)
 
 
 @contextmanager
@@ -184,5 +154,5 @@ def memory_group(limit: int) -> Iterator[Path | None]:
 
 
 def own_script(name: str, *arguments: str) -> list[str | Path]:
-    """The command that runs one of the scripts here, as "torture.crashes"."""
+    """The command that runs one of the scripts here, as "torture.soak"."""
     return [sys.executable, _MEASURE, name, *arguments]

@@ -27,13 +27,11 @@ def texts(
     seed: int = 1,
     duplicates: float = 0.1,
     similarity: float = 0.9,
-    shortest: int | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Keys and texts of about `size` characters, or of any size from `shortest` to it.
+    """Keys and texts of about `size` characters.
 
     A share `duplicates` of the documents copy one of the last thousand and have words replaced,
-    so that the Jaccard similarity of their word 3-shingles is about `similarity`. A copy is as long
-    as its original.
+    so that the Jaccard similarity of their word 3-shingles is about `similarity`.
     """
     rng = np.random.default_rng(seed)
     words, rng.bit_generator.state = _vocabulary(seed)
@@ -46,17 +44,11 @@ def texts(
     for start in range(0, count, _CHUNK):
         chunk = np.searchsorted(cumulative, rng.random((_CHUNK, length)))
         copies = np.flatnonzero(rng.random(_CHUNK) < duplicates)
-        ends = np.full(_CHUNK, length)
-        if shortest is not None:
-            ends = rng.integers(round(shortest / mean), length + 1, _CHUNK)
         for row in copies[copies > 0].tolist():
             changed = rng.random(length) < replaced
-            original = rng.integers(row)
-            chunk[row, ~changed] = chunk[original, ~changed]
-            ends[row] = ends[original]
+            chunk[row, ~changed] = chunk[rng.integers(row), ~changed]
         for row in range(min(_CHUNK, count - start)):
-            own = chunk[row, : ends[row]].tolist()
-            yield str(start + row), " ".join([words[word] for word in own])
+            yield str(start + row), " ".join([words[word] for word in chunk[row].tolist()])
 
 
 @functools.lru_cache(maxsize=4)
@@ -77,12 +69,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--duplicates", type=float, default=0.1)
     parser.add_argument("--similarity", type=float, default=0.9)
-    options = parser.parse_args()
-    for key, text in texts(
-        options.count,
-        options.size,
-        seed=options.seed,
-        duplicates=options.duplicates,
-        similarity=options.similarity,
-    ):
+    options = vars(parser.parse_args())
+    for key, text in texts(**options):
         sys.stdout.write(json.dumps({"id": key, "text": text}) + "\n")

@@ -1,7 +1,7 @@
 """The documents of a benchmark, in files: every engine reads the same, in a separate process.
 
-A corpus is a JSONL file of generated documents, or a copy of the user's own with the keys
-numbered, so that all engines name a document by its position.
+A corpus is a JSONL file of documents with numbers as keys, so that all engines name a document by
+its position.
 """
 
 from __future__ import annotations
@@ -23,22 +23,12 @@ from measure.common.generate import texts
 SIMILARITY: Final = 0.9
 """About the Jaccard similarity, by words, of a query to the document it was made from."""
 
-COPIES: Final = "copies of one document"
-HOT: Final = (COPIES, "documents with one header")
-"""Collections in which some buckets hold a large part of the documents."""
-
-_LARGE: Final = 50_000
-
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A JSONL file of documents.
+    """A JSONL file, {"id": "0", "text": ...} and so on: how many documents, and bytes of texts.
 
-    Attributes:
-        path: the file, {"id": "0", "text": ...} and so on, or sets.
-        documents: how many.
-        bytes: of their contents, in UTF-8 (sets: as JSON), without keys and JSON syntax.
-        what: the documents in the name of a case: their size, or the user's own file.
+    `what` they are is in the name of a case.
     """
 
     path: Path
@@ -52,67 +42,21 @@ def size_name(size: int) -> str:
     return f"{size / 1000:g} KB" if size >= 1000 else f"{size} B"
 
 
-def write_generated(
-    path: Path,
-    documents: int,
-    size: int,
-    duplicates: float = 0.1,
-    shortest: int | None = None,
-) -> Corpus:
-    """Write documents of about `size` bytes, or `shortest` to `size`; a share are near duplicates.
+def write_generated(path: Path, documents: int, size: int, duplicates: float = 0.1) -> Corpus:
+    """Write documents of about `size` bytes, of which a share are near duplicates."""
+    generated = texts(documents, size, duplicates=duplicates, similarity=SIMILARITY)
+    return _write(path, (text for _, text in generated), size_name(size))
 
-    Large ones are made of smaller ones, and so without near duplicates: the generator makes a
-    thousand at once.
+
+def write_alike(path: Path, copies: int, headed: int, words: int, share: float) -> Corpus:
+    """Write copies of one document of some words, then others of which a share is one header.
+
+    Their buckets hold a large part of the documents.
     """
-    parts = -(-size // _LARGE)
-    generated = texts(
-        documents * parts,
-        size // parts,
-        duplicates=duplicates,
-        similarity=SIMILARITY,
-        shortest=shortest,
-    )
-    made = (text for _, text in generated)
-    whole = (" ".join(itertools.islice(made, parts)) for _ in range(documents))
-    what = size_name(size) if shortest is None else f"{shortest / 1000:g} to {size_name(size)}"
-    return _write(path, whole, what)
-
-
-def write_hot(path: Path, kind: str, documents: int, size: int) -> Corpus:
-    """Write documents that share their buckets: copies, or documents under one header.
-
-    The header is nine tenths of a document, the rest of each is its own.
-    """
-    header = size if kind == COPIES else round(0.9 * size)
-    ((_, shared),) = texts(1, header)
-    own = (text for _, text in texts(documents, max(1, size - header), seed=2, duplicates=0))
-    whole = (shared if kind == COPIES else f"{shared} {text}" for text in own)
-    return _write(path, whole, size_name(size))
-
-
-def write_hot_halves(path: Path, documents: int, words: int, share: float) -> Corpus:
-    """Write copies of one document, then as many others of which a share is one header."""
-    made = (text.split()[:words] for _, text in texts(documents + 2, 12 * words, duplicates=0))
+    made = (text.split()[:words] for _, text in texts(headed + 2, 12 * words, duplicates=0))
     copy, head = next(made), next(made)[: round(share * words)]
-    others = (" ".join([*head, *own[len(head) :]]) for own in made)
-    return _write(path, itertools.chain(itertools.repeat(" ".join(copy), documents), others))
-
-
-def write_headed(path: Path, documents: int, words: int, share: float) -> Corpus:
-    """Write documents of a number of words of which a share is one header, the rest their own."""
-    made = (text.split()[:words] for _, text in texts(documents + 1, 12 * words, duplicates=0))
-    head = next(made)[: round(share * words)]
-    return _write(path, (" ".join([*head, *own[len(head) :]]) for own in made))
-
-
-def write_copy(path: Path, source: Path, limit: int) -> Corpus:
-    """Write the first documents of the user's own file."""
-    texts = itertools.islice(_texts_of(source), limit)
-    # Not every peer takes lone surrogates, which JSON can hold.
-    copied = _write(path, (text.encode("utf-8", "replace").decode() for text in texts), source.name)
-    if not copied.documents:
-        raise SystemExit(f"{source}: no documents")
-    return copied
+    others = (" ".join([*head, *text[len(head) :]]) for text in made)
+    return _write(path, itertools.chain(itertools.repeat(" ".join(copy), copies), others))
 
 
 def write_pieces(path: Path, documents: int, size: int) -> Corpus:
@@ -153,19 +97,10 @@ def with_random_keys(path: Path, corpus: Corpus) -> Corpus:
     return replace(corpus, path=path)
 
 
-def read_texts(path: Path, limit: int | None = None) -> list[str]:
+def read_texts(path: Path | str, limit: int | None = None) -> list[str]:
     """The texts of a corpus."""
-    return list(itertools.islice(_texts_of(path), limit))
-
-
-def _texts_of(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.strip():
-                text = json.loads(line).get("text")
-                if not isinstance(text, str):
-                    raise SystemExit(f"{path}: a line without a text: {line[:80]!r}")
-                yield text
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line)["text"] for line in itertools.islice(lines, limit)]
 
 
 def _write(path: Path, contents: Iterator[str], what: str = "") -> Corpus:
@@ -185,52 +120,26 @@ def flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None:
+def write_queries(path: Path, corpus: Corpus, count: int) -> None:
     """Write queries as JSON lines {"text", "near"}, of two kinds in turn.
 
     Near duplicates of documents of the corpus, a few words replaced by words of another document
     (`near` is the position of the first); and documents like nothing in it, the words of one of its
     documents in another order (`near` is null), so that they are of the same vocabulary.
     """
-    choose = random.Random(seed)
+    choose = random.Random(1)
     indices = sorted(choose.choices(range(corpus.documents), k=count))
-    chosen = _lines_at(corpus.path, set(indices))
+    wanted = set(indices)
+    with corpus.path.open(encoding="utf-8") as lines:
+        chosen = {i: json.loads(line)["text"] for i, line in enumerate(lines) if i in wanted}
     replaced = (1 - SIMILARITY) / (3 * (1 + SIMILARITY))
     with path.open("w", encoding="utf-8") as file:
         for number, index in enumerate(indices):
-            words = chosen[index].split()
-            near: int | None = None
-            if number % 2 == 0:
-                near = index
+            words, is_near = chosen[index].split(), number % 2 == 0
+            if is_near:
                 other = chosen[choose.choice(indices)].split() or words
                 words = [choose.choice(other) if choose.random() < replaced else w for w in words]
             else:
                 choose.shuffle(words)
-            file.write(json.dumps({"text": " ".join(words), "near": near}) + "\n")
-
-
-def write_patched(path: Path, corpus: Corpus, count: int, words: int, seed: int = 1) -> None:
-    """Write texts of some words as JSON lines {"text", "from"}: a quarter is of three documents.
-
-    The rest are words of a document of the corpus in another order.
-    """
-    choose = random.Random(seed)
-    indices = [choose.choices(range(corpus.documents), k=4) for _ in range(count)]
-    chosen = _lines_at(corpus.path, {index for some in indices for index in some})
-    with path.open("w", encoding="utf-8") as file:
-        for *sources, other in indices:
-            text: list[str] = []
-            for index in sources:
-                own, length = chosen[index].split(), words // 12
-                first = choose.randrange(max(1, len(own) - length))
-                text += own[first : first + length]
-                text += choose.choices(chosen[other].split(), k=words // 4)
-            file.write(json.dumps({"text": " ".join(text), "from": sources}) + "\n")
-
-
-def _lines_at(path: Path, indices: set[int]) -> dict[int, str]:
-    """The texts at some places of a corpus, without parsing the others."""
-    with path.open(encoding="utf-8") as lines:
-        return {
-            index: json.loads(line)["text"] for index, line in enumerate(lines) if index in indices
-        }
+            row = {"text": " ".join(words), "near": index if is_near else None}
+            file.write(json.dumps(row) + "\n")

@@ -1,26 +1,22 @@
 """lshdb and its peers behind one small interface, each as its own users would run it.
 
-A peer gets the best of its interfaces: batches where it has them, threads where it has them, and
-the shingles that it takes. Shingles of peers that make none are made in Python, by the cheapest
-code that makes the same as lshdb's: for ASCII text words are split at white space.
+A peer gets the best of its interfaces (batches, threads), and the shingles that it takes; where it
+makes none they are made in Python, by the cheapest code that makes the same as lshdb's.
 
 lshdb has 128 lanes, of which its 12 bands of 5 rows use 60. The others have 16 bands of 6 rows,
-which reach the same recall, where they can: datasketch has 128 lanes of which it uses 96; gaoya has
-just 96; rensa and FastSketchLSH have 128 lanes in 16 bands of 8 rows, since their bands must use up
-all lanes.
+which reach the same recall, where they can; rensa and FastSketchLSH have 16 bands of 8 rows, since
+their bands must use up all 128 lanes.
 """
-
-# ruff: noqa: D102  (Engine documents the methods, once)
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
+
+import numpy as np
 
 LANES: Final = 128
 BANDS: Final = 16
@@ -29,42 +25,21 @@ THRESHOLD: Final = 0.8
 
 _AT_ONCE: Final = 500
 """Documents whose shingles, as Python strings, are in memory at once."""
-_IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff"
-_WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])\w)+")
-
-
-class Engine(Protocol):
-    """Something that finds near duplicates. A document is named by its position, from 0."""
-
-    def sketch(self, texts: Sequence[str]) -> None:
-        """Make the signatures of texts, and drop them."""
-
-    def index(self, texts: Sequence[str]) -> None:
-        """Index all texts."""
-
-    def query(self, text: str) -> list[int]:
-        """The indexed documents similar to a text (peers: those that share a bucket)."""
-
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
-        """All pairs of the documents that were indexed, which are given again."""
-
-    def close(self) -> None:
-        """End."""
 
 
 def shingler(shingle: str) -> Callable[[str], list[str]]:
-    """Make shingles in Python: `word:W` or `char:K`."""
+    """Make shingles of ASCII text in Python: `word:W` or `char:K`."""
     kind, _, number = shingle.partition(":")
     size = int(number)
 
     def of_words(text: str) -> list[str]:
-        words = text.lower().split() if text.isascii() else _WORD.findall(_folded(text))
+        words = text.lower().split()
         if len(words) < size:
             return [" ".join(words)] if words else []
         return list(map(" ".join, zip(*(words[i:] for i in range(size)), strict=False)))
 
     def of_characters(text: str) -> list[str]:
-        flat = " ".join((text.lower() if text.isascii() else _folded(text)).split())
+        flat = " ".join(text.lower().split())
         if len(flat) < size:
             return [flat] if flat else []
         return [flat[i : i + size] for i in range(len(flat) - size + 1)]
@@ -72,215 +47,168 @@ def shingler(shingle: str) -> Callable[[str], list[str]]:
     return of_words if kind == "word" else of_characters
 
 
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(texts), _AT_ONCE):
-        yield texts[start : start + _AT_ONCE]
-
-
-def _pairs(index: int, found: Sequence[int]) -> set[tuple[int, int]]:
-    return {(min(index, other), max(index, other)) for other in found if other != index}
-
-
 class Lshdb:
-    """lshdb's library. Its documents' keys are their positions."""
+    """lshdb's library, with a file that has the documents. Their keys are their positions."""
 
-    def __init__(self, shingle: str, threads: int, path: Path | None) -> None:
+    def __init__(self, shingle: str, path: Path | None) -> None:
         import lshdb
 
-        self._lshdb = lshdb
         self._shingle = shingle
-        self._workers = 0 if threads == 1 else None
-        self._db = lshdb.open(path, shingle=shingle) if path is not None else None
+        self._db: Any = None if path is None else lshdb.open(path)
 
     def sketch(self, texts: Sequence[str]) -> None:
+        """Make the signatures of texts, and drop them."""
         from lshdb.options import SettingsOptions
         from lshdb.sketching.signing import sign
         from lshdb.tuning.resolve import resolve
 
         sign(texts, resolve(SettingsOptions(shingle=self._shingle)))
 
-    def index(self, texts: Sequence[str]) -> None:
-        assert self._db is not None
-        self._db.add_many(((str(i), text) for i, text in enumerate(texts)), workers=self._workers)
-
     def query(self, text: str) -> list[int]:
-        assert self._db is not None
+        """The documents similar to a text."""
         return [int(match.key) for match in self._db.query(text)]
 
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:  # noqa: ARG002
-        assert self._db is not None
-        # Documents are numbered in the order of addition, which is that of a pair.
+    def pairs(self) -> set[tuple[int, int]]:
+        """All similar pairs. Documents are numbered in the order of addition, as in a pair."""
         return {(int(pair.a), int(pair.b)) for pair in self._db.pairs()}
 
-    def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
+
+@dataclass(slots=True)
+class Peer:
+    """A library that keeps its index in memory. A document is named by its position, from 0.
+
+    Attributes:
+        sign: the signatures of the documents of a batch.
+        insert: index signatures, of which the first has this position.
+        ask: the documents that share a bucket with one, by its signature.
+        ask_all: the answers for each of many.
+        sign_alone: the same where signatures alone are measured, if it is another function.
+        batch: how many documents are signed at once.
+    """
+
+    sign: Callable[[Sequence[str]], Sequence[Any]]
+    insert: Callable[[Sequence[Any], int], object]
+    ask: Callable[[Any], Iterable[int]]
+    ask_all: Callable[[Sequence[Any]], Iterable[Iterable[int]]]
+    sign_alone: Callable[[list[str]], object] | None = None
+    batch: int = _AT_ONCE
+    signatures: Sequence[Any] = ()
+
+    def sketch(self, texts: Sequence[str]) -> None:
+        """Make the signatures of texts, and drop them."""
+        for start in range(0, len(texts), self.batch):
+            (self.sign_alone or self.sign)([*texts[start : start + self.batch]])
+
+    def index(self, texts: Sequence[str]) -> None:
+        """Index all texts."""
+        signatures: list[Any] = []
+        for start in range(0, len(texts), self.batch):
+            signed = self.sign(texts[start : start + self.batch])
+            self.insert(signed, start)
+            signatures.extend(signed)
+        self.signatures = signatures
+
+    def query(self, text: str) -> list[int]:
+        """The documents that share a bucket with a text."""
+        return [*self.ask(self.sign([text])[0])]
+
+    def pairs(self) -> set[tuple[int, int]]:
+        """All pairs of documents that share a bucket."""
+        return {
+            (min(index, other), max(index, other))
+            for index, answer in enumerate(self.ask_all(self.signatures))
+            for other in answer
+            if other != index
+        }
 
 
-class Datasketch:
+def _datasketch(shingle: str, _threads: int) -> Peer:
     """datasketch: MinHash in numpy, MinHashLSH in dictionaries."""
+    from datasketch import MinHash, MinHashLSH
 
-    def __init__(self, shingle: str, _threads: int, _path: Path | None) -> None:
-        from datasketch import MinHash, MinHashLSH
+    shingles = shingler(shingle)
+    index: Any = MinHashLSH(num_perm=LANES, params=(BANDS, ROWS))
 
-        self._minhash: Any = MinHash
-        self._shingles = shingler(shingle)
-        self._lsh: Any = MinHashLSH(num_perm=LANES, params=(BANDS, ROWS))
-        self._signatures: list[Any] = []
+    def sign(texts: Sequence[str]) -> list[Any]:
+        encoded = ([word.encode() for word in shingles(text)] for text in texts)
+        return [*MinHash.generator(encoded, num_perm=LANES)]
 
-    def _signed(self, texts: Sequence[str]) -> Iterator[Any]:
-        shingles = ([one.encode() for one in self._shingles(text)] for text in texts)
-        made: Iterator[Any] = self._minhash.generator(shingles, num_perm=LANES)
-        return made
+    def insert(signatures: Sequence[Any], first: int) -> None:
+        with index.insertion_session() as session:
+            for number, signature in enumerate(signatures, first):
+                session.insert(number, signature)
 
-    def sketch(self, texts: Sequence[str]) -> None:
-        for _ in self._signed(texts):
-            pass
-
-    def index(self, texts: Sequence[str]) -> None:
-        with self._lsh.insertion_session() as session:
-            for index, signature in enumerate(self._signed(texts)):
-                session.insert(index, signature)
-                self._signatures.append(signature)
-
-    def query(self, text: str) -> list[int]:
-        return list(self._lsh.query(next(self._signed([text]))))
-
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
-        found: set[tuple[int, int]] = set()
-        for index in range(len(texts)):
-            found |= _pairs(index, self._lsh.query(self._signatures[index]))
-        return found
-
-    def close(self) -> None:
-        pass
+    return Peer(sign, insert, index.query, lambda signatures: map(index.query, signatures))
 
 
-class Rensa:
+def _rensa(shingle: str, _threads: int) -> Peer:
     """rensa: R-MinHash over all shingles (its rho pipeline samples them), and its LSH."""
+    import rensa
 
-    def __init__(self, shingle: str, _threads: int, _path: Path | None) -> None:
-        import rensa
+    shingles = shingler(shingle)
+    index: Any = rensa.RMinHashLSH(THRESHOLD, LANES, BANDS)
 
-        self._sketch: Any = rensa.RMinHash
-        self._shingles = shingler(shingle)
-        self._lsh: Any = rensa.RMinHashLSH(THRESHOLD, LANES, BANDS)
-        self._signatures: list[Any] = []
+    def sign(texts: Sequence[str]) -> Any:
+        return rensa.RMinHash.from_token_sets([*map(shingles, texts)], LANES, 42)
 
-    def _signed(self, texts: Sequence[str]) -> list[Any]:
-        shingles = [self._shingles(text) for text in texts]
-        made: list[Any] = self._sketch.from_token_sets(shingles, LANES, 42)
-        return made
-
-    def sketch(self, texts: Sequence[str]) -> None:
-        for some in _batches(texts):
-            self._signed(some)
-
-    def index(self, texts: Sequence[str]) -> None:
-        for some in _batches(texts):
-            signatures = self._signed(some)
-            self._lsh.insert_many(signatures, len(self._signatures))
-            self._signatures += signatures
-
-    def query(self, text: str) -> list[int]:
-        return list(self._lsh.query(self._signed([text])[0]))
-
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
-        assert len(texts) == len(self._signatures)
-        answers = self._lsh.query_all(self._signatures)
-        return set[tuple[int, int]]().union(*map(_pairs, range(len(texts)), answers))
-
-    def close(self) -> None:
-        pass
+    return Peer(sign, index.insert_many, index.query, index.query_all)
 
 
-class Gaoya:
+def _gaoya(shingle: str, _threads: int) -> Peer:
     """gaoya: shingles, signatures and index in Rust, on all cores."""
+    from gaoya.minhash import MinHashStringIndex
 
-    def __init__(self, shingle: str, _threads: int, _path: Path | None) -> None:
-        from gaoya.minhash import MinHashStringIndex
+    kind, _, number = shingle.partition(":")
+    index: Any = MinHashStringIndex(
+        hash_size=32,
+        jaccard_threshold=THRESHOLD,
+        num_bands=BANDS,
+        band_size=ROWS,
+        analyzer=kind,
+        lowercase=True,
+        ngram_range=(int(number), int(number)),
+        id_container="smallvec",  # the fastest of its three
+    )
 
-        kind, _, number = shingle.partition(":")
-        size = int(number)
-        self._index: Any = MinHashStringIndex(
-            hash_size=32,
-            jaccard_threshold=THRESHOLD,
-            num_bands=BANDS,
-            band_size=ROWS,
-            analyzer=kind,
-            lowercase=True,
-            ngram_range=(size, size),
-            id_container="smallvec",  # the fastest of its three
-        )
+    def insert(texts: Sequence[str], first: int) -> None:
+        index.par_bulk_insert_docs([*range(first, first + len(texts))], [*texts])
 
-    def sketch(self, texts: Sequence[str]) -> None:
-        self._index.minhash_index.bulk_hash_docs(list(texts))
-
-    def index(self, texts: Sequence[str]) -> None:
-        self._index.par_bulk_insert_docs(list(range(len(texts))), list(texts))
-
-    def query(self, text: str) -> list[int]:
-        return list(self._index.query(text))
-
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
-        answers = self._index.par_bulk_query(list(texts))
-        return set[tuple[int, int]]().union(*map(_pairs, range(len(texts)), answers))
-
-    def close(self) -> None:
-        pass
+    return Peer(
+        lambda texts: texts,  # it signs where it indexes and asks
+        insert,
+        index.query,
+        lambda texts: index.par_bulk_query([*texts]),
+        sign_alone=index.minhash_index.bulk_hash_docs,
+        batch=1 << 60,
+    )
 
 
-class FastSketchLSH:
+def _fast_sketch(shingle: str, threads: int) -> Peer:
     """FastSketchLSH: fast similarity sketching in C++, and an LSH of its own, on all cores."""
+    import FastSketchLSH
 
-    def __init__(self, shingle: str, threads: int, _path: Path | None) -> None:
-        import FastSketchLSH as FastSketch
-        import numpy as np
+    shingles = shingler(shingle)
+    sketcher: Any = FastSketchLSH.FastSimilaritySketch(size=LANES)
+    index: Any = FastSketchLSH.LSH(LANES, BANDS, num_threads=threads)
 
-        self._stack = np.vstack
-        self._shingles = shingler(shingle)
-        self._threads = 1 if threads == 1 else 0
-        self._sketcher: Any = FastSketch.FastSimilaritySketch(size=LANES)
-        self._lsh: Any = FastSketch.LSH(LANES, BANDS, num_threads=self._threads)
-        self._signatures: list[Any] = []
+    def sign(texts: Sequence[str]) -> Any:
+        return sketcher.batch([*map(shingles, texts)], num_threads=threads)
 
-    def _signed(self, texts: Sequence[str]) -> Any:
-        shingles = [self._shingles(text) for text in texts]
-        return self._sketcher.batch(shingles, num_threads=self._threads)
-
-    def sketch(self, texts: Sequence[str]) -> None:
-        for some in _batches(texts):
-            self._signed(some)
-
-    def index(self, texts: Sequence[str]) -> None:
-        for some in _batches(texts):
-            signatures = self._signed(some)
-            self._lsh.insert(signatures)
-            self._signatures.append(signatures)
-
-    def query(self, text: str) -> list[int]:
-        return list(self._lsh.query(self._signed([text])[0]))
-
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
-        answers = self._lsh.query(self._stack(self._signatures))
-        return set[tuple[int, int]]().union(*map(_pairs, range(len(texts)), answers))
-
-    def close(self) -> None:
-        pass
+    return Peer(
+        sign,
+        lambda signatures, _: index.insert(signatures),
+        index.query,
+        lambda signatures: index.query(np.vstack(signatures)),
+    )
 
 
-_CLASSES: Final[dict[str, Callable[[str, int, Path | None], Engine]]] = {
-    "lshdb": Lshdb,
-    "datasketch": Datasketch,
-    "rensa": Rensa,
-    "gaoya": Gaoya,
-    "FastSketchLSH": FastSketchLSH,
+_PEERS: Final[dict[str, Callable[[str, int], Peer]]] = {
+    "datasketch": _datasketch,
+    "rensa": _rensa,
+    "gaoya": _gaoya,
+    "FastSketchLSH": _fast_sketch,
 }
-NAMES: Final = ("lshdb", "datasketch", "rensa", "gaoya", "FastSketchLSH")
+NAMES: Final = ("lshdb", *_PEERS)
 
 _SHARE: Final = {"datasketch": 0.1, "rensa": 0.2, "FastSketchLSH": 0.2}
 """The part of the documents that is enough for an engine whose shingles are made in Python."""
@@ -294,9 +222,11 @@ NOTES: Final = {
 }
 
 
-def make(name: str, shingle: str, *, threads: int = 0, path: Path | None = None) -> Engine:
-    """An engine; `threads` is 1 for one core or 0 for all, `path` where lshdb's file is."""
-    return _CLASSES[name](shingle, threads, path)
+def make(name: str, shingle: str, *, threads: int = 0, database: str | None = None) -> Lshdb | Peer:
+    """An engine; `threads` is 1 for one core or 0 for all, `database` lshdb's file."""
+    if name in _PEERS:
+        return _PEERS[name](shingle, threads)
+    return Lshdb(shingle, None if database is None else Path(database))
 
 
 def enough(name: str, documents: int) -> int:
@@ -306,9 +236,7 @@ def enough(name: str, documents: int) -> int:
 
 def installed(name: str) -> str | None:
     """The version of an engine, or None where it is not installed."""
-    if importlib.util.find_spec(name) is None:
-        return None
     try:
         return version(name)
     except PackageNotFoundError:
-        return "unknown"
+        return None

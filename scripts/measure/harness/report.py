@@ -2,91 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from measure.harness.engines import NAMES, NOTES
-from measure.harness.figures import P50, P99, PEAK, RATE, SECONDS, SPEED
-
-Record = dict[str, Any]
-
-_ROWS: Final = (
-    ("kernels", SPEED, "shingles and signatures alone, one core, MB/s: {case}"),
-    ("ingest", RATE, "add (lshdb: `lshdb add`; peers: in memory), documents/s: {case}"),
-    ("ingest", PEAK, "peak memory of that, MB: {case}"),
-    ("query", P50, "query, median, ms: {case}"),
-    ("query", P99, "query, 99th percentile, ms: {case}"),
-    ("join", SECONDS, "all pairs, s: {case}"),
-    ("pairs", SECONDS, "{case}, s"),
-    ("startup", SECONDS, "`{case}`, s"),
-)
-"""The rows of the table: benchmark, measure, what it is called."""
-_KERNELS: Final = ("char:5, 3 KB", "word:3, 3 KB")
+from measure.harness.engines import NOTES
+from measure.harness.figures import Figure, Results
 
 
-def show(results: Record, console: Console) -> None:
-    """Print everything: a table for each benchmark, then the aims."""
-    for benchmark in _distinct(figure["benchmark"] for figure in results["figures"]):
-        figures = [figure for figure in results["figures"] if figure["benchmark"] == benchmark]
-        engines = _distinct(figure["engine"] for figure in figures)
-        table = Table(title=benchmark, title_justify="left")
-        for name in ("case", "measure"):
-            table.add_column(name)
+def show(results: Results, console: Console) -> None:
+    """Print a table for each benchmark: medians, and the range of what ran more than once."""
+    for benchmark in distinct(figure.benchmark for figure in results.figures):
+        figures = [figure for figure in results.figures if figure.benchmark == benchmark]
+        engines = distinct(figure.engine for figure in figures)
+        table = Table("case", "measure", title=benchmark, title_justify="left")
         for engine in engines:
             table.add_column(escape(engine), justify="right")
-        cells = {(row["case"], row["measure"], row["engine"]): row for row in figures}
-        for case, measure in _distinct((row["case"], row["measure"]) for row in figures):
-            shown = (cells.get((case, measure, engine)) for engine in engines)
-            medians = ("" if cell is None else number(cell["median"]) for cell in shown)
-            table.add_row(escape(case), escape(measure), *medians)
+        cells = {(figure.case, figure.measure, figure.engine): _cell(figure) for figure in figures}
+        for case, measure in distinct((figure.case, figure.measure) for figure in figures):
+            shown = [cells.get((case, measure, engine), "") for engine in engines]
+            table.add_row(escape(case), escape(measure), *shown)
         console.print(table)
-    for engine in _distinct(figure["engine"] for figure in results["figures"]):
+    for engine in distinct(figure.engine for figure in results.figures):
         if engine in NOTES:
             console.print(f"  {engine}: {NOTES[engine]}", highlight=False)
-    for aim in results["aims"]:
-        value = "" if aim["value"] is None else f" {number(aim['value'])}"
-        line = f"{aim['verdict']}: {aim['case']}: {aim['measure']}{value}, wanted {aim['wanted']}"
-        console.print(line, highlight=False, markup=False)
 
 
-def markdown(runs: Sequence[Record]) -> str:
-    """The first table of docs/figures.md, of runs on one machine."""
-    figures = [figure for run in runs for figure in run["figures"]]
-    machine = runs[0]["machine"]
-    rows: list[tuple[str, dict[str, float]]] = []
-    used: set[str] = set()
-    for benchmark, measure, label in _ROWS:
-        own = [f for f in figures if (f["benchmark"], f["measure"]) == (benchmark, measure)]
-        for case in _distinct(figure["case"] for figure in own):
-            if benchmark == "kernels" and case not in _KERNELS:
-                continue
-            values = {f["engine"]: f["median"] for f in own if f["case"] == case}
-            rows.append((label.format(case=case), values))
-            used |= values.keys()
-    engines = [
-        engine
-        for engine in _distinct(figure["engine"] for figure in figures)
-        if engine in used and engine in NAMES
-    ]
-    lines = [
-        f"Measured {machine['date'][:10]} on {machine['cores']} cores of {machine['cpu']}, "
-        f"Python {machine['python']}, SQLite {machine['sqlite']}; "
-        + ", ".join(
-            f"{name} {found}" for name, found in machine["engines"].items() if name in engines
-        )
-        + ".",
-        "",
-        "| | " + " | ".join(engines) + " |",
-        "|---|" + "---:|" * len(engines),
-    ]
-    for label, values in rows:
-        cells = [number(values[engine]) if engine in values else "" for engine in engines]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def _cell(figure: Figure) -> str:
+    low, high = min(figure.runs), max(figure.runs)
+    spread = f" ({number(low)}-{number(high)})" if low < high else ""
+    return number(figure.median) + spread
+
+
+def table(heading: str, columns: Iterable[str], rows: Mapping[str, Iterable[Any]]) -> list[str]:
+    """The lines of a table in Markdown: rows of numbers, of which some may be None."""
+    names = [*columns]
+    head = " | ".join([f"| {heading}".rstrip(), *names])
+    lines = [f"{head} |", "|---|" + "---:|" * len(names)]
+    for label, values in rows.items():
+        cells = ["" if value is None else number(value) for value in values]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return lines
+
+
+def medians(figures: Iterable[Figure]) -> dict[tuple[str, str], dict[str, float]]:
+    """The measures of each case and engine."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for figure in figures:
+        found.setdefault((figure.case, figure.engine), {})[figure.measure] = figure.median
+    return found
 
 
 def number(value: float) -> str:
@@ -101,5 +68,6 @@ def number(value: float) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
 
 
-def _distinct(items: Iterable[Any]) -> list[Any]:
+def distinct(items: Iterable[Any]) -> list[Any]:
+    """The items, each once, in their order."""
     return list(dict.fromkeys(items))

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from measure.harness import engines
 from measure.harness.corpora import read_texts
 from measure.harness.figures import P50, P99, SECONDS, SPEED, Values
@@ -25,109 +27,58 @@ _WARM_UP: Final = 20
 
 def main() -> None:
     spec = json.loads(sys.argv[1])
-    print(json.dumps(_TASKS[spec.pop("task")](**spec)))
+    task = globals()[spec.pop("task")]
+    print(json.dumps(task(**spec)))
 
 
 def kernels(engine: str, shingle: str, path: str, limit: int, seconds: float) -> Values:
     """MB/s of shingling and sketching, on one core: the median of passes."""
-    texts = read_texts(Path(path), limit)
+    texts = read_texts(path, limit)
     made = engines.make(engine, shingle, threads=1)
     made.sketch(texts[: max(1, len(texts) // 10)])
     passes: list[float] = []
     while sum(passes) < seconds:
         passes.append(_seconds(lambda: made.sketch(texts)))
-    made.close()
-    return {SPEED: _bytes(texts) / 1e6 / statistics.median(passes)}
+    size = sum(len(text.encode()) for text in texts)
+    return {SPEED: size / 1e6 / statistics.median(passes)}
 
 
 def index(engine: str, shingle: str, path: str, limit: int) -> Values:
     """How long a peer takes to index documents in memory."""
-    texts = read_texts(Path(path), limit)
+    texts = read_texts(path, limit)
     made = engines.make(engine, shingle)
-    return {SECONDS: _seconds(lambda: made.index(texts)), "bytes": _bytes(texts)}
+    assert isinstance(made, engines.Peer)
+    return {SECONDS: _seconds(lambda: made.index(texts))}
 
 
-def query(
-    engine: str, shingle: str, path: str, limit: int, queries: str, database: str | None
-) -> Values:
-    """Milliseconds a query takes, and the share of near duplicates found.
-
-    lshdb's file is `database`, made before; the others index the documents first.
-    """
-    made, _ = _indexed(engine, shingle, path, limit, database)
-    with open(queries, encoding="utf-8") as lines:
-        asked = [json.loads(line) for line in lines]
-    for one in asked[:_WARM_UP]:
-        made.query(one["text"])
-    taken: list[float] = []
-    found = expected = 0
-    for one in asked:
-        begun = time.perf_counter()
-        answer = made.query(one["text"])
-        taken.append(time.perf_counter() - begun)
-        if one["near"] is not None:
-            expected += 1
-            found += one["near"] in answer
-    made.close()
-    return {
-        **_percentiles(taken),
-        "queries/s": len(taken) / sum(taken),
-        "found %": 100 * found / max(1, expected),
-    }
-
-
-def passages(database: str, queries: str) -> Values:
-    """Milliseconds until the sources of a text are found, and the share of them that are."""
-    import lshdb
-
-    with open(queries, encoding="utf-8") as lines:
-        asked = [json.loads(line) for line in lines]
-    taken: list[float] = []
-    found = expected = 0
-    with lshdb.open(database, mode="read") as db:
-        for one in asked[:_WARM_UP]:
-            db.passages(one["text"])
-        for one in asked:
-            begun = time.perf_counter()
-            result = db.passages(one["text"])
-            taken.append(time.perf_counter() - begun)
-            sources = set(map(str, one["from"]))
-            expected += len(sources)
-            found += len(sources & {source.key for source in result})
-    return {**_percentiles(taken), "found %": 100 * found / max(1, expected)}
+def query(engine: str, shingle: str, path: str, queries: str, database: str) -> Values:
+    """Milliseconds a query takes, and the share of near duplicates found."""
+    made = _indexed(engine, shingle, path, database)
+    asked = [*map(json.loads, Path(queries).read_text("utf-8").splitlines())]
+    answers, values = _timed(made.query, [row["text"] for row in asked])
+    found = [row["near"] in near for row, near in zip(asked, answers, strict=True)]
+    expected = [row["near"] is not None for row in asked]
+    return {**values, "found %": 100 * sum(found) / max(1, sum(expected))}
 
 
 def hot(database: str, path: str, repeat: int) -> Values:
     """Milliseconds until the ten best matches of a document in a large bucket are found."""
     import lshdb
 
-    asked = read_texts(Path(path), repeat)
-    taken: list[float] = []
     with lshdb.open(database, mode="read") as db, warnings.catch_warnings():
         warnings.simplefilter("ignore", lshdb.LimitWarning)
-        db.query(asked[0], top=10)
-        for text in asked:
-            begun = time.perf_counter()
-            db.query(text, top=10)
-            taken.append(time.perf_counter() - begun)
-    return _percentiles(taken)
+        return _timed(lambda text: db.query(text, top=10), read_texts(path, repeat), 1)[1]
 
 
-def join(engine: str, shingle: str, path: str, limit: int, database: str | None) -> Values:
-    """How long all pairs take, once the documents are indexed, and how many there are.
-
-    lshdb's file is `database`, made before; the others index the documents first.
-    """
-    made, texts = _indexed(engine, shingle, path, limit, database)
-    pairs: set[tuple[int, int]] = set()
-    taken = _seconds(lambda: pairs.update(made.pairs(texts)))
-    made.close()
-    return {SECONDS: taken, "pairs": len(pairs)}
+def join(engine: str, shingle: str, path: str, database: str) -> Values:
+    """How long all pairs take, once the documents are indexed, and how many there are."""
+    made = _indexed(engine, shingle, path, database)
+    begun = time.perf_counter()
+    pairs = made.pairs()
+    return {SECONDS: time.perf_counter() - begun, "pairs": len(pairs)}
 
 
-def add(
-    database: str, path: str, shingle: str, content: bool = True, workers: int | None = None
-) -> dict[str, Any]:
+def add(database: str, path: str, shingle: str) -> dict[str, Any]:
     """What `lshdb add` does, with the time at which each transaction was in the file.
 
     Returns the curve, pairs of a number of documents and the seconds until they were in the file;
@@ -138,32 +89,24 @@ def add(
     from lshdb.sources.session import Session
     from lshdb.sources.session_options import SessionOptions
 
-    curve: list[tuple[int, float]] = []
-    with lshdb.open(database, shingle=shingle, content=content) as db:
+    curve: list[tuple[int, float]] = [(0, 0.0)]
+    with lshdb.open(database, shingle=shingle) as db:
         begun = time.perf_counter()
 
         def stamp(report: AddReport) -> None:
-            done = curve[-1][0] if curve else 0
-            curve.append((done + report.documents, time.perf_counter() - begun))
+            curve.append((curve[-1][0] + report.documents, time.perf_counter() - begun))
 
-        session = Session(SessionOptions(of_sets=shingle == "set", format="jsonl"))
-        db.add_files([path], reader=session, on_batch=stamp, workers=workers)
+        session = Session(SessionOptions(of_sets=False, format="jsonl"))
+        db.add_files([path], reader=session, on_batch=stamp)
     return {"curve": curve, "closed": time.perf_counter() - begun}
 
 
-def _indexed(
-    engine: str, shingle: str, path: str, limit: int, database: str | None
-) -> tuple[engines.Engine, list[str]]:
-    if database is not None:
-        return engines.make(engine, shingle, path=Path(database)), []
-    texts = read_texts(Path(path), limit)
-    made = engines.make(engine, shingle)
-    made.index(texts)
-    return made, texts
-
-
-def _bytes(texts: Sequence[str]) -> int:
-    return sum(len(text.encode()) for text in texts)
+def _indexed(engine: str, shingle: str, path: str, database: str) -> engines.Lshdb | engines.Peer:
+    """Lshdb with its file, which was made before; a peer when it has indexed the documents."""
+    made = engines.make(engine, shingle, database=database)
+    if isinstance(made, engines.Peer):
+        made.index(read_texts(path))
+    return made
 
 
 def _seconds(function: Callable[[], object]) -> float:
@@ -172,22 +115,16 @@ def _seconds(function: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def _percentiles(seconds: Sequence[float]) -> Values:
-    return {P50: 1000 * _percentile(seconds, 50), P99: 1000 * _percentile(seconds, 99)}
-
-
-def _percentile(values: Sequence[float], percent: int) -> float:
-    """The smallest value that this percentage of the values do not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
-
-
-_TASKS: Final[dict[str, Callable[..., dict[str, Any]]]] = {
-    "kernels": kernels,
-    "index": index,
-    "query": query,
-    "passages": passages,
-    "hot": hot,
-    "join": join,
-    "add": add,
-}
+def _timed(
+    ask: Callable[[str], Any], texts: Sequence[str], warm_up: int = _WARM_UP
+) -> tuple[list[Any], Values]:
+    """The answers, after some unmeasured calls, and how long one takes."""
+    for text in texts[:warm_up]:
+        ask(text)
+    answers, taken = [], []
+    for text in texts:
+        begun = time.perf_counter()
+        answers.append(ask(text))
+        taken.append(1000 * (time.perf_counter() - begun))
+    median, late = np.percentile(taken, (50, 99), method="inverted_cdf").tolist()
+    return answers, {P50: median, P99: late, "queries/s": 1000 * len(taken) / sum(taken)}

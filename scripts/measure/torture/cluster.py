@@ -1,6 +1,6 @@
-"""spark-dedup on a standalone cluster: a master and two workers, whose Python lacks lshdb.
+"""spark-dedup on a cluster: a master and two workers, whose Python lacks lshdb.
 
-    python scripts/measure torture.cluster [--documents 1000]
+    python scripts/measure torture.cluster
 
 Takes a minute, and Java and the extra `spark`. spark-submit sends the package to the executors. The
 rows are in partitions of Parquet, before and after. What is kept and dropped must be what one
@@ -11,18 +11,13 @@ tests/spark/test_spark.py, with one executor.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Final
@@ -44,6 +39,8 @@ QUICK: Final = (
 """Java's best compiler, and to verify Spark's own classes, take longer than what is run here."""
 TAKEN: Final = 96
 """Kilobytes that the driver takes from all tasks of a job; Spark ends a job that has more."""
+MASTER: Final = "local-cluster[2,1,512]"
+"""A master and two workers, each with a processor and megabytes, whose executors are processes."""
 OPTIONS: Final = {"threshold": 0.8, "shingle": "word:3"}
 CONF: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -85,77 +82,6 @@ def package(path: Path) -> Path:
     return path
 
 
-@contextmanager
-def started_in(directory: Path) -> Iterator[str]:
-    """Start a master and two workers in a directory; the address of the master."""
-    deploy = "org.apache.spark.deploy"
-    local = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    with ExitStack() as ending:
-        started = java(directory / "master", f"{deploy}.master.Master", *local)
-        master = ending.enter_context(started)
-        found = said(master, r"Starting Spark master at (spark://\S+)")
-        logs = []
-        for number in range(2):
-            own = directory / f"worker-{number}"
-            size = ["--cores", "1", "--memory", "512m", "--work-dir", str(own / "work")]
-            started = java(own, f"{deploy}.worker.Worker", *local, *size, found)
-            logs.append(ending.enter_context(started))
-        for log in logs:
-            said(log, "Successfully registered with master")
-        yield found
-
-
-def variables_of(directory: Path) -> dict[str, str]:
-    """What processes of Spark need."""
-    java = shutil.which("java", path=f"{os.environ.get('JAVA_HOME', '')}/bin:{os.environ['PATH']}")
-    if java is None:
-        sys.exit("Spark needs Java 17 or newer: install it, or set JAVA_HOME")
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(directory),
-        "LANG": "C.UTF-8",
-        "JAVA_HOME": str(Path(java).resolve().parents[1]),
-        "SPARK_HOME": str(HOME),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-
-
-@contextmanager
-def java(directory: Path, *arguments: str) -> Iterator[Path]:
-    """A process of Spark, in a directory; the file of what it says."""
-    directory.mkdir(parents=True)
-    log = directory / "log"
-    (library,) = HOME.glob("jars/scala-library-*.jar")
-    variables = {**variables_of(directory), "SPARK_SCALA_VERSION": library.stem.split("-")[2][:4]}
-    program = f"{variables['JAVA_HOME']}/bin/java"
-    command = [program, "-Xmx256m", *QUICK.split(), "-cp", f"{HOME / 'jars'}/*", *arguments]
-    config = directory / "log4j2.properties"
-    config.write_text(
-        "rootLogger.level=info\nrootLogger.appenderRef.out.ref=out\nappender.out.type=Console\n"
-        "appender.out.name=out\nappender.out.layout.type=PatternLayout\n"
-    )
-    command.insert(1, f"-Dlog4j2.configurationFile={config}")
-    with (
-        log.open("wb") as file,
-        subprocess.Popen(
-            command, cwd=directory, env=variables, stdout=file, stderr=file
-        ) as process,
-    ):
-        try:
-            yield log
-        finally:
-            process.terminate()
-
-
-def said(log: Path, pattern: str) -> str:
-    """The first match of a pattern in a file that a process writes."""
-    for _ in range(600):
-        if found := re.search(pattern, log.read_text("utf-8", "replace")):
-            return found[found.re.groups]
-        time.sleep(0.1)
-    raise AssertionError(log.read_text("utf-8", "replace"))
-
-
 def python_without_lshdb(directory: Path) -> Path:
     """A Python that has what lshdb depends on, and not lshdb."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory], check=True)
@@ -185,17 +111,24 @@ def run(directory: Path, count: int) -> None:
         "spark.pyspark.driver.python": sys.executable,
         "spark.pyspark.python": str(python_without_lshdb(directory / "python")),
     }
-    with started_in(directory / "cluster") as master:
-        command: list[str | Path] = [HOME / "bin" / "spark-submit", "--master", master]
-        for one in conf.items():
-            command += ["--conf", "=".join(one)]
-        command += ["--py-files", package(directory / "lshdb.zip")]
-        command += [PACKAGE / "spark" / "__main__.py", directory / "in", directory / "out"]
-        command += ["--dropped", directory / "dropped"]
-        for option, value in OPTIONS.items():
-            command += [f"--{option}", str(value)]
-        own = variables_of(directory)
-        done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+    command: list[str | Path] = [HOME / "bin" / "spark-submit", "--master", MASTER]
+    for name, value in conf.items():
+        command += ["--conf", f"{name}={value}"]
+    command += ["--py-files", package(directory / "lshdb.zip")]
+    command += [PACKAGE / "spark" / "__main__.py", directory / "in", directory / "out"]
+    command += ["--dropped", directory / "dropped"]
+    for option, setting in OPTIONS.items():
+        command += [f"--{option}", str(setting)]
+    (library,) = HOME.glob("jars/scala-library-*.jar")
+    variables = {
+        # Workers look for it among Spark's sources.
+        "SPARK_SCALA_VERSION": library.stem.split("-")[2][:4],
+        "SPARK_HOME": str(home(directory / "home")),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    done = subprocess.run(
+        command, env=os.environ | variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     compare(documents, directory)
     assert {*executors(events)} == {"0", "1"}, "an executor had nothing to do"
@@ -244,13 +177,6 @@ def executors(directory: Path) -> Iterator[str]:
 
 def main() -> None:
     """Run it once, and say that nothing was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--documents", type=int, default=1_000)
-    given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="lshdb-cluster-") as directory:
-        run(Path(directory), given.documents)
-    print(f"{given.documents:,} rows: kept and dropped as on one machine, by both executors")
-
-
-if __name__ == "__main__":
-    main()
+        run(Path(directory), 1_000)
+    print("kept and dropped as on one machine, by both executors")

@@ -9,17 +9,17 @@ document was lost, an answer was wrong, or a traceback was seen.
 from __future__ import annotations
 
 import argparse
+import random
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from measure.torture import crashes, damage, fuzz, soak
-from measure.torture.trial import Tally, processes
+from measure.torture.trial import Tally, spread
 
 _NOTES: Final = 20
 SHARES: Final = {"crashes": 0.19, "soak": 0.22, "fuzz": 0.47, "damage": 0.12}
@@ -34,107 +34,71 @@ LEAST: Final = {
 """What ten minutes are for."""
 
 
-@dataclass(slots=True)
-class Part:
-    """What a part did and found.
-
-    Attributes:
-        tally: the same things of all parts.
-        reached: as LEAST, and more.
-        seconds: that it took.
-    """
-
-    tally: Tally
-    reached: dict[str, float]
-    seconds: float = 0.0
+Part: TypeAlias = Callable[[float, Path], tuple[Tally, dict[str, float]]]
+"""Does a part for some seconds, in a directory; what happened, and was reached of LEAST."""
 
 
-def killed(seconds: float, _directory: Path) -> Part:
-    """The crash sweep, on all processors: each has its own seed."""
-
-    def sweep(seed: int) -> Tally:
-        return Tally(**crashes.run(sys.maxsize, seconds, seed))
-
-    tally = Tally()
-    with ThreadPoolExecutor() as pool:
-        for one in pool.map(sweep, range(1, processes() + 1)):
-            tally += one
-    return Part(tally, {"kill points": tally.faults})
-
-
-def at_once(seconds: float, directory: Path) -> Part:
+def at_once(seconds: float, directory: Path) -> tuple[Tally, dict[str, float]]:
     """The soak; a damaged file and an error of a lock are as bad as a traceback."""
     found = soak.run(seconds, directory)
-    bad = found.tracebacks + found.locked + found.damaged
-    tally = Tally(found.operations, 0, found.lost, found.inconsistent, bad)
+    bad = found["tracebacks"] + found["locked"] + found["damaged"]
+    tally = Tally(found["operations"], 0, found["lost"], found["inconsistent"], bad)
     phases = (name for name in LEAST if name.startswith("seconds"))
-    reached = dict.fromkeys(phases, seconds / 2)
-    return Part(
-        tally, {**reached, "longest wait of a writer, ms": round(1000 * found.longest_wait)}
-    )
+    waited = {"longest wait of a writer, ms": found["longest"]}
+    return tally, dict.fromkeys(phases, seconds / 2) | waited
 
 
-def fuzzed(seconds: float, directory: Path) -> Part:
-    """Hostile input."""
-    tally = fuzz.run_for(seconds, directory)
-    return Part(
-        tally, {"hostile inputs": tally.faults, "starts of the command with them": tally.commands}
-    )
+def shared(work: Callable[[int, float, str], Tally], what: str, more: int = 0) -> Part:
+    """A part whose work all processors share; `what` is injected."""
+
+    def run(seconds: float, directory: Path) -> tuple[Tally, dict[str, float]]:
+        tally = spread(work, seconds, directory, more)
+        commands = {"starts of the command with them": tally.commands} if tally.commands else {}
+        return tally, {what: tally.faults, **commands}
+
+    return run
 
 
-def damaged(seconds: float, directory: Path) -> Part:
-    """Damaged files."""
-    tally = damage.run_for(seconds, directory)
-    return Part(tally, {"damaged files": tally.faults})
-
-
-PARTS: Final[dict[str, Callable[[float, Path], Part]]] = {
-    "crashes": killed,
+PARTS: Final[dict[str, Part]] = {
+    "crashes": shared(crashes.work, "kill points"),
     "soak": at_once,
-    "fuzz": fuzzed,
-    "damage": damaged,
+    # While one process waits for the disk another works. Each time the inputs are others.
+    "fuzz": shared(partial(fuzz.share, random.getrandbits(32)), "hostile inputs", more=1),
+    "damage": shared(damage.work, "damaged files"),
 }
 
 
-def table(parts: dict[str, Part]) -> str:
-    """What each part did and found, all of them together, and what was reached of LEAST."""
-    names = ("operations", "faults injected", "documents lost", "wrong answers", "tracebacks")
-    lines = [f"{'':8} {'seconds':>8} " + " ".join(f"{name:>15}" for name in names)]
-    total, took = Tally(), 0.0
-    for name, part in parts.items():
-        total += part.tally
-        took += part.seconds
-        lines.append(_line(name, part.tally, part.seconds))
-    lines += [_line("all", total, took), "", f"{'':36}{'reached':>10}{'of':>10}"]
-    for part in parts.values():
-        for name, number in part.reached.items():
-            minimum = f"{LEAST[name]:>10,}" if name in LEAST else ""
-            short = "   not reached" if number < LEAST.get(name, 0) else ""
-            lines.append(f"{name:36}{number:>10,.10g}{minimum}{short}")
-    return "\n".join(lines)
-
-
-def _line(name: str, tally: Tally, seconds: float) -> str:
+def line(name: str, tally: Tally, seconds: float) -> str:
+    """A line of the table."""
     numbers = (tally.operations, tally.faults, tally.lost, tally.wrong, tally.tracebacks)
     return f"{name:8} {seconds:>8.0f} " + " ".join(f"{number:>15,}" for number in numbers)
 
 
 def main() -> None:
-    """Run the parts and print the table."""
+    """Run the parts, and print what each did and found, and what was reached of LEAST."""
     parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0, help="for all parts together")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this one")
     given = parser.parse_args()
     chosen = given.part or list(PARTS)
-    parts = {}
     share = given.minutes * 60 / sum(SHARES[name] for name in chosen)
+    names = ("operations", "faults injected", "documents lost", "wrong answers", "tracebacks")
+    lines = [f"{'':8} {'seconds':>8} " + " ".join(f"{name:>15}" for name in names)]
+    total, all_reached, started = Tally(), dict[str, float](), time.monotonic()
     for name in chosen:
         begun = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="lshdb-torture-") as directory:
-            part = PARTS[name](share * SHARES[name], Path(directory))
-        part.seconds = time.monotonic() - begun
-        parts[name] = part
-        for note in part.tally.notes[:_NOTES]:
+            tally, reached = PARTS[name](share * SHARES[name], Path(directory))
+        lines.append(line(name, tally, time.monotonic() - begun))
+        for note in tally.notes[:_NOTES]:
             print(note, file=sys.stderr)
-    print(table(parts))
-    sys.exit(not all(part.tally.clean for part in parts.values()))
+        total += tally
+        all_reached |= reached
+    lines += [line("all", total, time.monotonic() - started), ""]
+    lines.append(f"{'':36}{'reached':>10}{'of':>10}")
+    for name, number in all_reached.items():
+        minimum = f"{LEAST[name]:>10,}" if name in LEAST else ""
+        short = "   not reached" if number < LEAST.get(name, 0) else ""
+        lines.append(f"{name:36}{number:>10,.10g}{minimum}{short}")
+    print("\n".join(lines))
+    sys.exit(not total.clean)

@@ -12,13 +12,13 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import lshdb
-from measure.torture.trial import Tally, processes, run, spread
+from measure.torture.trial import Tally, run
 
 QUESTIONS: Final = (
     ("info", "--json"),
@@ -75,8 +75,8 @@ ODD: Final = (
 )  # fmt: skip
 
 
-def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
-    """Whole files of several kinds; what is asked of each besides, as the text of PROBE."""
+def make_files(directory: Path) -> dict[Path, str]:
+    """Whole files of several kinds, and the text of PROBE for each."""
     shapes: dict[str, dict[str, object]] = {
         "texts": {"shingle": "word:2", "threshold": 0.5},
         "letters": {
@@ -88,7 +88,7 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
         "signatures": {"shingle": "char:5", "threshold": 0.5, "content": False, "permutations": 32},
         "passages": {"shingle": "word:2", "threshold": 0.4, "passages": 4, "reworded": True},
     }
-    made: dict[Path, tuple[str, ...]] = {}
+    made: dict[Path, str] = {}
     for name, settings in shapes.items():
         path = directory / f"{name}.db"
         chance = random.Random(name)
@@ -108,19 +108,14 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
             connection.executescript(
                 "PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM;"
             )
-        made[path] = ('["w1", "w2", "w3"]' if name == "sets" else " ".join(words[:12]),)
         # The same with its last changes in the write-ahead log alone.
+        changed = copied(path, directory / "changed.db")
         logged = directory / f"{name}-logged.db"
-        shutil.copy(path, logged)
-        with lshdb.open(logged) as db:
+        with lshdb.open(changed) as db:
             db.remove("text 1")
             db.add("text 2", ["w1", "w5"] if name == "sets" else "w1 w5 w7 w9 and others")
-            copy = logged.with_name("copy")
-            shutil.copy(logged, copy)
-            shutil.copy(f"{logged}-wal", f"{copy}-wal")
-        copy.rename(logged)
-        Path(f"{copy}-wal").rename(f"{logged}-wal")
-        made[logged] = made[path]
+            copied(changed, logged)
+        made[path] = made[logged] = '["w1", "w2", "w3"]' if name == "sets" else " ".join(words[:12])
     return made
 
 
@@ -161,16 +156,9 @@ def overwrite(path: Path, chance: random.Random) -> None:
     offset = chance.randrange(len(data) - length + 1)
     if length >= 512:
         offset -= offset % 512
-    kind = chance.randrange(4)
-    if kind == 0:
-        part = bytes(length)
-    elif kind == 1:
-        part = chance.randbytes(length)
-    elif kind == 2:
-        part = b"\xff" * length
-    else:
-        start = chance.randrange(len(data) - length + 1) // 512 * 512
-        part = bytes(data[start : start + length])
+    start = chance.randrange(len(data) - length + 1) // 512 * 512
+    others = (bytes(length), chance.randbytes(length), b"\xff" * length, data[start:][:length])
+    part = chance.choice(others)
     data[offset : offset + len(part)] = part
     some.write_bytes(data)
 
@@ -195,8 +183,8 @@ def change_values(path: Path, chance: random.Random) -> None:
     with unchecked(path) as connection:
         for _ in range(chance.choice((1, 1, 2, 5))):
             table = chance.choice(_ALL_TABLES)
-            columns = columns_of(connection, table)
-            if columns:
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            if columns:  # a file need not have the table
                 odd = chance.choice(ODD)
                 put(connection, table, chance.choice(columns), odd, chance.randrange(50))
 
@@ -217,11 +205,6 @@ def unchecked(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA writable_schema = ON")
         for rowid, text in before:
             connection.execute("UPDATE sqlite_schema SET sql = ? WHERE rowid = ?", (text, rowid))
-
-
-def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
-    """The columns of a table; none if there is no such table."""
-    return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
 def put(connection: sqlite3.Connection, table: str, column: str, value: object, row: int) -> None:
@@ -250,13 +233,7 @@ def _some_file(path: Path, chance: random.Random) -> Path:
     return log if log.exists() and log.stat().st_size and chance.random() < 0.5 else path
 
 
-WAYS: Final[tuple[Callable[[Path, random.Random], None], ...]] = (
-    flip_bits,
-    flip_bits,
-    overwrite,
-    cut,
-    change_values,
-)
+WAYS: Final = (flip_bits, flip_bits, overwrite, cut, change_values)
 
 
 # asking
@@ -281,28 +258,29 @@ def ask(path: Path, question: tuple[str, ...], probe: str) -> tuple[str, ...]:
 
 def answers(path: Path, probe: str) -> list[tuple[str, int]]:
     """What is answered to each question."""
-    found = []
-    for question in QUESTIONS:
-        ended = run(ask(path, question, probe))
-        found.append((ended.out.replace(path.name, "FILE"), ended.status))
-    return found
+    ended = [run(ask(path, question, probe)) for question in QUESTIONS]
+    return [(one.out.replace(path.name, "FILE"), one.status) for one in ended]
+
+
+def copied(path: Path, copy: Path) -> Path:
+    """A copy of a file with its log, in place of an earlier copy."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{copy}{suffix}").unlink(missing_ok=True)
+        if suffix != "-shm" and Path(f"{path}{suffix}").exists():
+            shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+    return copy
 
 
 def damage_one(
     whole: Path, right: list[tuple[str, int]], probe: str, copy: Path, chance: random.Random
 ) -> Tally:
     """Damage a copy of a file, ask it some questions, and change it."""
-    tally = Tally(faults=1)
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{copy}{suffix}").unlink(missing_ok=True)
-    shutil.copy(whole, copy)
-    if (log := Path(f"{whole}-wal")).exists():
-        shutil.copy(log, f"{copy}-wal")
+    tally = Tally(faults=1, operations=6)
+    copied(whole, copy)
     way = chance.choice(WAYS)
     way(copy, chance)
     for i in chance.sample(range(len(QUESTIONS)), 5):
         ended = run(ask(copy, QUESTIONS[i], probe))
-        tally.operations += 1
         if ended.defect:
             tally.defect(f"{way.__name__} {QUESTIONS[i]}: {ended.defect}")
         out, answer = ended.out.replace(copy.name, "FILE"), right[i]
@@ -310,51 +288,32 @@ def damage_one(
         if is_another and QUESTIONS[i][0] not in _VARYING:
             # Fingerprints say how rare something is; passages are verified.
             tables = (*TABLES, *(["fingerprints"] if "weighted" in QUESTIONS[i] else []))
-            if _rows_of_copy(whole, tables) == _rows_of_copy(copy, tables):
-                tally.wrong += 1
-                tally.notes.append(f"{way.__name__} {QUESTIONS[i]}: another answer: {out[:200]}")
+            aside = copy.with_name("aside.db")
+            written = rows_of(copied(whole, aside), tables)
+            if written == rows_of(copied(copy, aside), tables):
+                tally.error(f"{way.__name__} {QUESTIONS[i]}: another answer: {out[:200]}")
     ended = run(ask(copy, chance.choice(CHANGES), probe), _LINES)
-    tally.operations += 1
     if ended.defect:
         tally.defect(f"{way.__name__} change: {ended.defect}")
     return tally
-
-
-def _rows_of_copy(path: Path, tables: Sequence[str]) -> object:
-    aside = path.with_name("aside.db")
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{aside}{suffix}").unlink(missing_ok=True)
-        if Path(f"{path}{suffix}").exists() and suffix != "-shm":
-            shutil.copy(f"{path}{suffix}", f"{aside}{suffix}")
-    return rows_of(aside, tables)
 
 
 def work(number: int, seconds: float, directory: str, files: int = 1 << 60) -> Tally:
     """Damage files for some seconds, or up to a number of them."""
     here = Path(directory)
     (here / "whole").mkdir()
-    made = make_files(here / "whole")
-    right = {}
-    for path, (probe,) in made.items():
-        copy = here / "right.db"
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{copy}{suffix}").unlink(missing_ok=True)
-            if Path(f"{path}{suffix}").exists():
-                shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
-        right[path] = answers(copy, probe)
+    probes = make_files(here / "whole")
+    right = {
+        path: answers(copied(path, here / "right.db"), probe) for path, probe in probes.items()
+    }
     tally = Tally()
     end = time.monotonic() + seconds
     for case in range(files):
         if time.monotonic() > end:
             break
         chance = random.Random(f"{number}/{case}")
-        path = chance.choice(list(made))
-        one = damage_one(path, right[path], made[path][0], here / "copy.db", chance)
-        one.notes = [f"damage {number}/{case} {path.name}: {note}" for note in one.notes]
-        tally += one
+        path = chance.choice(list(probes))
+        damaged = damage_one(path, right[path], probes[path], here / "copy.db", chance)
+        damaged.notes = [f"damage {number}/{case} {path.name}: {note}" for note in damaged.notes]
+        tally += damaged
     return tally
-
-
-def run_for(seconds: float, directory: Path) -> Tally:
-    """The long form, on all processors."""
-    return spread(work, seconds, directory, processes())

@@ -17,12 +17,11 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import lshdb
-from measure.torture.trial import Hang, Tally, limited, processes, run, run_installed, spread
+from measure.torture.trial import Hang, Tally, limited, run, run_installed
 
 _INSTALLED: Final = 200
 """One command in this many is started as a separate process."""
@@ -98,7 +97,6 @@ class Fuzz:
         self._chance = random.Random()
         self._case = 0
         self._runs = 0
-        self._files = {"texts": directory / "texts.db", "sets": directory / "sets.db"}
         self._kept: dict[str, dict[str, str]] = {"texts": {}, "sets": {}}
         self._make()
         self._kinds: tuple[Callable[[], None], ...] = (
@@ -107,14 +105,19 @@ class Fuzz:
         )  # fmt: skip
 
     def _make(self) -> None:
-        for name, path in self._files.items():
-            for file in self._directory.glob(f"{path.name}*"):
-                file.unlink()
-            with lshdb.open(
-                path, shingle="set" if name == "sets" else "word:2", threshold=0.5
-            ) as db:
+        for name in self._kept:
+            self._delete(name)
+            shingle = "set" if name == "sets" else "word:2"
+            with lshdb.open(self._file(name), shingle=shingle, threshold=0.5) as db:
                 db.add("first", ["a", 1] if name == "sets" else "the fox and the grapes")
             self._kept[name] = {}
+
+    def _file(self, name: str) -> Path:
+        return self._directory / f"{name}.db"
+
+    def _delete(self, name: str) -> None:
+        for file in self._directory.glob(f"{name}.db*"):
+            file.unlink()
 
     def go(self, seconds: float, inputs: int = 1 << 60) -> Tally:
         """Make inputs for some seconds, or up to a number of them."""
@@ -138,12 +141,12 @@ class Fuzz:
 
     def check(self) -> None:
         """See that the files are whole and have what was acknowledged."""
-        for name, path in self._files.items():
-            with closing(sqlite3.connect(path)) as connection:
+        for name in self._kept:
+            with closing(sqlite3.connect(self._file(name))) as connection:
                 if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                     self._defect(f"{name} is corrupted")
                 stored = dict(connection.execute("SELECT key, content FROM documents"))
-            report = lshdb.check(path, deep=True)
+            report = lshdb.check(self._file(name), deep=True)
             if not report.ok:
                 self._defect(f"{name} is not whole: {report.problems}")
             for key, content in self._kept[name].items():
@@ -159,16 +162,15 @@ class Fuzz:
     def _run(self, *arguments: str, stdin: bytes = b"") -> int:
         self.tally.operations += 1
         self._runs += 1
-        # A process's arguments hold no NUL, and no surrogates but for bytes that are not UTF-8.
-        given = [os.fsdecode(os.fsencode(_encodable(a).replace("\0", ""))) for a in arguments]
-        longest = max(len(os.fsencode(one)) for one in given)
+        words = [*map(_argument, arguments)]
+        longest = max(len(os.fsencode(word)) for word in words)
         if self._runs % _INSTALLED == 0 and longest < _LONGEST_ARGUMENT:
             self.tally.commands += 1
-            ended = run_installed(given, stdin)
+            ended = run_installed(words, stdin)
         else:
-            ended = run(given, stdin)
+            ended = run(words, stdin)
         if ended.defect:
-            self._defect(f"{given!r:.500} < {stdin!r:.500}\n{ended.defect}")
+            self._defect(f"{words!r:.500} < {stdin!r:.500}\n{ended.defect}")
         return ended.status
 
     # makers of input
@@ -197,11 +199,7 @@ class Fuzz:
             return self.data().replace(b"\n", b"")
         if kind == 1:
             return "".join(chance.choices(_JSON, k=chance.randrange(15))).replace("\n", "").encode()
-        key = (
-            f"key {chance.randrange(300)}"
-            if kind == 2
-            else _encodable(self.text()[:300]).replace("\0", "")
-        )
+        key = f"key {chance.randrange(300)}" if kind == 2 else _argument(self.text()[:300])
         words = [chance.choice(("the", "fox", "and", "grapes", "漢", "x")) for _ in range(6)]
         if kind == 3 and not key:
             return b"{}"
@@ -214,17 +212,15 @@ class Fuzz:
 
     def add_lines(self) -> None:
         """JSON lines, some of them documents."""
-        name = self._chance.choice(list(self._files))
+        name = self._chance.choice(list(self._kept))
         # Never at the start: there random bytes may be a byte order mark of all lines.
         lines = [b"", *(self.line(name) for _ in range(self._chance.randrange(1, 20)))]
         self.tally.faults += len(lines)
-        self._run(
-            "add", "-", "--format", "jsonl", "--db", str(self._files[name]), stdin=b"\n".join(lines)
-        )
+        self._run("add", "-", "--format", "jsonl", "--db", f"{name}.db", stdin=b"\n".join(lines))
 
     def dedup(self) -> None:
         """JSON lines of which the similar ones are dropped."""
-        name = self._chance.choice(list(self._files))
+        name = self._chance.choice(list(self._kept))
         kept = dict(self._kept[name])
         lines = [self.line(name) for _ in range(self._chance.randrange(1, 8))]
         self._kept[name] = kept
@@ -242,14 +238,13 @@ class Fuzz:
         )
 
     def _forget(self, name: str, key: str) -> None:
-        given = os.fsdecode(os.fsencode(_encodable(key).replace("\0", "")))
-        for one in (key, given, key.replace("\0", "")):
-            self._kept[name].pop(one, None)
+        for written in (key, _argument(key), key.replace("\0", "")):
+            self._kept[name].pop(written, None)
 
     def query(self) -> None:
         """Whatever is compared with what is stored."""
         self.tally.faults += 1
-        name = self._chance.choice(list(self._files))
+        name = self._chance.choice(list(self._kept))
         if self._chance.random() < 0.5:
             self._run("query", "-", "-d", f"{name}.db", "--json", stdin=self.data())
         else:
@@ -259,7 +254,7 @@ class Fuzz:
         """Keys that are there, or not, or no keys at all."""
         self.tally.faults += 1
         chance = self._chance
-        name = chance.choice(list(self._files))
+        name = chance.choice(list(self._kept))
         known = list(self._kept[name])
         key = chance.choice(known) if known and chance.random() < 0.6 else self.text()
         threshold = chance.choice((0.4, 0.5, 0.6))
@@ -290,8 +285,8 @@ class Fuzz:
             self._defect(f"the SQL {statement!r} changed the file")
 
     def _state(self) -> object:
-        data = self._files["texts"].read_bytes()[:100]
-        return sorted(os.listdir(self._directory)), self._files["texts"].stat().st_mtime_ns, data
+        file = self._file("texts")
+        return sorted(os.listdir(self._directory)), file.stat().st_mtime_ns, file.read_bytes()[:100]
 
     def settings(self) -> None:
         """Settings, mostly impossible ones."""
@@ -303,8 +298,7 @@ class Fuzz:
             self._run("add", "-d", "new.db", "-", stdin=b'{"id": 1, "text": "a b c", "set": [1]}')
             if self._run("info", "-d", "new.db"):
                 self._defect(f"{given} made a file that cannot be read")
-        for file in self._directory.glob("new.db*"):
-            file.unlink()
+        self._delete("new")
 
     def options(self) -> None:
         """Commands with options that may not be theirs."""
@@ -315,8 +309,7 @@ class Fuzz:
             self._chance.choice(_COMMANDS), "-d", "scratch.db", *words, stdin=self.line("texts")
         )
         self._kept["texts"] = {}
-        for file in self._directory.glob("scratch.db*"):
-            file.unlink()
+        self._delete("scratch")
 
     def library(self) -> None:
         """Calls with arguments of any type; only lshdb's own errors may come of them."""
@@ -324,50 +317,40 @@ class Fuzz:
         self.tally.faults += 1
         chance = self._chance
 
-        texts = ("", "a", "first", self.text(), [self.text()])
-        numbers = (None, 0, 1, -1, 0.5, float("nan"), float("inf"), 2**70, True)
-        others: tuple[Any, ...] = (
-            b"a",
-            [],
-            ["a", 1],
-            ["a", None],
-            {"a": 1},
-            {1, "a"},
-            (1.5,),
-            [[1]],
-            [2**70],
-        )
+        values: tuple[Any, ...] = (
+            "", "a", "first", self.text(), [self.text()],
+            None, 0, 1, -1, 0.5, float("nan"), float("inf"), 2**70, True,
+            b"a", [], ["a", 1], ["a", None], {"a": 1}, {1, "a"}, (1.5,), [[1]], [2**70],
+        )  # fmt: skip
 
         def anything() -> Any:
-            return chance.choice((*texts, *numbers, *others))
+            return chance.choice(values)
 
-        name = chance.choice(list(self._files))
-        with limited(), lshdb.open(self._files[name]) as db:
+        def unknown() -> str:
+            key = self.text()
+            self._forget(name, key)
+            return key
+
+        name = chance.choice(list(self._kept))
+        with limited(), lshdb.open(self._file(name)) as db:
+            calls: tuple[Callable[[], object], ...] = (
+                lambda: db.query(anything(), top=chance.choice((None, 1, 0, -1, 2**70))),
+                lambda: db.add(f"lib {chance.randrange(9)}", anything()),
+                lambda: db.compare(anything(), anything()),
+                lambda: [*db.pairs(threshold=chance.choice((None, 0.1, 0, 2, float("nan"))))],
+                lambda: db.add(unknown(), "text" if name == "texts" else ["a"]),
+                lambda: db.remove(unknown()),
+            )
             try:
-                kind = chance.randrange(6)
-                if kind == 0:
-                    db.query(anything(), top=chance.choice((None, 1, 0, -1, 2**70)))
-                elif kind == 1:
-                    db.add(f"lib {chance.randrange(9)}", anything())
-                elif kind == 2:
-                    db.compare(anything(), anything())
-                elif kind == 3:
-                    list(db.pairs(threshold=chance.choice((None, 0.1, 0, 2, float("nan")))))
-                elif kind == 4:
-                    key = self.text()
-                    self._forget(name, key)
-                    db.add(key, "text" if name == "texts" else ["a"])
-                else:
-                    key = self.text()
-                    self._forget(name, key)
-                    db.remove(key)
+                chance.choice(calls)()
             except lshdb.LshdbError as error:
                 if len(str(error).splitlines()) > 1:
                     self._defect(f"an error of several lines: {error}")
 
 
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+def _argument(text: str) -> str:
+    """A text as a process's argument, which holds no NUL and no surrogates."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def work(number: int, seconds: float, directory: str, inputs: int = 1 << 60) -> Tally:
@@ -379,14 +362,6 @@ def work(number: int, seconds: float, directory: str, inputs: int = 1 << 60) -> 
         os.chdir(before)
 
 
-def run_for(seconds: float, directory: Path) -> Tally:
-    """The long form, on all processors; while one process waits for the disk another works.
-
-    Each time the inputs are others: what is found is printed with the number that repeats it.
-    """
-    share = partial(_share, random.getrandbits(32))
-    return spread(share, seconds, directory, processes() + 1)
-
-
-def _share(first: int, number: int, seconds: float, directory: str) -> Tally:
+def share(first: int, number: int, seconds: float, directory: str) -> Tally:
+    """The same with other inputs for each first number, which notes repeat."""
     return work(first + number, seconds, directory)

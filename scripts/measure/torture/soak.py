@@ -15,15 +15,14 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -43,89 +42,51 @@ State = dict[str, int]
 """The version of each batch that is in the file, by name; a batch that was removed is absent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a soak shows; see the module.
+def run(seconds: float, directory: Path | None = None) -> Counter[str]:
+    """Write and read for some seconds, in a new database that is deleted at the end.
 
-    Attributes:
-        seconds: that it took.
+    Returns:
         operations: transactions and reads.
         acknowledged: documents written, counted again when they are replaced.
         lost: documents that were acknowledged and are not there, or not as they were, at the end.
         inconsistent: reads that saw a part of a batch, or a document in some bands only.
         locked: errors that the file is locked.
         tracebacks: any other errors.
-        longest_wait: maximum seconds that a write took, with its waiting.
-        log_bytes: the largest size of the log.
-        damaged: whether the file is not sound at the end.
+        damaged: 1 if the file is not sound at the end.
+        longest: maximum milliseconds that a write took, with its waiting.
+        log: maximum bytes of the log.
     """
-
-    seconds: float
-    operations: int
-    acknowledged: int
-    lost: int
-    inconsistent: int
-    locked: int
-    tracebacks: int
-    longest_wait: float
-    log_bytes: int
-    damaged: bool
-
-
-def run(seconds: float, directory: Path | None = None) -> Figures:
-    """Write and read for some seconds, in a new database that is deleted at the end."""
-    begun = time.monotonic()
     total: Counter[str] = Counter()
-    longest = 0.0
-    log_bytes = 0
     expected: dict[str, State] = {}
     with tempfile.TemporaryDirectory(dir=directory) as folder:
         path = Path(folder) / "soak.db"
         lshdb.open(path, shingle="word:2").close()
-        for phase, (writers, readers) in enumerate([(1, 8), (4, 4)]):
-            names = [f"w{phase}{n}" for n in range(writers)] + [
-                f"r{phase}{n}" for n in range(readers)
-            ]
-            process = _start(path, seconds / 2, names)
+        log = path.with_name(path.name + "-wal")
+        for phase, roles in enumerate(["w" + 8 * "r", 4 * "w" + 4 * "r"]):
+            names = [f"{role}{phase}{number}" for number, role in enumerate(roles)]
+            # A process that has loaded lshdb, and forks one for each name.
+            command = own_script("torture.soak", "--parts", str(path), str(seconds / 2), *names)
+            process = subprocess.Popen(command, start_new_session=True)
             until = time.monotonic() + seconds / 2 + _MARGIN
             while process.poll() is None:
-                log = path.with_name(path.name + "-wal")
                 with suppress(OSError):
-                    log_bytes = max(log_bytes, log.stat().st_size)
+                    total["log"] = max(total["log"], log.stat().st_size)
                 if time.monotonic() > until:
                     os.killpg(process.pid, signal.SIGKILL)
                 time.sleep(0.01)
             for name in names:
-                found = path.with_name(name)
-                if not found.exists():  # it was killed, or died
+                written = path.with_name(name)
+                if not written.exists():  # it was killed, or died
                     total["tracebacks"] += 1
                     continue
-                result = json.loads(found.read_bytes())
+                result = json.loads(written.read_bytes())
+                longest = max(total["longest"], result["counts"].get("longest", 0))
                 total.update(result["counts"])
-                longest = max(longest, result["longest"])
+                total["longest"] = longest
                 if name[0] == "w":
                     expected[name] = result["state"]
-        lost, damaged = _compare(path, expected)
-    return Figures(
-        time.monotonic() - begun,
-        total["operations"],
-        total["acknowledged"],
-        lost,
-        total["inconsistent"],
-        total["locked"],
-        total["tracebacks"],
-        longest,
-        log_bytes,
-        damaged,
-    )
-
-
-def _start(path: Path, seconds: float, names: list[str]) -> subprocess.Popen[bytes]:
-    """A process that has loaded lshdb, and forks one for each name."""
-    return subprocess.Popen(
-        own_script("torture.soak", "--parts", str(path), str(seconds), *names),
-        start_new_session=True,
-    )
+        _compare(path, expected, total)
+    return total
 
 
 def _documents(batch: str, version: int) -> list[tuple[str, str]]:
@@ -135,8 +96,8 @@ def _documents(batch: str, version: int) -> list[tuple[str, str]]:
     return [(f"{batch}:{n}", f"{' '.join(words)} {version} {n}") for n in range(BATCH)]
 
 
-def _compare(path: Path, expected: dict[str, State]) -> tuple[int, bool]:
-    """How many acknowledged documents are not in the file, and whether it is damaged."""
+def _compare(path: Path, expected: dict[str, State], total: Counter[str]) -> None:
+    """Count acknowledged documents that are not in the file, and see whether it is damaged."""
     wanted = {
         key: text
         for state in expected.values()
@@ -147,32 +108,24 @@ def _compare(path: Path, expected: dict[str, State]) -> tuple[int, bool]:
         stored = {str(row[0]): row[1] for row in db.sql("SELECT key, content FROM documents")}
         # What was removed must not be there either; of a writer that failed nothing is known.
         known = {key: text for key, text in stored.items() if key.split("-")[0] in expected}
-        lost = sum(stored.get(key) != text for key, text in wanted.items())
-        lost += len(known.keys() - wanted.keys())
+        total["lost"] += sum(stored.get(key) != text for key, text in wanted.items())
+        total["lost"] += len(known.keys() - wanted.keys())
         whole = _is_whole(db)
-    import sqlite3
-
-    connection = sqlite3.connect(path)
-    sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    connection.close()
-    return lost, not (sound and whole)
-
-
-_COUNTS: Final = """
-    SELECT (SELECT count(*) FROM documents WHERE shingles > 0),
-           (SELECT count(*) FROM signatures), (SELECT count(*) FROM bands)"""
+    with closing(sqlite3.connect(path)) as connection:
+        sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    total["damaged"] += not (sound and whole)
 
 
 def _is_whole(db: lshdb.Database) -> bool:
     """Whether batches are whole, and documents have their rows, as far as numbers show."""
-    ((documents, signatures, bands),) = db.sql(_COUNTS)
-    assert isinstance(documents, int)
-    assert isinstance(signatures, int)
-    return (
-        documents % BATCH == 0
-        and documents == signatures
-        and bands == signatures * db.settings.construction.bands
+    ((wrong,),) = db.sql(
+        f"""SELECT documents % {BATCH} OR documents <> signatures OR bands <> signatures * ? FROM
+            (SELECT (SELECT count(*) FROM documents WHERE shingles > 0) AS documents,
+                    (SELECT count(*) FROM signatures) AS signatures,
+                    (SELECT count(*) FROM bands) AS bands)""",
+        (db.settings.construction.bands,),
     )
+    return not wrong
 
 
 class _Part:
@@ -182,7 +135,6 @@ class _Part:
         self.path = path
         self.name = name
         self.counts: Counter[str] = Counter()
-        self.longest = 0.0
         self.state: State = {}
         self.draw = random.Random(name)
         self._made = 0
@@ -190,29 +142,22 @@ class _Part:
     def work(self, seconds: float) -> None:
         """Do what this process does, for some seconds, at least once."""
         until = time.monotonic() + seconds
-        act = self.write if self.name[0] == "w" else self.read
-        self.guarded(lambda: self.session(act, until))
-        while time.monotonic() < until:
-            self.guarded(lambda: self.session(act, until))
-
-    def session(self, act: Callable[[lshdb.Database], None], until: float) -> None:
-        """Open the file, act some times, close it."""
-        with lshdb.open(self.path, mode="write" if self.name[0] == "w" else "read") as db:
-            for _ in range(_REOPEN):
-                act(db)
-                self.counts["operations"] += 1
-                if time.monotonic() >= until:
-                    break
-
-    def guarded(self, action: Callable[[], None]) -> None:
-        """Act, and count what goes wrong."""
-        try:
-            action()
-        except lshdb.Busy:
-            self.counts["locked"] += 1
-        except Exception:
-            self.counts["tracebacks"] += 1
-            traceback.print_exc()
+        writes = self.name[0] == "w"
+        while True:
+            try:
+                with lshdb.open(self.path, mode="write" if writes else "read") as db:
+                    for _ in range(_REOPEN):
+                        (self.write if writes else self.read)(db)
+                        self.counts["operations"] += 1
+                        if time.monotonic() >= until:
+                            return
+            except lshdb.Busy:
+                self.counts["locked"] += 1
+            except Exception:
+                self.counts["tracebacks"] += 1
+                traceback.print_exc()
+            if time.monotonic() >= until:
+                return
 
     def write(self, db: lshdb.Database) -> None:
         """Add, replace or remove a batch."""
@@ -233,7 +178,8 @@ class _Part:
             self.state[batch] = version
         if batch in self.state:
             self.counts["acknowledged"] += BATCH
-        self.longest = max(self.longest, time.monotonic() - begun)
+        taken = round(1000 * (time.monotonic() - begun))
+        self.counts["longest"] = max(self.counts["longest"], taken)
 
     def read(self, db: lshdb.Database) -> None:
         """Look at one moment of the file."""
@@ -241,9 +187,8 @@ class _Part:
         if choice < 0.02:
             pairs = Counter(pair.a.split(":")[0] for pair in db.pairs(threshold=0.5))
             # The pairs of a batch with itself, all of them.
-            self.counts["inconsistent"] += sum(
-                found % (BATCH * (BATCH - 1) // 2) != 0 for found in pairs.values()
-            )
+            of_batch = BATCH * (BATCH - 1) // 2
+            self.counts["inconsistent"] += sum(count % of_batch != 0 for count in pairs.values())
             return
         if choice < 0.1:
             self.counts["inconsistent"] += not _is_whole(db)
@@ -269,8 +214,8 @@ def _fork(path: Path, seconds: float, names: list[str]) -> None:
             part = _Part(path, name)
             try:
                 part.work(seconds)
-                found = {"counts": part.counts, "longest": part.longest, "state": part.state}
-                path.with_name(name).write_text(json.dumps(found), "utf-8")
+                result = {"counts": part.counts, "state": part.state}
+                path.with_name(name).write_text(json.dumps(result), "utf-8")
             finally:
                 os._exit(0)
     for _ in names:
@@ -283,6 +228,5 @@ def main() -> None:
         path, seconds, *names = sys.argv[2:]
         _fork(Path(path), float(seconds), names)
         return
-    figures = run(float(sys.argv[1]) if sys.argv[1:] else 60.0)
-    for name, value in asdict(figures).items():
-        print(f"{name:14} {value:,.1f}" if isinstance(value, float) else f"{name:14} {value:,}")
+    for name, value in run(float(sys.argv[1]) if sys.argv[1:] else 60.0).items():
+        print(f"{name:14} {value:,}")

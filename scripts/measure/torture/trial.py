@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -58,14 +58,19 @@ class Tally:
     notes: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
-        for name in ("operations", "faults", "lost", "wrong", "tracebacks", "commands", "notes"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
         return self
 
     @property
     def clean(self) -> bool:
         """Whether nothing is lost, wrong or broken."""
-        return not any(astuple(self)[2:5])
+        return not (self.lost or self.wrong or self.tracebacks)
+
+    def error(self, what: str) -> None:
+        """Count a wrong answer, or a file in a wrong state."""
+        self.wrong += 1
+        self.notes.append(what)
 
     def defect(self, what: str) -> None:
         """Count a traceback, or what is as bad."""
@@ -176,25 +181,24 @@ def fault_in(out: str, err: str, status: int) -> str:
 
 
 def spread(
-    work: Callable[[int, float, str], Tally], seconds: float, directory: Path, processes: int
+    work: Callable[[int, float, str], Tally], seconds: float, directory: Path, more: int = 0
 ) -> Tally:
-    """Do some work in several processes, each with a number, its seconds and a directory."""
+    """Do some work in a process for each processor, and some more.
+
+    Each has a number from 1, its seconds and a directory.
+    """
     total = Tally()
+    count = (os.cpu_count() or 1) + more
     context = get_context("fork" if sys.platform == "linux" else "spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
         running = []
-        for number in range(processes):
-            own = directory / str(number)
-            own.mkdir(parents=True)
-            running.append(pool.submit(work, number, seconds, str(own)))
-        for one in running:
+        for number in range(1, count + 1):
+            folder = directory / str(number)
+            folder.mkdir(parents=True)
+            running.append(pool.submit(work, number, seconds, str(folder)))
+        for share in running:
             try:
-                total += one.result()
+                total += share.result()
             except Exception as error:  # SQLite or NumPy crashed: the process is gone
                 total.defect(f"a process ended: {error!r}; see {directory}")
     return total
-
-
-def processes() -> int:
-    """How many processes to use."""
-    return os.cpu_count() or 1
