@@ -25,17 +25,18 @@ from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.groups import Taking, replaced, takes
-from lshdb.keys import Ids, with_article
+from lshdb.keys import with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, heads, sinks
+from lshdb.sources.added_columns import check_new
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures, SkippedFiles
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded
-from lshdb.sources.records import Collector
+from lshdb.sources.records import documents_of_rows
 from lshdb.sources.session import Session
 from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
@@ -45,7 +46,6 @@ AnyRows = TypeVar("AnyRows")
 _P = ParamSpec("_P")
 _Columns = Mapping[str, list[Any]]
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
-_ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""
 _OF_TEXTS = (
@@ -522,20 +522,8 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
         if not isinstance(row, Mapping):
             raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
 
-    def batches() -> Iterator[Batch]:
-        ids = Ids()
-        for part in arrays.chunks(len(rows), _ROWS):
-            part_rows = rows[part]
-            origin = Origin(
-                _NAME, range(part.start + 1, part.start + len(part_rows) + 1), in_file=False
-            )
-            documents = Collector(reading, origin, ids)
-            for index, row in enumerate(part_rows):
-                documents.take(index, dict(row))
-            yield documents.batch()
-
     return _Source(
-        batches,
+        lambda: documents_of_rows(len(rows), lambda part: map(dict, rows[part]), _NAME, reading),
         lambda mask: [*compress(rows, mask.tolist())],
         partial(_with_fields, rows),
     )
@@ -544,61 +532,46 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
 # all rows with further columns
 
 
-def _check_free(names: Iterable[Any], columns: _Columns) -> None:
-    """UsageError if rows have a field of such a name."""
-    for name in names:
-        if name in columns:
-            raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
-
-
 def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
     for row, row_values in zip(rows, values, strict=True):
-        _check_free(row, columns)
+        check_new(columns, row)
         extended.append({**row, **dict(zip(columns, row_values, strict=True))})
     return extended
 
 
 def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
+    from lshdb.sources.arrow_rows import extended
+
+    check_new(columns, table.column_names)
+    return extended(table, ANNOTATED, columns.values())
+
+
+def _further(names: Iterable[Any], columns: _Columns) -> Any:
+    """The further columns of rows with columns of these names as an Arrow table."""
     pa = formats.arrow()
     from lshdb.sources.arrow_rows import schema_of
 
-    _check_free(table.column_names, columns)
-    for field_, values in zip(schema_of(ANNOTATED), columns.values(), strict=True):
-        table = table.append_column(field_, pa.array(values, field_.type))
-    return table
+    check_new(columns, names)
+    return pa.table(columns, schema_of(ANNOTATED))
 
 
 def _with_series(rows: Any, columns: _Columns) -> Any:
     """A pandas frame with further columns: nullable where a row has no document."""
-    _check_free(rows.columns, columns)
-    pandas = import_module("pandas")
-    kinds = {
-        int: ("int64", "Int64"),
-        float: ("float64", "Float64"),
-        bool: ("bool", "boolean"),
-        str: ("object", "object"),
-    }
-    extended = rows.copy()
-    for name, values in columns.items():
-        kind = kinds[ANNOTATED[name]][None in values]
-        extended[name] = pandas.Series(values, index=rows.index, dtype=kind).array
-    return extended
+    frame = _further(rows.columns, columns).to_pandas(integer_object_nulls=True)
+    if frame["kept"].isna().any():
+        frame = frame.astype({"cluster": "Int64", "similarity": "Float64", "exact": "boolean"})
+    return rows.assign(**{name: frame[name].array for name in columns})
 
 
 def _with_polars(rows: Any, columns: _Columns) -> Any:
-    _check_free(rows.columns, columns)
-    polars = import_module("polars")
-    kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
-    return rows.with_columns(
-        *(polars.Series(name, values, kinds[ANNOTATED[name]]) for name, values in columns.items())
-    )
+    return rows.hstack(import_module("polars").from_arrow(_further(rows.columns, columns)))
 
 
 def _with_dataset(rows: Any, columns: _Columns) -> Any:
-    _check_free(rows.column_names, columns)
+    check_new(columns, rows.column_names)
     for name, values in columns.items():
         rows = rows.add_column(name, values)
     return rows

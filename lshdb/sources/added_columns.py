@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,9 +49,7 @@ def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
     """The head of a table with further columns; UsageError if it has one of them."""
     if head is None or not columns:
         return head
-    for name in columns:
-        if name in head.columns:
-            raise _column_exists(name)
+    check_new(columns, head.columns)
     schema, heading = head.schema, head.heading
     if schema is not None:
         from lshdb.sources.arrow_rows import schema_of
@@ -64,8 +62,11 @@ def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
     return replace(head, columns=(*head.columns, *columns), schema=schema, heading=heading)
 
 
-def _column_exists(name: str) -> UsageError:
-    return UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
+def check_new(columns: Container[str], names: Iterable[str]) -> None:
+    """UsageError if a row with fields of these names has one of the further columns."""
+    for name in names:
+        if name in columns:
+            raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
 
 
 def _with_fields(
@@ -81,8 +82,7 @@ def _with_fields(
         if is_empty or any(map(line.__contains__, marks)):
             record = rows.record_of(line)
             is_empty = not record
-            for name in columns.keys() & record.keys():
-                raise _column_exists(name)
+            check_new(columns, record)
         fields = encode(dict(zip(columns, row, strict=True)))[1:]
         lines.append(begun + (b"" if is_empty else b",") + fields + line[len(text) :])
     return replace(rows, texts=lines)
@@ -117,14 +117,12 @@ def _with_arrays(
     """Record batches: the arrays come last."""
     import pyarrow as pa
 
-    from lshdb.sources.arrow_rows import ArrowRows, schema_of
+    from lshdb.sources.arrow_rows import ArrowRows, extended
 
     head = head_with(rows.schema, columns)
     assert head is not None
     table = pa.Table.from_batches(
         rows.batches_of(indices), rows.schema.schema if not indices else None
     )
-    for field, column in zip(schema_of(columns), values, strict=True):
-        table = table.append_column(field, pa.array(column, field.type))
-    batches = table.combine_chunks().to_batches()
+    batches = extended(table, columns, values).combine_chunks().to_batches()
     return ArrowRows(head, batches[0] if batches else None)

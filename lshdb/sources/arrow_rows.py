@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any
 
@@ -29,6 +30,7 @@ from lshdb.sources.records import (
     KeyOfColumn,
     RecordOptions,
     distinct_names,
+    documents_of_rows,
     field_paths,
     longer_than,
 )
@@ -43,13 +45,23 @@ _FILE_MAGIC = b"ARROW1"
 _SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
-_NAMELESS = ("None", "nan", "NaT", "<NA>")
-"""What pandas has for the name of a column without one."""
 _GROUP_BYTES = 32_000_000
 _GROUP_ROWS = 1 << 20
 """Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
 _BATCH = 10_000
 """Rows of a record batch."""
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
+"""The type of the same layout with bytes for strings."""
+_WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_PLAIN = _WITHOUT_VIEW | {
+    pa.duration("ns"): pa.duration("us"),
+    pa.time64("ns"): pa.time64("us"),
+}
+"""Types whose size is known, and of which Python has values, in place of others."""
 
 
 @dataclass(eq=False)
@@ -125,7 +137,7 @@ class ArrowFile:
         """
         with _readable(self._unreadable), self._opened(source) as reader:
             head = self._head(reader)
-            columns = wanted_columns(head.schema, source.options)
+            columns = wanted_columns(head.columns, source.options)
             if source.options.whole:
                 yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
             batches = reader
@@ -270,66 +282,35 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
     if library == "polars" and hasattr(table, "collect"):
         table = table.collect()
     if library == "pandas" and hasattr(table, "iloc"):
-        table = table.set_axis(distinct_names([*map(_name_in_pandas, table.columns)]), axis=1)
-        options.check_columns([*table.columns])
-        columns = [_of_pandas(table.iloc[:, index]) for index in range(table.shape[1])]
-        if any(isinstance(column, list) for column in columns):
-            return _of_objects([*table.columns], columns, name, options)
+        is_nameless = import_module("pandas").isna
+        names = ["" if is_nameless(column) else str(column) for column in table.columns]
+        table = table.set_axis(distinct_names(names), axis=1)
+        table = table[wanted_columns([*table.columns], options)]
+        try:
+            table = table_reader(table)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            frame = table
+            return documents_of_rows(
+                len(frame), lambda part: _records_of(frame.iloc[part]), name, options
+            )
     return document_batches(table_batches(table, options), name, options, Ids())
 
 
-def _name_in_pandas(column: object) -> str:
-    """The name of a column as a text; empty for None, NaN and the like."""
-    name = str(column)
-    return "" if name in _NAMELESS and not isinstance(column, str) else name
+def _records_of(frame: Any) -> Iterator[Record]:
+    """The rows of a frame of pandas, some of whose columns have values of several types."""
+    columns = [_values_of(column) for _, column in frame.items()]
+    return (dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True))
 
 
-def _of_pandas(column: Any) -> pa.Array | list[Any]:
-    """A column of pandas in Arrow; as Python's values if they are of several types."""
-    if column.dtype != object:
-        return column
+def _values_of(column: Any) -> Any:
+    """The values of a column of pandas: Arrow's, or its own if they are of several types."""
     try:
-        return pa.array(column, from_pandas=True)
-    except UnicodeEncodeError:
-        return column  # refused where the table is read
+        array = pa.array(column, from_pandas=True)
+        return _plain(
+            array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        ).to_pylist()
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        missing = column.isna().tolist()
-        values = column.tolist()
-        rows = zip(missing, values, strict=True)
-        return [None if is_missing else value for is_missing, value in rows]
-
-
-def _of_objects(
-    names: Sequence[str], columns: Sequence[Any], name: str, options: RecordOptions
-) -> Iterator[Batch]:
-    """The documents of columns, some of which are lists of Python's values."""
-    fields_read = options.own_fields(names)
-    if options.metadata_fields or not options.metadata:
-        fields_read |= set(options.metadata_fields)
-        columns = [
-            column for field, column in zip(names, columns, strict=True) if field in fields_read
-        ]
-        names = [field for field in names if field in fields_read]
-    count, ids = len(columns[0]), Ids()
-    for start in range(0, count, _MAX_ROWS):
-        end = min(count, start + _MAX_ROWS)
-        numbers = range(start + 1, end + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False), ids)
-        values_of_columns = [
-            column[start:end]
-            if isinstance(column, list)
-            else _plain(_as_array(column[start:end])).to_pylist()
-            for column in columns
-        ]
-        for index, row in enumerate(zip(*values_of_columns, strict=True)):
-            documents.take(index, dict(zip(names, row, strict=True)))
-        yield documents.batch()
-
-
-def _as_array(column: Any) -> pa.Array:
-    """A part of a column of pandas, or of Arrow, as an array."""
-    array = column if isinstance(column, pa.Array) else pa.array(column, from_pandas=True)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        return column.astype(object).where(column.notna(), None).tolist()
 
 
 def filtered(table: pa.Table, mask: Mask) -> pa.Table:
@@ -371,7 +352,7 @@ def table_reader(table: object) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
 
-def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
+def wanted_columns(names: Sequence[str], options: RecordOptions) -> list[str]:
     """The columns that documents are made of, in their order.
 
     Other columns than those of keys and documents are metadata, except the unnamed index of pandas.
@@ -379,7 +360,6 @@ def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
     Raises:
         InputError: a column is missing or repeated.
     """
-    names = _names(schema)
     options.check_columns(names)
     fields_read = options.own_fields(names)
     if options.metadata_fields or not options.metadata:
@@ -395,8 +375,7 @@ def _readable(unreadable: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{unreadable}: {paths.escaped(reason)}") from error
+        raise InputError(f"{unreadable}: {_first_line(error)}") from error
 
 
 def document_batches(
@@ -425,7 +404,7 @@ def document_batches(
     number = 1
     with _readable(unreadable or "the table cannot be read"):
         for table_batch in batches:
-            batch = table_batch.select(wanted_columns(table_batch.schema, options))
+            batch = table_batch.select(wanted_columns(_names(table_batch.schema), options))
             for column in (batch if head is None else table_batch).columns:
                 _validate(column)
             rows_done = 0
@@ -494,18 +473,8 @@ def _validate(column: pa.Array) -> None:
     column.validate()
     # Some encodings have no such view: they must be UTF-8.
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        column = column.view(_with_values(column.type, _as_bytes))
+        column = column.view(_with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
     column.validate(full=True)
-
-
-def _as_bytes(kind: pa.DataType) -> pa.DataType:
-    """The type of the same layout with bytes for strings."""
-    types = pa.types
-    if types.is_string(kind):
-        return pa.binary()
-    if types.is_large_string(kind):
-        return pa.large_binary()
-    return pa.binary_view() if types.is_string_view(kind) else kind
 
 
 def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
@@ -555,18 +524,9 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _as_plain(kind: pa.DataType) -> pa.DataType:
-    types = pa.types
-    if types.is_string_view(kind):
-        return pa.large_string()
-    if types.is_binary_view(kind):
-        return pa.large_binary()
-    if types.is_timestamp(kind) and kind.unit == "ns":
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
-    if types.is_duration(kind) and kind.unit == "ns":
-        return pa.duration("us")
-    if types.is_time64(kind) and kind.unit == "ns":
-        return pa.time64("us")
-    return kind
+    return _PLAIN.get(kind, kind)
 
 
 def _value(scalar: pa.Scalar) -> Any:
@@ -682,6 +642,13 @@ def schema_of(columns: Columns) -> pa.Schema:
     return pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
 
 
+def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]]) -> pa.Table:
+    """A table with further columns."""
+    for field, column in zip(schema_of(columns), values, strict=True):
+        table = table.append_column(field, pa.array(column, field.type))
+    return table
+
+
 def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches."""
     rows = iter(rows)
@@ -736,9 +703,7 @@ def _for_parquet(field: pa.Field) -> pa.Field:
 
 
 def _without_view(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
+    return _WITHOUT_VIEW.get(kind, kind)
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -5,7 +5,7 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 import json
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 from typing import IO, Literal
@@ -15,6 +15,7 @@ from lshdb.json_text import MAX_DEPTH, dumps, loads, repaired, without_surrogate
 from lshdb.keys import Ids, key_fault, key_of_id, kind_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
@@ -29,6 +30,8 @@ _LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
+_ROWS = 1_000
+"""Rows of a program that become documents at once."""
 _NAME_SHOWN = 40
 _MISSING = object()
 KeyOfColumn = tuple[str | InputError | None, str]
@@ -485,6 +488,19 @@ class Collector:
             replaced=self._replaced,
             size=size,
         )
+
+
+def documents_of_rows(
+    count: int, rows: Callable[[slice], Iterable[Record]], name: str, options: RecordOptions
+) -> Iterator[Batch]:
+    """The documents of rows of a program, which are numbered from 1; `rows` gives some of them."""
+    ids = Ids()
+    for part in chunks(count, _ROWS):
+        numbers = range(part.start + 1, min(part.stop, count) + 1)
+        documents = Collector(options, Origin(name, numbers, in_file=False), ids)
+        for index, record in enumerate(rows(part)):
+            documents.take(index, record)
+        yield documents.batch()
 
 
 def _repaired(value: object) -> object:
