@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, is_zipfile
 
-from .kinds import Metadata, Refused, note_damage
+from .kinds import Metadata, Refused, note_damage, noted
 from .office import read_part
 from .packages import LOCKED, Package, tree
 
@@ -154,12 +154,10 @@ def _columns(sheet: bytes) -> int:
 def _drawings_and_notes(package: Package, about: Metadata) -> Iterator[str]:
     """The notes and text boxes of the sheets."""
     for sheet in filter(_SHEET.fullmatch, package.names):
-        try:
+        with noted(about, sheet):
             for _, kind, target in package.related(sheet):
                 if kind in _OTHERS:
                     yield read_part(package, target, about, _OTHERS[kind])
-        except Exception as error:  # of several libraries
-            note_damage(about, sheet, error)
 
 
 def xml_2003(path: str, _: Metadata) -> Iterator[str]:
