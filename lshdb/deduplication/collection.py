@@ -1,7 +1,5 @@
 """Documents that others are compared with: kept ones, those of a database or of a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -11,8 +11,6 @@ long as they fit into memory, and a few of them always stay there. `scripts/benc
 measures the cost of a pair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -6,8 +6,6 @@ of earlier runs and with those kept so far. The result depends only on the order
 on how they are cut into batches.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +63,7 @@ class DecidedBatch:
 
     def cut(
         self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
-    ) -> DecidedBatch:
+    ) -> "DecidedBatch":
         """The rows without what is copied in their texts."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
@@ -239,7 +237,7 @@ class Decider:
         collection: Collection,
         comparing: Comparing,
         parts: Sequence[SignedPart],
-        rows: _Rows,
+        rows: "_Rows",
     ) -> None:
         """Drop documents that resemble one of a collection that does not change."""
         with collection.reader() as reader:
@@ -265,7 +263,7 @@ class Decider:
             settings = replace(settings, passages=run_settings.passages)
         return joined(parts, settings)
 
-    def _decide_in_order(self, parts: Sequence[SignedPart], rows: _Rows) -> AddReport:
+    def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
         plan, documents, versions = self.plan, rows.documents, None
         if plan.stored is not None:

@@ -1,7 +1,5 @@
 """Rows and texts of files as the source of a run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress

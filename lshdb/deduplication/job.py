@@ -4,8 +4,6 @@ All that cannot be is refused before anything is read. With a database, and an o
 file, the run is whole or not at all: see lshdb.deduplication.run.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

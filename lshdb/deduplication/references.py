@@ -4,8 +4,6 @@ A reference is a database, a file or a directory of rows or texts, a pattern, or
 Its fields may have other names than those of the input: `test.csv:text=question,key=id`.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re

@@ -7,8 +7,6 @@ nothing, and writes the same rows when it is started again. Output to a pipe can
 more, so such a run adds each batch to the database before the rows of the batch are written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace

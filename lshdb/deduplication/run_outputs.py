@@ -4,8 +4,6 @@ Files get their names together at the end, if nothing failed: a run that fails l
 looks complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field

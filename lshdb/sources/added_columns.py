@@ -1,10 +1,8 @@
 """Rows with further columns: the others stay as they are, byte for byte in JSON lines and CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from lshdb.columns import Columns
 from lshdb.errors import UsageError
@@ -12,10 +10,6 @@ from lshdb.json_text import encode
 from lshdb.sources import csv_rows
 from lshdb.sources.batch import Rows, TableSchema
 from lshdb.sources.records import TextRows
-
-if TYPE_CHECKING:
-    from lshdb.sources.arrow_rows import ArrowRows
-
 
 ColumnValues = Sequence[Sequence[Any]]
 """Of each column, one value for each row."""
@@ -42,7 +36,7 @@ def with_columns(
         if rows.schema is None:
             return _with_fields(rows, indices, columns, values)
         return _with_cells(rows, rows.schema, indices, columns, values)
-    return _with_arrays(cast("ArrowRows", rows), indices, columns, values)
+    return _with_arrays(rows, indices, columns, values)
 
 
 def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
@@ -111,9 +105,7 @@ def _cells(values: Sequence[object], schema: TableSchema) -> bytes:
     return schema.delimiter.encode() + next(lines)
 
 
-def _with_arrays(
-    rows: ArrowRows, indices: Sequence[int], columns: Columns, values: ColumnValues
-) -> ArrowRows:
+def _with_arrays(rows: Any, indices: Sequence[int], columns: Columns, values: ColumnValues) -> Rows:
     """Record batches: the arrays come last."""
     import pyarrow as pa
 

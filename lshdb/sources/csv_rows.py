@@ -6,14 +6,12 @@ has semicolons or tabs and no comma, these delimit the fields of CSV. A line bef
 delimiter, as Excel writes it: sep=;
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import cast
+from typing import Self, cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
@@ -93,7 +91,7 @@ class Csv:
             if problem is not None:
                 raise problem
 
-    def _row(self, reader: Iterator[list[str]], lines: _Lines) -> list[str] | str | None:
+    def _row(self, reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None:
         """The fields of the next record, why it cannot be read, or None for a blank one."""
         lines.begin_record()
         if lines.waiting[-1] is None:
@@ -105,7 +103,7 @@ class Csv:
             return self._reason(error)  # reading goes on with the next line
         return row if len(row) > 1 or (row and row[0].strip()) else None
 
-    def _heading(self, lines: _Lines, source: inputs.Input) -> TableSchema:
+    def _heading(self, lines: "_Lines", source: inputs.Input) -> TableSchema:
         csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
         chosen_delimiter, before = source.options.delimiter, b""
         while lines.read():
@@ -195,7 +193,7 @@ class _Lines:
             self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
         return bool(self.waiting)
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> str:

@@ -4,8 +4,6 @@ The process runs `documents`, nothing else, so that what a stranger's file does 
 costs this one file. It is started for the first document, and again after it was killed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -88,7 +86,7 @@ class Extractor:
     options: DocumentOptions
     largest: int
     source: bool = False
-    _process: _Process | None = field(default=None, repr=False)
+    _process: "_Process | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._commands: dict[str, list[str]] = {}

@@ -1,7 +1,5 @@
 """EPUB: chapters of XHTML in the order of the book's list."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ The guess is chardet's, restricted to the encodings that people have files in. M
 96% where charset-normalizer is for 69%, in the same time.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from typing import NamedTuple

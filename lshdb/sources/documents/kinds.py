@@ -1,7 +1,5 @@
 """The kinds of documents: their suffixes, first bytes and libraries, in one table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Mail, by Python's own parser: messages alone, and mailboxes of many."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

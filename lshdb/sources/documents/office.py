@@ -1,7 +1,5 @@
 """Word and PowerPoint: XML parts that name each other by relationships."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """OpenDocument: texts and presentations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

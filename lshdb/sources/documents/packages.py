@@ -1,19 +1,14 @@
 """ZIP files of parts, as of Office, OpenDocument and EPUB; and XML."""
 
-from __future__ import annotations
-
 import html
 import os
 import re
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
 from urllib.parse import unquote
 from zipfile import ZipFile, ZipInfo
 
 from .kinds import Metadata, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _UNPACKED = 1 << 29
 """Bytes that a ZIP file may say that it has when it is unpacked."""

@@ -11,8 +11,6 @@ Pictures that a page shows in its text have no names that people gave. All of a 
 digest together, so that a logo in each mail is one word at its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """PDF, by pypdfium2: the text of its pages, and the form fields, notes and stamps on them."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ It reads jobs from standard input and writes what it finds to standard output, e
 a line. What loads long is imported when a file needs it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Spreadsheets of all kinds, by calamine."""
 
-from __future__ import annotations
-
 import io
 import re
 import struct

@@ -1,7 +1,5 @@
 """Web pages: HTML by its own rules, by selectolax, and XHTML as XML first, by lxml."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
