@@ -37,8 +37,7 @@ from lshdb.sources.counts import Failures, SkippedFiles
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded
 from lshdb.sources.records import documents_of_rows
-from lshdb.sources.session import Session
-from lshdb.sources.session_options import SessionOptions
+from lshdb.sources.session import Session, SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 

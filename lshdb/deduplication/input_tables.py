@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from lshdb.errors import InputError, UsageError
+from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import formats, outputs, walking
 from lshdb.sources.counts import SkippedFiles
@@ -69,9 +70,9 @@ def find_tables(
                 take(path, os.path.basename(path) if top is None else _name_below(path, top))
                 continue
             is_empty = True
-            for entry in walking.walk(path, rules, skipped_files):
-                if isinstance(entry, walking.Unlisted):
-                    raise InputError(f"{entry.failure.where}: {entry.failure.reason}")
+            for entry in walking.Walk(path, rules, skipped_files):
+                if isinstance(entry, Failure):
+                    raise InputError(f"{entry.where}: {entry.reason}")
                 if format_of(entry.path) != "text":
                     is_empty = False
                     take(entry.path, _name_below(entry.path, path if top is None else top))

@@ -2,8 +2,8 @@
 
 In: paths, patterns, standard input, Arrow tables. Out: documents in columns, failures that say
 where and why, and the rows as they were read. And the way back: rows to files.
-    session, session_options    reads paths, directories and standard input: a stream of batches
-    text_files    text files, each one document or several; counts: what was read, what failed
+    session       reads paths, directories and standard input: a stream of batches
+    counts        what was read, what failed
     batch         what all formats give: documents in columns, and where they are from
     paths, identity     named files: patterns, formats, keys; whether two are one file
     walking, git  which files in directories are read: patterns, sizes, what git tracks
@@ -21,5 +21,5 @@ where and why, and the rows as they were read. And the way back: rows to files.
 
 Doors: added_columns, archives, arrow_rows, batch, compression, counts, extracting, formats, git,
 heads, identity, inputs, json_rows, keeping, long_tables, metadata, outputs, paths, records,
-session, session_options, sinks, text_files, walking.
+session, sinks, walking.
 """

@@ -115,84 +115,73 @@ class ArrowRows:
             return [batch.slice(index, 1) for index in indices]
 
 
-@dataclass(eq=False)
-class ArrowFile:
-    """Files of Parquet and Arrow, and streams of Arrow.
+def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+    """The documents of a file.
 
-    Attributes:
-        format: `parquet`, `arrow` or `arrows`.
+    Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
+    Arrow file.
+
+    Raises:
+        InputError: a file without the columns that are needed, or damaged, or of another format.
     """
+    unreadable = f"not {format.capitalize()}, or damaged"
+    with _readable(unreadable), _opened(source, format) as reader:
+        head = _head(reader)
+        columns = wanted_columns(head.columns, source.options)
+        if source.options.whole:
+            yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
+        batches = reader
+        if isinstance(reader, pa.parquet.ParquetFile):
+            is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
+            batches = _of_parquet(reader, None if is_whole else columns)
+        elif isinstance(reader, pa.ipc.RecordBatchFileReader):
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        yield from document_batches(
+            _named(_counted(batches, source), head.columns),
+            source.name,
+            source.options,
+            source.ids,
+            head=head if source.options.whole else None,
+            unreadable=unreadable,
+        )
 
-    format: str
 
-    def read(self, source: inputs.Input) -> Iterator[Batch]:
-        """The documents of a file.
+def _opened(source: inputs.Input, format: str) -> Any:
+    """A reader of Parquet, or of an Arrow file or stream, to be closed."""
+    file = source.file
+    if compression_of(source.name):
+        raise InputError(f"a compressed {format} file: unpack it first")
+    if format == "parquet":
+        if not file.seekable():
+            raise InputError("Parquet is read from its end, so it cannot come from a pipe")
+        return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
+    is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+    if file.seekable():
+        file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
-        Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
-        Arrow file.
 
-        Raises:
-            InputError: a file without the columns that are needed, or damaged, or of another
-                format.
-        """
-        with _readable(self._unreadable), self._opened(source) as reader:
-            head = self._head(reader)
-            columns = wanted_columns(head.columns, source.options)
-            if source.options.whole:
-                yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
-            batches = reader
-            if isinstance(reader, pa.parquet.ParquetFile):
-                is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
-                batches = _of_parquet(reader, None if is_whole else columns)
-            elif isinstance(reader, pa.ipc.RecordBatchFileReader):
-                batches = map(reader.get_batch, range(reader.num_record_batches))
-            yield from document_batches(
-                _named(_counted(batches, source), head.columns),
-                source.name,
-                source.options,
-                source.ids,
-                head=head if source.options.whole else None,
-                unreadable=self._unreadable,
-            )
+def _head(reader: Any) -> TableSchema:
+    """The columns, with their types and what else a file written like it needs."""
+    if not isinstance(reader, pa.parquet.ParquetFile):
+        schema = _with_distinct_names(reader.schema)
+        is_stream = isinstance(reader, pa.RecordBatchReader)
+        return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
+    schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
+    compression = "snappy"
+    if metadata.num_row_groups and metadata.num_columns:
+        name = metadata.row_group(0).column(0).compression.lower()
+        compression = "none" if name == "uncompressed" else name
+    # Also keeps what other programs put beside the schema.
+    metadata_left = dict(metadata.metadata or {})
+    metadata_left.pop(_SCHEMA, None)
+    schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
+    return TableSchema(_names(schema), schema, compression=compression)
 
-    def _head(self, reader: Any) -> TableSchema:
-        """The columns, with their types and what else a file written like it needs."""
-        if not isinstance(reader, pa.parquet.ParquetFile):
-            schema = _with_distinct_names(reader.schema)
-            is_stream = isinstance(reader, pa.RecordBatchReader)
-            return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
-        schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
-        compression = "snappy"
-        if metadata.num_row_groups and metadata.num_columns:
-            name = metadata.row_group(0).column(0).compression.lower()
-            compression = "none" if name == "uncompressed" else name
-        # Also keeps what other programs put beside the schema.
-        metadata_left = dict(metadata.metadata or {})
-        metadata_left.pop(_SCHEMA, None)
-        schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
-        return TableSchema(_names(schema), schema, compression=compression)
 
-    @property
-    def _unreadable(self) -> str:
-        return f"not {self.format.capitalize()}, or damaged"
-
-    def _opened(self, source: inputs.Input) -> Any:
-        """A reader of Parquet, or of an Arrow file or stream, to be closed."""
-        file = source.file
-        if compression_of(source.name):
-            raise InputError(f"a compressed {self.format} file: unpack it first")
-        if self.format == "parquet":
-            if not file.seekable():
-                raise InputError("Parquet is read from its end, so it cannot come from a pipe")
-            return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
-        is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
-        if file.seekable():
-            file.seek(0)
-        return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
-
-    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-        """A writer of rows."""
-        return ArrowSink(target, head)
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    return ArrowSink(target, head)
 
 
 def _names(schema: pa.Schema) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import cast
@@ -41,36 +40,27 @@ _ANY = RecordOptions(of_sets=False)
 _NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
 
 
-@dataclass(eq=False)
-class Json:
-    """Objects of JSON: each on a line, or all in one array.
+def read(source: Input, format: str) -> Iterator[Batch]:
+    """The documents of a file, in batches of the lines or elements that end in a chunk of it.
 
-    Attributes:
-        format: `jsonl` or `json`.
+    Raises:
+        InputError: it is not a complete array; the elements before the error are given first.
     """
+    number, largest = 1, source.options.limits.largest_document
+    is_array = format == "json"
+    text = _element_lines(source.text) if is_array else source.text
+    for block in line_blocks(text, largest):
+        holder = [block]
+        del block
+        batch = _batch(holder, number, source, is_array)
+        number += batch.count
+        yield batch
+        del batch  # before another is read: a line may have a hundred megabytes
 
-    format: str
 
-    def read(self, source: Input) -> Iterator[Batch]:
-        """The documents of a file, in batches of the lines or elements that end in a chunk of it.
-
-        Raises:
-            InputError: it is not a complete array; the elements before the error are given first.
-        """
-        number, largest = 1, source.options.limits.largest_document
-        is_array = self.format == "json"
-        text = _element_lines(source.text) if is_array else source.text
-        for block in line_blocks(text, largest):
-            holder = [block]
-            del block
-            batch = _batch(holder, number, source, is_array)
-            number += batch.count
-            yield batch
-            del batch  # before another is read: a line may have a hundred megabytes
-
-    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-        """A writer of rows."""
-        return (_ArraySink if self.format == "json" else _JsonSink)(target, head)
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    return (_ArraySink if target.format == "json" else _JsonSink)(target, head)
 
 
 def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:

@@ -135,8 +135,7 @@ def add(
     """
     import lshdb
     from lshdb.model import AddReport
-    from lshdb.sources.session import Session
-    from lshdb.sources.session_options import SessionOptions
+    from lshdb.sources.session import Session, SessionOptions
 
     curve: list[tuple[int, float]] = []
     with lshdb.open(database, shingle=shingle, content=content) as db:
