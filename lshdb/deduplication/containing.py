@@ -255,14 +255,13 @@ class Codes:
         if not all_of or (larger_number >= 0 and self.named[larger_number]):
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
-        larger = _Larger(hashes)
         entries = entries[
-            larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
+            _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
         for part in chunks_of(self._sizes[entries].astype(np.int64), waiting.limits.join_read):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
             smaller = self._sets_of(numbers.tolist(), waiting, batch_sets)
-            whole = larger.has(np.concatenate(smaller))
+            whole = _has(hashes, np.concatenate(smaller))
             inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
             documents = waiting.documents(numbers[inside].tolist())
             yield from zip(documents, sizes[inside].tolist(), strict=True)
@@ -288,24 +287,10 @@ class Codes:
         return known
 
 
-class _Larger:
-    """A set that may contain others: a table of its hashes, by their last bits."""
-
-    def __init__(self, hashes: Hashes) -> None:
-        """Make the table."""
-        self._hashes = hashes
-        self._mask = np.uint64((1 << (len(hashes).bit_length() + _SLOTS)) - 1)
-        self._slots = np.full(int(self._mask) + 1, -1, dtype=np.int32)
-        self._slots[(hashes & self._mask).view(np.int64)] = np.arange(len(hashes))
-
-    def has(self, hashes: Hashes) -> Mask:
-        """Which of the hashes it has: bool[n]."""
-        index = self._slots[(hashes & self._mask).view(np.int64)]
-        is_member: Mask = self._hashes[index] == hashes
-        occupied = np.flatnonzero(~is_member & (index >= 0))  # by another hash
-        position = self._hashes.searchsorted(hashes[occupied])
-        is_member[occupied] = self._hashes.take(position, mode="clip") == hashes[occupied]
-        return is_member
+def _has(larger: Hashes, hashes: Hashes) -> Mask:
+    """Which of some hashes are in a set, whose hashes are sorted: bool[n]."""
+    position = larger.searchsorted(hashes)
+    return larger.take(position, mode="clip") == hashes
 
 
 def _set(sets: Shingles, index: int) -> Hashes:

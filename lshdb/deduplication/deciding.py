@@ -11,19 +11,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
 from lshdb.deduplication.collection import Collection, DropReason
 from lshdb.deduplication.cutting import Cutting, covering, without
 from lshdb.deduplication.matching import Matcher
-from lshdb.deduplication.rules import Comparing, RowRule
+from lshdb.deduplication.rules import Comparing, RowRule, SimilarRule
 from lshdb.errors import warn_of_limit
+from lshdb.ingest.add import Select
 from lshdb.ingest.batches import Addable, Job, signed
+from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, joined
 from lshdb.keys import distinct_key
 from lshdb.model import AddReport, DroppedRow
+from lshdb.options import AddManyOptions
 from lshdb.search.cut_notes import dedup_cut, reference_cut
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
@@ -527,3 +531,20 @@ def decided(
             warn_of_limit(dedup_cut(decider.cut, store.limits.dedup_listed))
         if decider.unsure:
             warn_of_limit(reference_cut(decider.unsure, store.limits.dedup_listed))
+
+
+def selecting(options: AddManyOptions) -> Select | None:
+    """A function that adds documents unless a kept one is similar; None if options want all."""
+    if options.on_similar != "skip":
+        return None
+
+    def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
+        stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
+        plan = Plan(SimilarRule(), stored=stored, kept=stored, replaces=True)
+        for report, batches in decided(job, items, plan):
+            for row in chain.from_iterable(batch.dropped for batch in batches):
+                if row is not None and row.kept != row.key and options.on_skip is not None:
+                    options.on_skip(row)
+            yield report
+
+    return select

@@ -20,7 +20,7 @@ from lshdb.deduplication import input_tables
 from lshdb.deduplication.references import outermost, references_of
 from lshdb.deduplication.rules import rule_of, with_index
 from lshdb.deduplication.run import Run, check_plan
-from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, annotation
+from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, annotation, head
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
@@ -30,7 +30,7 @@ from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, heads, sinks
+from lshdb.sources import formats, sinks
 from lshdb.sources.added_columns import check_new
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures, SkippedFiles
@@ -610,5 +610,5 @@ def _of_files(
     input_tables.check_rows(paths, _OF_TEXTS)
     session = Session(reading)
     for path in paths:
-        heads.head(session, path)
+        head(session, path)
     return _Files(paths, session)

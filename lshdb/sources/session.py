@@ -450,7 +450,7 @@ def session_of(
         files = files or groups.FilesOptions()
         names = {field.name for field in fields(SessionOptions)}
         values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}
-        texts = getattr(read, "texts", read)
+        texts: Any = getattr(read, "texts", read)
         values |= {"taken": texts.extraction, "rules": files.walk, "archives": files.archives}
         values["source"] = shingling.kind == "code"
         if sets is not None:
