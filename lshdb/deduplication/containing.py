@@ -4,7 +4,7 @@ Containment is transitive, so the documents that stay are those that no other on
 first one of equal sets, in any order. A document contains another one only if it has its rarest
 shingle. So the rarest shingle of each document is remembered, as counted when it was read; then the
 shingles of every document, the largest first, are looked up among the remembered ones. No pair is
-missed, however different the lengths are. A document takes 54 bytes of memory.
+missed, however different the lengths are. A document takes 53 bytes of memory.
 
 All documents may share their rarest shingle. So the shingles of a document are computed once as
 long as they fit into memory, and a few of them always stay there. `scripts/bench dedup`
@@ -50,8 +50,6 @@ _KEPT = 1 << 22
 _SAMPLE = 4
 """Hashes of a set that are in memory, and looked up before the others are read: of sets that share
 the half of their shingles, one in 16 has all of them."""
-_SLOTS = 3
-"""Bits more than the number of codes needs: at most one in 8 other hashes is taken for one."""
 
 
 def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
@@ -125,9 +123,6 @@ class Codes:
         self._codes, self._samples = codes[order], samples[order]
         self._numbers, self._sizes = numbers[order], sizes[order]
         self._parts = []
-        self._mask = np.uint64((1 << (len(codes).bit_length() + _SLOTS)) - 1)
-        self._slots = np.zeros(int(self._mask) + 1, dtype=np.bool_)
-        self._slots[(codes & self._mask).view(np.int64)] = True
         self.dropped = np.zeros(count, dtype=np.bool_)
         self.named = np.zeros(count, dtype=np.bool_)
 
@@ -201,9 +196,10 @@ class Codes:
         """
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
-        hits = np.flatnonzero(self._slots[(sets.hashes & self._mask).view(np.int64)])
-        first_codes = np.searchsorted(self._codes, sets.hashes[hits])
-        many = np.searchsorted(self._codes, sets.hashes[hits], "right") - first_codes
+        first_codes = np.searchsorted(self._codes, sets.hashes)
+        many = np.searchsorted(self._codes, sets.hashes, "right") - first_codes
+        hits = np.flatnonzero(many)
+        first_codes, many = first_codes[hits], many[hits]
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
         numbers = larger_numbers.tolist()
         batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
@@ -290,7 +286,8 @@ class Codes:
 def _has(larger: Hashes, hashes: Hashes) -> Mask:
     """Which of some hashes are in a set, whose hashes are sorted: bool[n]."""
     position = larger.searchsorted(hashes)
-    return larger.take(position, mode="clip") == hashes
+    is_member: Mask = larger.take(position, mode="clip") == hashes
+    return is_member
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
