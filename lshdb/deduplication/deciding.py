@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
-from lshdb.deduplication.collection import Collection, DropReason
+from lshdb.deduplication.collection import Collection, DropReason, picked_fields
 from lshdb.deduplication.cutting import Cutting, covering, without
 from lshdb.deduplication.matching import Matcher
 from lshdb.deduplication.rules import Comparing, RowRule, SimilarRule
@@ -29,6 +29,7 @@ from lshdb.keys import distinct_key
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
 from lshdb.search.cut_notes import dedup_cut, reference_cut
+from lshdb.shingling.arrays import int_array
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of
@@ -173,11 +174,6 @@ class Versions:
                 return document
         return None
 
-    def stored_before(self, key: str, digest: bytes) -> KnownDocument | None:
-        """The document of a key with the same content, if an earlier run stored it."""
-        document = self.same(key, digest)
-        return document if document is not None and document.doc_id <= self.before else None
-
 
 @dataclass(eq=False)
 class Decider:
@@ -244,20 +240,29 @@ class Decider:
         rows: "_Rows",
     ) -> None:
         """Drop documents that resemble one of a collection that does not change."""
-        with collection.reader() as reader:
-            part = self._signed_for(reader, parts)
-            matcher = comparing(reader, part, None, None)
-            reasons = list[tuple[int, DropReason]]()
-            for row in range(len(part.keys)):
-                itself = (
-                    frozenset[int]() if collection.is_reference else {self._documents + row + 1}
-                )
-                reason = matcher.reason(row, itself)
+        with ExitStack() as stack:
+            compared = self._read(stack, collection, comparing, parts)
+            for row, dropped in enumerate(rows.dropped):
+                number = self._documents + row + 1
+                itself = frozenset[int]() if collection.is_reference else {number}
+                reason = compared.matcher.reason(row, itself)
                 if reason is None:
-                    self.unsure += matcher.is_cut(row)
-                elif reason.similarity > rows.similarity(row):
-                    reasons.append((row, reason))
-            rows.drop(collection, reader, reasons)
+                    self.unsure += compared.matcher.is_cut(row)
+                elif dropped is None or reason.similarity > dropped.similarity:
+                    compared.reasons.append((row, reason))
+            rows.drop(compared)
+
+    def _read(
+        self,
+        stack: ExitStack,
+        collection: Collection,
+        comparing: Comparing,
+        parts: Sequence[SignedPart],
+    ) -> "_Compared":
+        """A collection as it is now, which is not changed meanwhile."""
+        reader = stack.enter_context(collection.reader())
+        matcher = comparing(reader, self._signed_for(reader, parts), None, None)
+        return _Compared(collection, reader, matcher)
 
     def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
         """The documents, signed as a collection; without the indexes that the rule does not use."""
@@ -277,16 +282,15 @@ class Decider:
         replaced = sum(map(known.__contains__, documents.keys))
         undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
-            matchers = list[_Compared]()
+            compared = list[_Compared]()
             for collection, comparing in self._compared:
                 if collection is plan.kept:
-                    reader: StoreReader = collection.store
-                    matcher = comparing(reader, documents, undecided, replaced)
+                    store = collection.store
+                    matcher = comparing(store, documents, undecided, replaced)
+                    compared.append(_Compared(collection, store, matcher))
                 else:
-                    reader = stack.enter_context(collection.reader())
-                    matcher = comparing(reader, self._signed_for(reader, parts), None, None)
-                matchers.append(_Compared(collection, reader, matcher))
-            loop = _Loop(versions, matchers, rows)
+                    compared.append(self._read(stack, collection, comparing, parts))
+            loop = _Loop(versions, compared, rows)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
             return loop.finish()
@@ -313,24 +317,16 @@ class _Rows:
         self.copied: defaultdict[int, list[DroppedRow]] = defaultdict(list)
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
 
-    def similarity(self, row: int) -> float:
-        """The similarity for which a document is dropped; 0 if it is not dropped."""
-        dropped = self.dropped[row]
-        return 0.0 if dropped is None else dropped.similarity
-
-    def drop(
-        self,
-        collection: Collection,
-        reader: StoreReader,
-        reasons: Sequence[tuple[int, DropReason]],
-    ) -> None:
+    def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""
-        batch = self.documents.batch
-        for row, dropped in collection.rows(reader, batch, reasons, self.plan.fields):
+        for row, dropped in compared.rows(compared.reasons, self):
             self.dropped[row] = dropped
         if (clusters := self.plan.clusters) is not None:
-            for row, reason in reasons:
-                self.clusters[row] = clusters.of(collection, reason.doc_id, self.numbers[row])
+            for row, reason in compared.reasons:
+                number = self.numbers[row]
+                self.clusters[row] = clusters.of(compared.collection, reason.doc_id, number)
+        for row, passage in compared.rows(compared.copied, self):
+            self.copied[row].append(passage)
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""
@@ -365,6 +361,34 @@ class _Compared:
     copied: list[tuple[int, DropReason]] = field(default_factory=list)
     different: dict[int, set[int]] = field(default_factory=dict)
 
+    def rows(
+        self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
+    ) -> Iterator[tuple[int, DroppedRow]]:
+        """The rows of dropped documents, or of passages, with their indices in the batch."""
+        batch, fields, collection = rows.documents.batch, rows.plan.fields, self.collection
+        doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
+        metadata = self.reader.metadata_of(doc_ids) if fields else repeat(None)
+        columns = zip(doc_ids.tolist(), self.reader.keys_of(doc_ids), metadata, strict=False)
+        kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
+        for row, reason in reasons:
+            key, stored = kept[reason.doc_id]
+            key = collection.original_keys.get(reason.doc_id, key)
+            yield (
+                row,
+                DroppedRow(
+                    batch.keys[row],
+                    *batch.wheres[row],
+                    key,
+                    *collection.where(reason.doc_id, key),
+                    reason.similarity,
+                    reason.exact,
+                    reason.identical,
+                    collection.reference,
+                    *picked_fields(fields, batch.all_metadata()[row], stored),
+                    reason.passage,
+                ),
+            )
+
 
 @dataclass(eq=False)
 class _Loop:
@@ -397,8 +421,8 @@ class _Loop:
         key, digest = self.documents.keys[row], self.documents.digests[row]
         versions, plan = self.versions, self.plan
         if versions is not None:
-            same = versions.same if self._replaces(row) else versions.stored_before
-            if (itself := same(key, digest)) is not None:
+            itself = versions.same(key, digest)
+            if itself and (self._replaces(row) or itself.doc_id <= versions.before):
                 self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
                 into_database = plan.stored is plan.kept
                 if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
@@ -495,11 +519,7 @@ class _Loop:
         writer.write(part)
         writer.finish()
         for compared in self.compared:
-            self.rows.drop(compared.collection, compared.reader, compared.reasons)
-            for row, passage in compared.collection.rows(
-                compared.reader, self.documents.batch, compared.copied, self.plan.fields
-            ):
-                self.rows.copied[row].append(passage)
+            self.rows.drop(compared)
         return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
 
 

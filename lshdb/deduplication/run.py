@@ -55,10 +55,6 @@ class RowSource(Protocol):
         """All rows or texts once more, not counted again; rows with or without their documents."""
 
 
-def _ignore(_: object) -> None:
-    pass
-
-
 @dataclass(eq=False, kw_only=True)
 class Run:
     """One run. A context manager: temporary files are deleted at its end.
@@ -108,7 +104,7 @@ class Run:
     limits: Limits
     on_failure: Callable[[Failure], object] | None = None
     beside: Path | None = None
-    on_batch: Callable[[AddReport], object] = _ignore
+    on_batch: Callable[[AddReport], object] = lambda _: None
     progress: Progress = silent
 
     def __post_init__(self) -> None:

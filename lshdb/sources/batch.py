@@ -159,8 +159,3 @@ class Batch:
                 yield waiting.pop()[1]
             yield Document(key, content, from_json(metadata))
         yield from (failure for _, failure in reversed(waiting))
-
-
-def failed(where: str, reason: str) -> Batch:
-    """The batch of a file that cannot be read."""
-    return Batch(failures=[(0, Failure(where, reason))])
