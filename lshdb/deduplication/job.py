@@ -68,23 +68,6 @@ class Outputs:
     cuts: str | None = None
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """What is read.
-
-    Attributes:
-        paths: the tables, or files and directories of texts.
-        are_texts: whether texts are compared as files, and none is written.
-        targets: the tables whose kept rows go to each output.
-        annotated: the same, of all rows.
-    """
-
-    paths: Sequence[str]
-    are_texts: bool
-    targets: Mapping[str, Sequence[str]]
-    annotated: Mapping[str, Sequence[str]]
-
-
 @dataclass(eq=False, kw_only=True)
 class DedupJob:
     """One job.
@@ -106,6 +89,10 @@ class DedupJob:
         warn: called with lines about partial files of killed runs.
         progress: whether a bar is shown.
         counts: of rows, when all are decided.
+        paths: the tables, or files and directories of texts.
+        are_texts: whether texts are compared as files and listed, and none is written.
+        targets: the tables whose kept rows go to each output.
+        annotated: the same, of all rows.
     """
 
     inputs: Sequence[str]
@@ -136,7 +123,9 @@ class DedupJob:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
         if self.database is not None and rows.only_against:
             raise UsageError("--only-against stores nothing: give the database with --against")
-        self.read = self._inputs()
+        self.targets: Mapping[str, Sequence[str]] = {}
+        self.annotated: Mapping[str, Sequence[str]] = {}
+        self._find_inputs()
         self._written_files = Written()
         self._check_outputs()
         self.columns = dropped_columns(rows.fields, copied=self._copied)
@@ -144,15 +133,10 @@ class DedupJob:
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property
-    def are_texts(self) -> bool:
-        """Whether texts are compared as files, and listed."""
-        return self.read.are_texts
-
-    @property
     def _copied(self) -> bool:
         return bool(self.rule.columns)
 
-    def _inputs(self) -> _Inputs:
+    def _find_inputs(self) -> None:
         rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
         are_named_so = (
             rows.read.table.format == "auto"
@@ -161,15 +145,16 @@ class DedupJob:
             and not any(map(input_tables.begins_with_row, paths))
         )
         is_listed = out.kept is None and out.annotated is None
-        are_texts = rows.read.table.format == "text" or (
+        self.are_texts = rows.read.table.format == "text" or (
             is_listed and (are_named_so or any(map(os.path.isdir, paths)))
         )
-        if are_texts:
+        if self.are_texts:
             if not is_listed or STDOUT in paths:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
                 input_tables.check_readable(path)
-            return _Inputs(paths, True, {}, {})
+            self.paths = paths
+            return
         walked = replace(rows.walk, ignore=False)  # data is often kept out of git
         paths_of_tables = input_tables.find_tables(self.inputs, walked, self.reading.skipped)
         if out.cuts is not None and len(paths_of_tables) > 1:
@@ -183,16 +168,17 @@ class DedupJob:
             return {output: [*paths_of_tables]}
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
-        return _Inputs([*paths_of_tables], False, targets(kept), targets(out.annotated))
+        self.paths = [*paths_of_tables]
+        self.targets, self.annotated = targets(kept), targets(out.annotated)
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
-        out, read, written = self.outputs, self.read, self._tables_written
-        if self.rows.fields and not read.are_texts and out.dropped is None:
+        out, written = self.outputs, self._tables_written
+        if self.rows.fields and not self.are_texts and out.dropped is None:
             raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
-        if out.dropped == STDOUT and (read.are_texts or STDOUT in written):
+        if out.dropped == STDOUT and (self.are_texts or STDOUT in written):
             raise UsageError("--dropped cannot be standard output, too: name a file")
-        if out.cuts == STDOUT or (self.rows.cut is not None and read.are_texts):
+        if out.cuts == STDOUT or (self.rows.cut is not None and self.are_texts):
             raise UsageError("--cut is for tables, and --cuts names a file")
         names = self.rows.read.names
         contents = names.text_field.split(",")
@@ -205,13 +191,13 @@ class DedupJob:
     @property
     def _tables_written(self) -> list[str]:
         """The outputs of rows."""
-        return [*self.read.targets, *self.read.annotated]
+        return [*self.targets, *self.annotated]
 
     @property
     def files_read(self) -> list[str]:
         """The files that the job reads."""
         paths = [reference.name for reference in self.references if reference.is_path]
-        return [*self.read.paths, *paths]
+        return [*self.paths, *paths]
 
     @property
     def files_written(self) -> list[str]:
@@ -244,7 +230,7 @@ class DedupJob:
             run = stack.enter_context(self._run(settings, store, session))
             with (
                 self._written(session) as written,
-                session.shown(self.progress, "dedup", self.read.paths) as run.progress,
+                session.shown(self.progress, "dedup", self.paths) as run.progress,
                 closing(run.decided()) as decided,
             ):
                 for rows in decided:
@@ -303,7 +289,7 @@ class DedupJob:
         )
         if not self.are_texts and rows.read.table.format == "auto":
             input_tables.check_rows(
-                self.read.paths,
+                self.paths,
                 "--format text compares texts, and writes none; --format jsonl reads the rows",
             )
         return session
@@ -318,7 +304,7 @@ class DedupJob:
             root=rows.walk.root or "",
             rule=self.rule,
             settings=settings,
-            source=FilesOfRows(self.read.paths, session),
+            source=FilesOfRows(self.paths, session),
             references=self.references,
             of_references=of_references,
             timeout=self.timeout,
@@ -367,8 +353,8 @@ class DedupJob:
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))
-            written.kept = rows_to(self.read.targets, {})
-            written.annotated = rows_to(self.read.annotated, ANNOTATED)
+            written.kept = rows_to(self.targets, {})
+            written.annotated = rows_to(self.annotated, ANNOTATED)
             if out.cuts is not None and written.kept is not None:
                 file = stack.enter_context(self._output(out.cuts))
                 written.cuts = CutList(file, written.kept.same_format)
@@ -378,7 +364,7 @@ class DedupJob:
 
     def _output(self, path: str) -> Output:
         """A file to be written; what a killed run left is deleted if the input is read again."""
-        return Output(path, self.warn, clears=STDIN not in self.read.paths)
+        return Output(path, self.warn, clears=STDIN not in self.paths)
 
     @contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
