@@ -33,8 +33,7 @@ from lshdb.shingling.arrays import int_array
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of
-from lshdb.store import late
-from lshdb.store.lookups import StoreReader
+from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 
 
@@ -264,7 +263,7 @@ class Decider:
         matcher = comparing(reader, self._signed_for(reader, parts), None, None)
         return _Compared(collection, reader, matcher)
 
-    def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
+    def _signed_for(self, reader: lookups.StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
         """The documents, signed as a collection; without the indexes that the rule does not use."""
         collection_settings, run_settings = reader.settings, self.store.settings
         settings = replace(collection_settings, reworded=run_settings.reworded)
@@ -355,7 +354,7 @@ class _Compared:
     """
 
     collection: Collection
-    reader: StoreReader
+    reader: lookups.StoreReader
     matcher: Matcher
     reasons: list[tuple[int, DropReason]] = field(default_factory=list)
     copied: list[tuple[int, DropReason]] = field(default_factory=list)
@@ -495,7 +494,7 @@ class _Loop:
         self._written.append(row)
         return is_cut
 
-    def _read_marks(self, store: StoreReader) -> None:
+    def _read_marks(self, store: lookups.StoreReader) -> None:
         """Read which documents reviewers marked as no duplicates of those of the batch."""
         keys, digests = self.documents.keys, self.documents.digests
         marks = store.different_from([*dict.fromkeys(keys)])

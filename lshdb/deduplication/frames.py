@@ -16,11 +16,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
-from lshdb.deduplication import input_tables
+from lshdb.deduplication import input_tables, rules, run_outputs
 from lshdb.deduplication.references import outermost, references_of
-from lshdb.deduplication.rules import rule_of, with_index
 from lshdb.deduplication.run import Run, check_plan
-from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, annotation, head
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
@@ -30,13 +28,10 @@ from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, sinks
-from lshdb.sources.added_columns import check_new
+from lshdb.sources import added_columns, counts, formats, records, sinks
 from lshdb.sources.batch import Batch, Origin
-from lshdb.sources.counts import Failures, SkippedFiles
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded
-from lshdb.sources.records import documents_of_rows
 from lshdb.sources.session import Session, SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
@@ -97,7 +92,7 @@ class _Files:
         """Write the rows that a mask selects to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, name) for name in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        with KeptRows({path: self.paths}, self.session) as rows:
+        with run_outputs.KeptRows({path: self.paths}, self.session) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
 
@@ -222,15 +217,17 @@ class Deduplicated(Generic[AnyRows]):
 
     def _annotations(self) -> dict[str, list[Any]]:
         """The columns of `annotated`."""
-        dropped, columns = iter(self.dropped), {name: list[Any]() for name in ANNOTATED}
+        dropped, columns = iter(self.dropped), {name: list[Any]() for name in run_outputs.ANNOTATED}
         first = 0
         for batch in self._source.batches():
             keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
             for index in range(batch.count):
-                values: tuple[Any, ...] = (None,) * len(ANNOTATED)
+                values: tuple[Any, ...] = (None,) * len(run_outputs.ANNOTATED)
                 if index in keys:
                     row = None if self.mask[first + index] else next(dropped)
-                    values = annotation(int(self._clusters[first + index]), keys[index], row)
+                    values = run_outputs.annotation(
+                        int(self._clusters[first + index]), keys[index], row
+                    )
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
             first += batch.count
@@ -388,7 +385,7 @@ def _decided(
     stored: Store | None = None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed, rule = Failures(options.on_failure), rule_of(options.choice, threshold)
+    failed, rule = counts.Failures(options.on_failure), rules.rule_of(options.choice, threshold)
     reading = _reading(options, settings)
 
     def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
@@ -428,7 +425,7 @@ def _decided(
 
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
-    request = with_index(rule_of(options.choice), options.index)
+    request = rules.with_index(rules.rule_of(options.choice), options.index)
     path = Path(str(options.into))
     return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
@@ -522,7 +519,9 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
             raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
 
     return _Source(
-        lambda: documents_of_rows(len(rows), lambda part: map(dict, rows[part]), _NAME, reading),
+        lambda: records.documents_of_rows(
+            len(rows), lambda part: map(dict, rows[part]), _NAME, reading
+        ),
         lambda mask: [*compress(rows, mask.tolist())],
         partial(_with_fields, rows),
     )
@@ -535,7 +534,7 @@ def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
     for row, row_values in zip(rows, values, strict=True):
-        check_new(columns, row)
+        added_columns.check_new(columns, row)
         extended.append({**row, **dict(zip(columns, row_values, strict=True))})
     return extended
 
@@ -544,8 +543,8 @@ def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
     from lshdb.sources.arrow_rows import extended
 
-    check_new(columns, table.column_names)
-    return extended(table, ANNOTATED, columns.values())
+    added_columns.check_new(columns, table.column_names)
+    return extended(table, run_outputs.ANNOTATED, columns.values())
 
 
 def _further(names: Iterable[Any], columns: _Columns) -> Any:
@@ -553,8 +552,8 @@ def _further(names: Iterable[Any], columns: _Columns) -> Any:
     pa = formats.arrow()
     from lshdb.sources.arrow_rows import schema_of
 
-    check_new(columns, names)
-    return pa.table(columns, schema_of(ANNOTATED))
+    added_columns.check_new(columns, names)
+    return pa.table(columns, schema_of(run_outputs.ANNOTATED))
 
 
 def _with_series(rows: Any, columns: _Columns) -> Any:
@@ -570,7 +569,7 @@ def _with_polars(rows: Any, columns: _Columns) -> Any:
 
 
 def _with_dataset(rows: Any, columns: _Columns) -> Any:
-    check_new(columns, rows.column_names)
+    added_columns.check_new(columns, rows.column_names)
     for name, values in columns.items():
         rows = rows.add_column(name, values)
     return rows
@@ -585,7 +584,9 @@ def _paths_of(names: Any) -> list[str]:
     return [*map(os.fspath, names)]
 
 
-def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
+def _tables(
+    names: Sequence[str], files_read: FilesRead | None
+) -> tuple[list[str], counts.SkippedFiles]:
     """The paths of tables, and what was skipped; see `input_tables.find_tables`."""
     for name in expanded(names):
         if not os.path.exists(name):
@@ -593,7 +594,7 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
                 '[{"text": text} for text in texts]'
             )
-    skipped_files = SkippedFiles()
+    skipped_files = counts.SkippedFiles()
     paths = input_tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
     return [*paths], skipped_files
 
@@ -610,5 +611,5 @@ def _of_files(
     input_tables.check_rows(paths, _OF_TEXTS)
     session = Session(reading)
     for path in paths:
-        head(session, path)
+        run_outputs.head(session, path)
     return _Files(paths, session)

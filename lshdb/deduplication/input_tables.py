@@ -9,9 +9,7 @@ from contextlib import suppress
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.sources import formats, outputs, walking
-from lshdb.sources.counts import SkippedFiles
-from lshdb.sources.identity import FilesRead
+from lshdb.sources import counts, formats, identity, outputs, walking
 from lshdb.sources.paths import (
     expanded,
     format_of,
@@ -32,8 +30,8 @@ _START = 1 << 16
 def find_tables(
     inputs: Iterable[str],
     rules: WalkingOptions,
-    skipped_files: SkippedFiles,
-    files_read: FilesRead | None = None,
+    skipped_files: counts.SkippedFiles,
+    files_read: identity.FilesRead | None = None,
 ) -> dict[str, str]:
     """The named tables, and the files of directories that are tables by their suffix.
 
@@ -54,7 +52,7 @@ def find_tables(
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
     tables: dict[str, str] = {}
-    files_read = FilesRead() if files_read is None else files_read
+    files_read = identity.FilesRead() if files_read is None else files_read
 
     def take(path: str, name: str) -> None:
         check_readable(path)

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lshdb.columns import Columns
-from lshdb.deduplication import input_tables
-from lshdb.deduplication.cut_list import CutList
-from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.file_rows import FilesOfRows, cutting_of, rule_of_rows
-from lshdb.deduplication.ordering import check_read_twice
+from lshdb.deduplication import (
+    cut_list,
+    deciding,
+    file_rows,
+    input_tables,
+    ordering,
+    rules,
+    run_outputs,
+)
 from lshdb.deduplication.references import Reference, outermost
-from lshdb.deduplication.rules import Rule, with_index
 from lshdb.deduplication.run import Run, check_plan
-from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, Written
 from lshdb.errors import UsageError
 from lshdb.exchange.result_tables import dropped_columns, dropped_row
 from lshdb.groups import replaced
@@ -32,10 +34,8 @@ from lshdb.model import AddReport, DroppedRow
 from lshdb.options import RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, sinks
-from lshdb.sources.compression import compression_of
+from lshdb.sources import compression, formats, identity, sinks
 from lshdb.sources.counts import ReadCounts
-from lshdb.sources.identity import is_same_file
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
     STDIN,
@@ -114,8 +114,8 @@ class DedupJob:
 
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
-        check_read_twice(rows.choice, self.inputs)
-        self.rule: Rule = rule_of_rows(rows, self.settings.shape.threshold)
+        ordering.check_read_twice(rows.choice, self.inputs)
+        self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
         check_plan(rows.choice, self.references, only_against=rows.only_against)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
@@ -126,7 +126,7 @@ class DedupJob:
         self.targets: Mapping[str, Sequence[str]] = {}
         self.annotated: Mapping[str, Sequence[str]] = {}
         self._find_inputs()
-        self._written_files = Written()
+        self._written_files = run_outputs.Written()
         self._check_outputs()
         self.columns = dropped_columns(rows.fields, copied=self._copied)
         self._of_references = ReadCounts()
@@ -263,7 +263,7 @@ class DedupJob:
         if self.rows.choice.estimate and database is None:
             request = replace(request, content=False)
         if database is not None:
-            request = with_index(self.rule, request)
+            request = rules.with_index(self.rule, request)
         settings = resolve(request)
         self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
         return settings, None
@@ -304,7 +304,7 @@ class DedupJob:
             root=rows.walk.root or "",
             rule=self.rule,
             settings=settings,
-            source=FilesOfRows(self.paths, session),
+            source=file_rows.FilesOfRows(self.paths, session),
             references=self.references,
             of_references=of_references,
             timeout=self.timeout,
@@ -313,7 +313,7 @@ class DedupJob:
             database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
-            cutting=cutting_of(rows, settings, session),
+            cutting=file_rows.cutting_of(rows, settings, session),
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
@@ -337,27 +337,31 @@ class DedupJob:
         self._written_files.flush()
 
     @contextmanager
-    def _written(self, session: Session) -> Iterator[Written]:
+    def _written(self, session: Session) -> Iterator[run_outputs.Written]:
         """What is written, with its files; they get their names at the end."""
         out, beside = self.outputs, self._beside()
         with ExitStack() as stack:
             written = self._written_files
 
-            def rows_to(targets: Mapping[str, Sequence[str]], added: Columns) -> KeptRows | None:
+            def rows_to(
+                targets: Mapping[str, Sequence[str]], added: Columns
+            ) -> run_outputs.KeptRows | None:
                 if not targets:
                     return None
                 for path in targets:
                     if path not in (STDOUT, out.kept, out.annotated):  # it is in a directory
                         os.makedirs(os.path.dirname(path), exist_ok=True)
-                return stack.enter_context(KeptRows(targets, session, beside, added, self._output))
+                return stack.enter_context(
+                    run_outputs.KeptRows(targets, session, beside, added, self._output)
+                )
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))
             written.kept = rows_to(self.targets, {})
-            written.annotated = rows_to(self.annotated, ANNOTATED)
+            written.annotated = rows_to(self.annotated, run_outputs.ANNOTATED)
             if out.cuts is not None and written.kept is not None:
                 file = stack.enter_context(self._output(out.cuts))
-                written.cuts = CutList(file, written.kept.same_format)
+                written.cuts = cut_list.CutList(file, written.kept.same_format)
             yield written
             if written.cuts is not None:
                 written.cuts.finish()
@@ -377,7 +381,7 @@ class DedupJob:
         ):
             yield rows
 
-    def _count(self, rows: DecidedBatch) -> list[tuple[Any, ...]]:
+    def _count(self, rows: deciding.DecidedBatch) -> list[tuple[Any, ...]]:
         """Count what is decided; the lines of the list of dropped rows."""
         counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
         counts["kept"] += len(rows.keys) - len(dropped)
@@ -396,7 +400,9 @@ class DedupJob:
 def _is_itself(dropped: DroppedRow, root: str | None) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
     paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
-    return dropped.key == dropped.kept or any(starmap(is_same_file, product(paths, others)))
+    return dropped.key == dropped.kept or any(
+        starmap(identity.is_same_file, product(paths, others))
+    )
 
 
 def _is_file(path: str) -> bool:
@@ -411,5 +417,5 @@ def _is_directory(output: str, inputs: Sequence[str]) -> bool:
         return False
     if os.path.isdir(output) or output.endswith(os.sep):
         return True
-    named = format_of(output) != "text" or compression_of(output) is not None
+    named = format_of(output) != "text" or compression.compression_of(output) is not None
     return not named and any(os.path.isdir(path) or pattern_top(path) for path in inputs)

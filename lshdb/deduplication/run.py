@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from lshdb.deduplication import ordering
+from lshdb.deduplication import ordering, rules
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Clusters, DecidedBatch, Plan, Versions, decided
 from lshdb.deduplication.references import FIELDS, Reference, outermost
-from lshdb.deduplication.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
@@ -85,7 +84,7 @@ class Run:
 
     options: RuleOptions
     root: str = ""
-    rule: Rule
+    rule: rules.Rule
     settings: Settings
     source: RowSource
     references: Sequence[Reference] = ()
@@ -255,7 +254,7 @@ class Run:
         return Collection(self._stage, Locations(1), is_private=True)
 
     def _plan(self, stored: Collection | None, kept: Collection) -> Plan:
-        assert isinstance(self.rule, RowRule)
+        assert isinstance(self.rule, rules.RowRule)
         return Plan(
             self.rule,
             self._opened,
@@ -271,7 +270,7 @@ class Run:
         """The decisions, if all rows are decided on before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
         spool = self._stack.enter_context(closing(Spool(directory / "spool.db", self.limits)))
-        on_all = self.rule.on_all(self.settings) if isinstance(self.rule, WholeRule) else None
+        on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
         private = self._private()
         report = ordering.take_in(
             spool,
@@ -432,7 +431,7 @@ def check_plan(
     options: RuleOptions, references: Sequence[Reference], *, only_against: bool
 ) -> None:
     """UsageError for options that do not go together; before anything is read."""
-    rule_of(options)
+    rules.rule_of(options)
     for reference in references:
         reference.check()
     if not only_against:

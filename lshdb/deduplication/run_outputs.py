@@ -17,8 +17,7 @@ from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.input_tables import checked_format
 from lshdb.errors import InputError, UsageError
 from lshdb.model import DroppedRow
-from lshdb.sources import formats, outputs, sinks
-from lshdb.sources.added_columns import head_with, with_columns
+from lshdb.sources import added_columns, formats, outputs, sinks
 from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import printable_path
 from lshdb.sources.session import Session
@@ -58,7 +57,7 @@ class KeptRows:
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
             came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
-            head = head_with(common_head(self.session, paths, format), self.added)
+            head = added_columns.head_with(common_head(self.session, paths, format), self.added)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
@@ -153,7 +152,7 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
     columns = columns or [()] * len(ANNOTATED)
     numbers = [origin.numbers[index] for index in indices]
-    changed = with_columns(read, indices, ANNOTATED, columns)
+    changed = added_columns.with_columns(read, indices, ANNOTATED, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.json_text import encode
-from lshdb.sources import csv_rows
+from lshdb.sources import csv_rows, records
 from lshdb.sources.batch import Rows, TableSchema
-from lshdb.sources.records import TextRows
 
 ColumnValues = Sequence[Sequence[Any]]
 """Of each column, one value for each row."""
@@ -32,7 +31,7 @@ def with_columns(
     Raises:
         UsageError: a row has such a column.
     """
-    if isinstance(rows, TextRows):
+    if isinstance(rows, records.TextRows):
         if rows.schema is None:
             return _with_fields(rows, indices, columns, values)
         return _with_cells(rows, rows.schema, indices, columns, values)
@@ -64,8 +63,8 @@ def check_new(columns: Container[str], names: Iterable[str]) -> None:
 
 
 def _with_fields(
-    rows: TextRows, indices: Sequence[int], columns: Columns, values: ColumnValues
-) -> TextRows:
+    rows: records.TextRows, indices: Sequence[int], columns: Columns, values: ColumnValues
+) -> records.TextRows:
     """Lines of JSON: the fields come last."""
     lines = list[bytes]()
     marks = [*map(encode, columns)]
@@ -83,7 +82,7 @@ def _with_fields(
 
 
 def _with_cells(
-    rows: TextRows,
+    rows: records.TextRows,
     schema: TableSchema,
     indices: Sequence[int],
     columns: Columns,

@@ -21,8 +21,7 @@ from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.keys import Ids
 from lshdb.shingling.arrays import Mask
-from lshdb.sources import csv_rows, inputs, paths, sinks
-from lshdb.sources.arrow_keys import column_of_field, decoded, keys_of_column
+from lshdb.sources import arrow_keys, csv_rows, inputs, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
 from lshdb.sources.records import (
@@ -414,10 +413,10 @@ def document_batches(
 
 def _keys(batch: pa.RecordBatch, field: str) -> Iterable[KeyOfColumn | None]:
     """The keys of rows whose ids in a field are no texts; None for others."""
-    column = column_of_field(batch, field_paths(field, batch.schema.names)[0])
+    column = arrow_keys.column_of_field(batch, field_paths(field, batch.schema.names)[0])
     if column is None:
         return [None] * batch.num_rows
-    keys, kind = keys_of_column(column)
+    keys, kind = arrow_keys.keys_of_column(column)
     return ((key, kind) for key in keys)
 
 
@@ -507,7 +506,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
     Python has no values for times of nanoseconds without pandas.
     """
-    column = decoded(column)
+    column = arrow_keys.decoded(column)
     target = _with_values(column.type, _as_plain)
     return column if target == column.type else column.cast(target, safe=False)
 
@@ -703,7 +702,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             return batch  # a cast would lose where a part of run ends begins
         for index, (column, field) in enumerate(zip(batch.columns, schema, strict=True)):
             if column.type != field.type:
-                batch = batch.set_column(index, field.name, decoded(column))
+                batch = batch.set_column(index, field.name, arrow_keys.decoded(column))
         return batch.cast(schema)
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error

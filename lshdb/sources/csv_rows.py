@@ -15,9 +15,8 @@ from typing import Self, cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
-from lshdb.sources import inputs, json_rows, paths, sinks
+from lshdb.sources import inputs, json_rows, paths, records, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
-from lshdb.sources.records import Collector, TextRows, distinct_names, longer_than
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -48,7 +47,7 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     reader = _reader(lines, schema)
     while lines.read():
         before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
-        documents = Collector(options, Origin(source.name, numbers), None)
+        documents = records.Collector(options, Origin(source.name, numbers), None)
         while lines.waiting:
             number, index = lines.number, len(numbers)
             try:
@@ -87,7 +86,7 @@ def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None
     lines.begin_record()
     if lines.waiting[-1] is None:
         lines.skip()
-        return longer_than(lines.largest)
+        return records.longer_than(lines.largest)
     try:
         row = next(reader)
     except csv.Error as error:
@@ -115,7 +114,7 @@ def _heading(lines: "_Lines") -> TableSchema:
             names = next(_reader(lines, schema))
         except csv.Error as error:
             raise InputError(f"line {number}: {_reason(error, lines.format)}") from error
-        columns = tuple(distinct_names([*map(_name_of, names)]))
+        columns = tuple(records.distinct_names([*map(_name_of, names)]))
         options.check_columns(columns)
         return replace(schema, columns=columns, heading=before + bytes(lines.record))
     raise InputError("empty: the first line must name the columns")
@@ -199,7 +198,7 @@ class _Lines:
             raise StopIteration
         line = self.waiting.pop()
         if line is None or len(self.record) + len(line) > self.largest:
-            raise InputError(f"line {self._first}: a record {longer_than(self.largest)}")
+            raise InputError(f"line {self._first}: a record {records.longer_than(self.largest)}")
         self.number += 1
         self.bytes_taken += len(line)
         self.record += line
@@ -225,7 +224,7 @@ def _name_of(column: str) -> str:
     return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def rows_of(texts: list[bytes], schema: TableSchema) -> TextRows:
+def rows_of(texts: list[bytes], schema: TableSchema) -> records.TextRows:
     """Rows as they are in the file."""
 
     def record_of(text: bytes) -> Record:
@@ -237,7 +236,7 @@ def rows_of(texts: list[bytes], schema: TableSchema) -> TextRows:
         values = [[*record.values()]]
         return next(csv_lines(values, schema.delimiter, "", escape=schema.escape))
 
-    return TextRows(texts, record_of, text_of, schema)
+    return records.TextRows(texts, record_of, text_of, schema)
 
 
 # writing

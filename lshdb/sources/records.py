@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 from typing import IO, Literal
 
+from lshdb import json_text, model
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.json_text import MAX_DEPTH, dumps, loads, repaired, without_surrogates
 from lshdb.keys import Ids, key_fault, key_of_id, kind_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Failure
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
@@ -24,7 +23,7 @@ from lshdb.sources.paths import escaped
 
 BOM = b"\xef\xbb\xbf"
 
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+_TOO_DEEP = f"nested deeper than {json_text.MAX_DEPTH} levels"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
@@ -222,7 +221,7 @@ class RecordOptions:
         name = self.set_field
         expected = f"a set is a JSON array, or an object with the array as {name!r}"
         try:
-            value = loads(repaired(text))
+            value = json_text.loads(json_text.repaired(text))
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON ({json_reason(error)}): {expected}") from error
         if isinstance(value, dict) and name in value:
@@ -389,7 +388,7 @@ class Collector:
         self._contents: list[Content] = []
         self._metadata: list[str | None] = []
         self._indices: list[int] = []
-        self._failures: list[tuple[int, Failure]] = []
+        self._failures: list[tuple[int, model.Failure]] = []
         self._replaced = 0
 
     def take(
@@ -457,7 +456,7 @@ class Collector:
             return False
         self._keys, self._contents = keys, texts
         if options.metadata:
-            self._metadata = [dumps(record) if record else None for record in records]
+            self._metadata = [json_text.dumps(record) if record else None for record in records]
         self._indices = [*range(len(records))]
         return True
 
@@ -474,7 +473,7 @@ class Collector:
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
-        self._failures.append((index, Failure(self.origin.where(index), reason)))
+        self._failures.append((index, model.Failure(self.origin.where(index), reason)))
 
     def batch(self, size: int = 0, rows: Rows | None = None) -> Batch:
         """The batch of all rows, of about this many bytes; with the rows as they were read."""
@@ -505,7 +504,7 @@ def documents_of_rows(
 
 def _repaired(value: object) -> object:
     """The same value, or one with U+FFFD for lone surrogates that stand for bytes."""
-    if isinstance(value, str) and without_surrogates(value) is not value:
+    if isinstance(value, str) and json_text.without_surrogates(value) is not value:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, list):
         clean = [_repaired(element) for element in value]
@@ -524,7 +523,7 @@ def _unpacked(fields: Record) -> Record:
         if not isinstance(stored, str) or not stored.startswith("{"):
             return fields
         try:
-            stored_fields = loads(stored.encode())
+            stored_fields = json_text.loads(stored.encode())
         except (ValueError, RecursionError):
             return fields
     other_fields = {name: value for name, value in fields.items() if name != "metadata"}
@@ -643,7 +642,7 @@ def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
     """
     if isinstance(content, str):
         try:
-            content = loads(repaired(content))
+            content = json_text.loads(json_text.repaired(content))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{name} is a string that is not a JSON array") from error
     if isinstance(content, dict) and of_sets == "bag":

@@ -14,21 +14,28 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, BinaryIO
 
+from lshdb import keys
 from lshdb import options as groups
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import values_of
-from lshdb.keys import Ids
 from lshdb.model import Document, Failure
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources import formats, inputs, json_rows, long_tables, records, walking
+from lshdb.sources import (
+    extracting,
+    formats,
+    identity,
+    inputs,
+    json_rows,
+    long_tables,
+    records,
+    walking,
+)
 from lshdb.sources import paths as names
 from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import ReadCounts, failure_of, reason
 from lshdb.sources.documents.kinds import PROBE
-from lshdb.sources.extracting import Extracted, Extractor, is_mailbox
-from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import STDIN, printable_path
 from lshdb.store import guard
 from lshdb.store.rows import FileState
@@ -112,19 +119,19 @@ class Session:
         self,
         options: SessionOptions,
         counts: ReadCounts | None = None,
-        files_read: FilesRead | None = None,
-        extractor: Extractor | None = None,
+        files_read: identity.FilesRead | None = None,
+        extractor: extracting.Extractor | None = None,
         archives: Archives | None = None,
     ) -> None:
         limits = options.limits
         if extractor is None:
-            extractor = Extractor(options.taken, limits.largest_text, options.source)
+            extractor = extracting.Extractor(options.taken, limits.largest_text, options.source)
         self.options = options
         self.counts = counts or ReadCounts()
-        self.files_read = files_read or FilesRead()
+        self.files_read = files_read or identity.FilesRead()
         self.extractor = extractor
         self.archives = archives or Archives(limits)
-        self.ids = Ids()
+        self.ids = keys.Ids()
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
@@ -134,11 +141,11 @@ class Session:
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same extractor."""
         options = replace(self.options, **changes)
-        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
+        return Session(options, counts, identity.FilesRead(self.files_read.before), self.extractor)
 
     def skip_files_of(self, other: "Session") -> None:
         """From now on, skip the files that another session reads before this one."""
-        self.files_read = FilesRead(other.files_read)
+        self.files_read = identity.FilesRead(other.files_read)
 
     @contextmanager
     def shown(
@@ -171,7 +178,7 @@ class Session:
             expanded = [*expanded]
         files_read = self.files_read
         # Where no path leads to a file again, millions of files need not be remembered.
-        files_read.is_needed |= not isinstance(expanded, list) or may_repeat(expanded)
+        files_read.is_needed |= not isinstance(expanded, list) or identity.may_repeat(expanded)
         for path in expanded:
             if path != STDIN and (
                 os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
@@ -276,7 +283,7 @@ class Session:
         format = self.options.format
         if format == "auto":
             format = "text" if path == STDIN else names.format_of(path)
-            if is_mailbox(path):
+            if extracting.is_mailbox(path):
                 return None
             if format == "json" and self.options.of_sets:
                 return path  # a set is a JSON array
@@ -342,7 +349,7 @@ class Session:
         try:
             with self.archives.on_disk(path, source.file) as copy:
                 for document in self.extractor.documents(copy, kind):
-                    if isinstance(document, Extracted):
+                    if isinstance(document, extracting.Extracted):
                         batch = self._extracted(document, path, key, state)
                     else:
                         batch = _unread(path, key, document.name, document.reason)
@@ -378,7 +385,9 @@ class Session:
         self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
         return True
 
-    def _extracted(self, document: Extracted, path: str, key: str, state: FileState) -> Batch:
+    def _extracted(
+        self, document: extracting.Extracted, path: str, key: str, state: FileState
+    ) -> Batch:
         """The batch of a document that was taken out of a file, by the rules for all documents."""
         whole_key = key if document.name is None else f"{key}#{document.name}"
         try:

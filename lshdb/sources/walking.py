@@ -16,9 +16,8 @@ from itertools import accumulate
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.sources import git
+from lshdb.sources import counts, git
 from lshdb.sources.archives import Archives, Member, archive_of
-from lshdb.sources.counts import SkippedFiles, failure_of
 from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
@@ -57,7 +56,7 @@ class Walk:
         self,
         directory: str,
         rules: WalkingOptions,
-        skipped_files: SkippedFiles,
+        skipped_files: counts.SkippedFiles,
         archives: Archives | None = None,
     ) -> None:
         self._rules, self._skipped, self._archives = rules, skipped_files, archives
@@ -83,7 +82,7 @@ class Walk:
             try:
                 entries, patterns = self._listed(path, patterns, packed)
             except (InputError, OSError) as error:
-                yield failure_of(path, error)
+                yield counts.failure_of(path, error)
                 continue
             inodes = open_inodes()
             to_walk = [
