@@ -462,15 +462,7 @@ def _source_of(
             lambda columns: eager.extend(columns).lazy(),
         )
     if library == "pandas" and hasattr(rows, "iloc"):
-        # Arrow may not know the types of other columns.
-        names = [*map(str, rows.columns)]
-        fields = reading.own_fields(names) | set(reading.metadata_fields)
-        indices = [index for index, name in enumerate(names) if name in fields]
-        if [names[index] for index in indices] != [*dict.fromkeys(names[i] for i in indices)]:
-            reading.check_columns(names)
-        reading.check_columns([*dict.fromkeys(names)])
-        fields_read = rows.iloc[:, indices].set_axis([names[index] for index in indices], axis=1)
-        return _of_table(fields_read, reading, rows.__getitem__, partial(_with_series, rows))
+        return _of_table(rows, reading, rows.__getitem__, partial(_with_series, rows))
     if library == "polars" and hasattr(rows, "filter"):
         return _of_table(rows, reading, rows.filter, partial(_with_polars, rows))
     if library == "datasets" and hasattr(rows, "select"):

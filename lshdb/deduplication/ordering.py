@@ -68,9 +68,7 @@ def _ranks(
             size=size if by_size else None,
             metadata=metadata,
             path=file or "",
-            modified=os.stat(path).st_mtime_ns
-            if options.order.keep in ("newest", "oldest")
-            else None,
+            modified=os.stat(path).st_mtime_ns if by_time else None,
             elsewhere=inside is not None and not inside(path),
         )
 

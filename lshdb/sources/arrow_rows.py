@@ -272,8 +272,10 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
     if library == "pandas" and hasattr(table, "iloc"):
         is_nameless = import_module("pandas").isna
         names = ["" if is_nameless(column) else str(column) for column in table.columns]
-        table = table.set_axis(distinct_names(names), axis=1)
-        table = table[wanted_columns([*table.columns], options)]
+        names = distinct_names(names)
+        wanted = wanted_columns([*dict.fromkeys(names)], options)
+        table = table.set_axis(names, axis=1).loc[:, [name in wanted for name in names]]
+        options.check_columns([*table.columns])
         try:
             table = table_reader(table)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):

@@ -32,7 +32,7 @@ from lshdb.sources import (
     walking,
 )
 from lshdb.sources import paths as names
-from lshdb.sources.archives import Archives, Member, archive_of, is_archive
+from lshdb.sources.archives import Archives, archive_of, is_archive
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import ReadCounts, failure_of, reason
 from lshdb.sources.documents.kinds import PROBE
@@ -184,11 +184,8 @@ class Session:
                 os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
             ):
                 yield from self._directory(path)
-            elif path == STDIN or not files_read.is_needed:
-                yield from self.file(path)
             else:
-                archive = archive_of(path)
-                yield from self._once(path, None, None if archive == path else archive)
+                yield from self._once(path)
 
     def is_repeated(self, path: str, archive: str | None = None) -> bool:
         """Whether a file was read before; counts it then, and remembers it otherwise."""
@@ -196,16 +193,21 @@ class Session:
             self.counts.skipped.add_repeated(path, earlier)
         return earlier is not None
 
-    def _once(self, path: str, key: str | None, archive: str | None) -> Iterator[Batch]:
+    def _once(self, path: str, key: str | None = None) -> Iterator[Batch]:
         """The documents of a file (see `file`) that was not read before."""
-        if self.is_repeated(path, archive):
+        is_remembered = self.files_read.is_needed and path != STDIN
+        archive = archive_of(path) if is_remembered else None
+        archive = None if archive == path else archive
+        if is_remembered and self.is_repeated(path, archive):
             return
         is_empty = True
         for batch in self.file(path, key):
             is_empty = False
             yield batch
             del batch  # before another is read
-        if is_empty:  # skipped in a directory: where it is named itself, it is a failure
+        if (
+            is_empty and is_remembered
+        ):  # skipped in a directory: where it is named itself, it is a failure
             self.files_read.forget(path, archive)
 
     def _directory(self, directory: str) -> Iterator[Batch]:
@@ -218,11 +220,7 @@ class Session:
                 self.counts.skipped.add("tables", entry.path, TABLE)
             else:
                 file_key = os.path.join(key, printable_path(entry.path[start:]))
-                if self.files_read.is_needed:
-                    archive = archive_of(entry.path) if isinstance(entry, Member) else None
-                    yield from self._once(entry.path, file_key, archive)
-                else:
-                    yield from self.file(entry.path, file_key)
+                yield from self._once(entry.path, file_key)
 
     def walked(self, directory: str) -> Iterable[walking.Entry | Failure]:
         """The files in a directory or archive and below; see lshdb.sources.walking.Walk."""
