@@ -9,9 +9,8 @@ row, kept or dropped because of another; files of rows; the database with what w
     containing  documents that another one contains
     collection  documents that others are compared with, and where they are from
     references  names of files, databases and data of a program that rows are compared with first
-    ordering    which of similar rows rather stays: the input is read twice
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
-    run         a run: opens references, gives back decided rows, merges them into a database
+    run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   the door of Database.dedup_files
     frames      the door of lshdb.dedup: rows of a program, in the form they came in
     job         the door of the command: input_tables, run_outputs, cut_list, cutting

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.ordering import check_read_twice, reads_twice
 from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
-from lshdb.deduplication.run import Run
+from lshdb.deduplication.run import Run, check_read_twice, reads_twice
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
 from lshdb.options import DedupOptions, RowsOptions

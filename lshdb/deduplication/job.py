@@ -19,12 +19,11 @@ from lshdb.deduplication import (
     deciding,
     file_rows,
     input_tables,
-    ordering,
     rules,
     run_outputs,
 )
 from lshdb.deduplication.references import Reference, outermost
-from lshdb.deduplication.run import Run, check_plan
+from lshdb.deduplication.run import Run, check_plan, check_read_twice
 from lshdb.errors import UsageError
 from lshdb.exchange.result_tables import dropped_columns, dropped_row
 from lshdb.groups import replaced
@@ -114,7 +113,7 @@ class DedupJob:
 
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
-        ordering.check_read_twice(rows.choice, self.inputs)
+        check_read_twice(rows.choice, self.inputs)
         self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
         check_plan(rows.choice, self.references, only_against=rows.only_against)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):

@@ -205,9 +205,8 @@ class Session:
             is_empty = False
             yield batch
             del batch  # before another is read
-        if (
-            is_empty and is_remembered
-        ):  # skipped in a directory: where it is named itself, it is a failure
+        # Skipped in a directory; where it is named itself, it is a failure.
+        if is_empty and is_remembered:
             self.files_read.forget(path, archive)
 
     def _directory(self, directory: str) -> Iterator[Batch]:
