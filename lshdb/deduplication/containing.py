@@ -82,6 +82,7 @@ class Codes:
 
     Attributes:
         shingling: of the documents.
+        spool: the documents, when all are remembered.
         dropped: bool[n], which documents are dropped.
         named: bool[n], which documents have a reason already, if all of similar ones are dropped.
         kept: the shingles of documents that were read last, by number.
@@ -151,6 +152,7 @@ class Codes:
             drop_all: whether documents that contain others are dropped, too.
             only_against: whether documents are compared with collections only.
         """
+        self.spool = spool
         self.finish(spool.count)
         for collection, batch in _all(spool, references):
             if collection is None and only_against:
@@ -159,9 +161,7 @@ class Codes:
             drops_all = drop_all and collection is None
             stored = [document.stored for document in batch]
             numbers = np.array([document.number for document in batch])
-            for index, smaller, similarity in self.contained(
-                stored, numbers, spool, all_of=drops_all
-            ):
+            for index, smaller, similarity in self.contained(stored, numbers, all_of=drops_all):
                 larger = batch[index]
                 if drops_all:
                     self.named[[larger.number, smaller.number]] = True
@@ -180,14 +180,13 @@ class Codes:
             yield rows
 
     def contained(
-        self, stored: Sequence[str], larger_numbers: IntArray, waiting: Spool, *, all_of: bool
+        self, stored: Sequence[str], larger_numbers: IntArray, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that the documents of a batch contain.
 
         Args:
             stored: the documents of the batch in their stored form.
             larger_numbers: int64[n], their numbers; -1 for documents that are not remembered.
-            waiting: the remembered documents.
             all_of: whether dropped documents are found, too.
 
         Yields:
@@ -220,7 +219,7 @@ class Codes:
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
                 for document, size in self._inside(
-                    hashes, larger_number, entry, waiting, batch_sets, all_of=all_of
+                    hashes, larger_number, entry, batch_sets, all_of=all_of
                 ):
                     yield larger, document, size / len(hashes)
 
@@ -229,7 +228,6 @@ class Codes:
         hashes: Hashes,
         larger_number: int,
         entries: IntArray,
-        waiting: Spool,
         batch_sets: dict[int, Hashes],
         *,
         all_of: bool,
@@ -242,7 +240,6 @@ class Codes:
             hashes: the distinct shingles of the larger document.
             larger_number: its number, or -1.
             entries: int64[any], the entries of the documents that it may contain.
-            waiting: the remembered documents.
             batch_sets: the shingles of the batch, by number.
             all_of: whether dropped documents are found, too.
         """
@@ -254,24 +251,22 @@ class Codes:
         entries = entries[
             _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
-        for part in chunks_of(self._sizes[entries].astype(np.int64), waiting.limits.join_read):
+        for part in chunks_of(self._sizes[entries].astype(np.int64), self.spool.limits.join_read):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
-            smaller = self._sets_of(numbers.tolist(), waiting, batch_sets)
+            smaller = self._sets_of(numbers.tolist(), batch_sets)
             whole = _has(hashes, np.concatenate(smaller))
             inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
-            documents = waiting.documents(numbers[inside].tolist())
+            documents = self.spool.documents(numbers[inside].tolist())
             yield from zip(documents, sizes[inside].tolist(), strict=True)
 
-    def _sets_of(
-        self, numbers: Sequence[int], waiting: Spool, batch_sets: dict[int, Hashes]
-    ) -> list[Hashes]:
+    def _sets_of(self, numbers: Sequence[int], batch_sets: dict[int, Hashes]) -> list[Hashes]:
         """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
         kept = self.kept
         missing = [number for number in numbers if number not in batch_sets and number not in kept]
         for batch in bounded(
-            waiting.documents(missing),
+            self.spool.documents(missing),
             lambda document: len(document.stored),
-            waiting.limits.text_batch,
+            self.spool.limits.text_batch,
         ):
             sets = self.shingles([document.stored for document in batch])
             for index, document in enumerate(batch):

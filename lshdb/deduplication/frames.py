@@ -217,12 +217,15 @@ class Deduplicated(Generic[AnyRows]):
 
     def _annotations(self) -> dict[str, list[Any]]:
         """The columns of `annotated`."""
-        dropped, columns = iter(self.dropped), {name: list[Any]() for name in run_outputs.ANNOTATED}
+        dropped, columns = (
+            iter(self.dropped),
+            {name: list[Any]() for name in added_columns.ANNOTATED},
+        )
         first = 0
         for batch in self._source.batches():
             keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
             for index in range(batch.count):
-                values: tuple[Any, ...] = (None,) * len(run_outputs.ANNOTATED)
+                values: tuple[Any, ...] = (None,) * len(added_columns.ANNOTATED)
                 if index in keys:
                     row = None if self.mask[first + index] else next(dropped)
                     values = run_outputs.annotation(
@@ -526,7 +529,7 @@ def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
     for row, row_values in zip(rows, values, strict=True):
-        added_columns.check_new(columns, row)
+        added_columns.check_new(row)
         extended.append({**row, **dict(zip(columns, row_values, strict=True))})
     return extended
 
@@ -535,8 +538,8 @@ def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
     from lshdb.sources.arrow_rows import extended
 
-    added_columns.check_new(columns, table.column_names)
-    return extended(table, run_outputs.ANNOTATED, columns.values())
+    added_columns.check_new(table.column_names)
+    return extended(table, added_columns.ANNOTATED, columns.values())
 
 
 def _further(names: Iterable[Any], columns: _Columns) -> Any:
@@ -544,8 +547,8 @@ def _further(names: Iterable[Any], columns: _Columns) -> Any:
     pa = formats.arrow()
     from lshdb.sources.arrow_rows import schema_of
 
-    added_columns.check_new(columns, names)
-    return pa.table(columns, schema_of(run_outputs.ANNOTATED))
+    added_columns.check_new(names)
+    return pa.table(columns, schema_of(added_columns.ANNOTATED))
 
 
 def _with_series(rows: Any, columns: _Columns) -> Any:
@@ -561,7 +564,7 @@ def _with_polars(rows: Any, columns: _Columns) -> Any:
 
 
 def _with_dataset(rows: Any, columns: _Columns) -> Any:
-    added_columns.check_new(columns, rows.column_names)
+    added_columns.check_new(rows.column_names)
     for name, values in columns.items():
         rows = rows.add_column(name, values)
     return rows

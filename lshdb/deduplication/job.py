@@ -13,7 +13,6 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lshdb.columns import Columns
 from lshdb.deduplication import (
     cut_list,
     deciding,
@@ -343,7 +342,7 @@ class DedupJob:
             written = self._written_files
 
             def rows_to(
-                targets: Mapping[str, Sequence[str]], added: Columns
+                targets: Mapping[str, Sequence[str]], *, annotates: bool = False
             ) -> run_outputs.KeptRows | None:
                 if not targets:
                     return None
@@ -351,13 +350,13 @@ class DedupJob:
                     if path not in (STDOUT, out.kept, out.annotated):  # it is in a directory
                         os.makedirs(os.path.dirname(path), exist_ok=True)
                 return stack.enter_context(
-                    run_outputs.KeptRows(targets, session, beside, added, self._output)
+                    run_outputs.KeptRows(targets, session, beside, annotates, self._output)
                 )
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))
-            written.kept = rows_to(self.targets, {})
-            written.annotated = rows_to(self.annotated, run_outputs.ANNOTATED)
+            written.kept = rows_to(self.targets)
+            written.annotated = rows_to(self.annotated, annotates=True)
             if out.cuts is not None and written.kept is not None:
                 file = stack.enter_context(self._output(out.cuts))
                 written.cuts = cut_list.CutList(file, written.kept.same_format)

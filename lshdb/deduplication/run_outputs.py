@@ -7,23 +7,20 @@ looks complete.
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from lshdb.columns import Columns
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.input_tables import checked_format
 from lshdb.errors import InputError, UsageError
 from lshdb.model import DroppedRow
-from lshdb.sources import added_columns, formats, outputs, sinks
+from lshdb.sources import formats, outputs, sinks
+from lshdb.sources.added_columns import ANNOTATED, head_with, with_columns
 from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import printable_path
 from lshdb.sources.session import Session
-
-ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
-"""The columns that annotated rows have besides their own."""
 
 
 @dataclass(eq=False)
@@ -36,7 +33,7 @@ class KeptRows:
         tables: the tables whose rows go to each output file.
         session: reads the tables.
         beside: the directory of a temporary file; None for the system's.
-        added: columns that rows get besides their own.
+        annotates: whether rows get the columns of ANNOTATED.
         opens: opens an output.
 
     Raises:
@@ -46,7 +43,7 @@ class KeptRows:
     tables: Mapping[str, Sequence[str]]
     session: Session
     beside: Path | None = None
-    added: Columns = field(default_factory=dict)
+    annotates: bool = False
     opens: Callable[[str], outputs.Output] = outputs.Output
 
     def __post_init__(self) -> None:
@@ -57,7 +54,9 @@ class KeptRows:
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
             came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
-            head = added_columns.head_with(common_head(self.session, paths, format), self.added)
+            head = common_head(self.session, paths, format)
+            if self.annotates and head is not None:
+                head = head_with(head)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
@@ -152,7 +151,7 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
     columns = columns or [()] * len(ANNOTATED)
     numbers = [origin.numbers[index] for index in indices]
-    changed = added_columns.with_columns(read, indices, ANNOTATED, columns)
+    changed = with_columns(read, indices, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
 
 
