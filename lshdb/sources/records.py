@@ -3,7 +3,6 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 """
 
 import json
-import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -465,7 +464,11 @@ class Collector:
     ) -> None:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
         clean = {name: _repaired(value) for name, value in record.items()}
-        differ = [name for name, value in record.items() if clean[name] is not value]
+        differ = [
+            name
+            for name, value in record.items()
+            if clean[name] is not value and clean[name] != value  # NaN differs from itself
+        ]
         if differ and self.options.strict:
             self.fail(index, f"not UTF-8 in field {differ[0]!r}")
         else:
@@ -503,15 +506,13 @@ def documents_of_rows(
 
 
 def _repaired(value: object) -> object:
-    """The same value, or one with U+FFFD for lone surrogates that stand for bytes."""
+    """The value with U+FFFD for lone surrogates that stand for bytes."""
     if isinstance(value, str) and json_text.without_surrogates(value) is not value:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, list):
-        clean = [_repaired(element) for element in value]
-        return value if all(map(operator.is_, clean, value)) else clean
+        return [_repaired(element) for element in value]
     if isinstance(value, dict):
-        fields = {name: _repaired(inner) for name, inner in value.items()}
-        return value if all(map(operator.is_, fields.values(), value.values())) else fields
+        return {name: _repaired(inner) for name, inner in value.items()}
     return value
 
 
