@@ -273,12 +273,11 @@ class Decider:
 
     def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
-        plan, documents, versions = self.plan, rows.documents, None
-        if plan.stored is not None:
-            versions = Versions(plan.stored.store, self._before)
+        plan, documents, stored = self.plan, rows.documents, self.plan.stored
+        versions = Versions(self.store if stored is None else stored.store, self._before)
+        if stored is not None:
             versions.look_up(documents.keys, documents.digests)
-        known = {} if versions is None else versions.known
-        replaced = sum(map(known.__contains__, documents.keys))
+        replaced = sum(map(versions.known.__contains__, documents.keys))
         undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
             compared = list[_Compared]()
@@ -399,7 +398,7 @@ class _Loop:
         rows: the decisions.
     """
 
-    versions: Versions | None
+    versions: Versions
     compared: Sequence[_Compared]
     rows: _Rows
 
@@ -419,16 +418,15 @@ class _Loop:
         """Decide on a document; True if it is kept, and not all candidates were compared."""
         key, digest = self.documents.keys[row], self.documents.digests[row]
         versions, plan = self.versions, self.plan
-        if versions is not None:
-            itself = versions.same(key, digest)
-            if itself and (self._replaces(row) or itself.doc_id <= versions.before):
-                self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
-                into_database = plan.stored is plan.kept
-                if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
-                    self._keys[row] = itself.key
-                    self._written.append(row)
-                    self._next_id += not into_database
-                return False
+        itself = versions.same(key, digest) if versions.known else None
+        if itself and (self._replaces(row) or itself.doc_id <= versions.before):
+            self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
+            into_database = plan.stored is plan.kept
+            if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
+                self._keys[row] = itself.key
+                self._written.append(row)
+                self._next_id += not into_database
+            return False
         best: tuple[_Compared, DropReason] | None = None
         for compared in self.compared:
             reason = compared.matcher.reason(row, self._no_reasons(row, compared))
@@ -457,7 +455,7 @@ class _Loop:
         """
         doc_ids = compared.different.get(row, set())
         versions, key = self.versions, self.documents.keys[row]
-        if versions is None or key not in versions.known:
+        if key not in versions.known:
             return doc_ids
         doc_id = versions.known[key].doc_id
         is_earlier = doc_id <= versions.before or self._replaces(row)
@@ -469,7 +467,7 @@ class _Loop:
         documents, versions = self.documents, self.versions
         key, digest = document = documents.keys[row], documents.digests[row]
         doc_id, replaces = self._next_id, False
-        if versions is not None and self.plan.stored is self.plan.kept:
+        if self.plan.stored is self.plan.kept:
             if key in versions.known:
                 replaces = self._replaces(row)
                 if replaces:

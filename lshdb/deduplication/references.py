@@ -71,10 +71,10 @@ class Reference:
             return
         path = os.fspath(self.data)
         try:
-            os.fsencode(path)
+            is_name = bool(os.fsencode(path)) and "\0" not in path
         except UnicodeEncodeError:
-            raise UsageError(f"against {path!r:.100} is not the name of a file") from None
-        if "\0" in path or not path:
+            is_name = False
+        if not is_name:
             raise UsageError(f"against {path!r:.100} is not the name of a file")
         if path == STDIN:
             raise UsageError("--against reads no standard input: save it to a file")
