@@ -163,7 +163,8 @@ class Run:
         if "text" in reference.fields and "set" not in reference.fields:
             names["set_field"] = reference.fields["text"]
         if self.batches is not None and not reference.is_path:
-            return self._indexed(self.batches(reference.data, names), reference.name)
+            items = self.batches(reference.data, names)
+            return self._indexed(items, reference.name, nullcontext(silent))
         session = self.of_references.like(
             **names,
             format="auto",
@@ -192,7 +193,7 @@ class Run:
         self,
         items: Iterable[Batch],
         name: str,
-        progress: AbstractContextManager[Progress] | None = None,
+        progress: AbstractContextManager[Progress],
     ) -> Iterator[Collection]:
         """A reference in a temporary file."""
         total, locations = AddReport(), Locations(1)
@@ -200,7 +201,7 @@ class Run:
         with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
             failures = Failures(self.on_failure)
             job = Job(store, self.workers, failures)
-            with progress or nullcontext(silent) as show:
+            with progress as show:
                 for report in added(job, items, locations):
                     total += report
                     show(total.documents, None, "documents")
