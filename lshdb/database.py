@@ -66,7 +66,7 @@ def _selecting(options: AddManyOptions) -> "Select | None":
     """What adds only documents that are not similar to others; None to add all."""
     if options.on_similar == "keep":
         return None
-    from lshdb.deduplication.adding import selecting
+    from lshdb.deduplication.deciding import selecting
 
     return selecting(options)
 

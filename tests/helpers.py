@@ -42,8 +42,7 @@ import lshdb
 from lshdb.shingling import shingles
 from lshdb.shingling.arrays import offsets_of
 from lshdb.shingling.shingling import Content, OfSets, Shingles, Shingling
-from lshdb.sources.session import Session
-from lshdb.sources.session_options import SessionOptions
+from lshdb.sources.session import Session, SessionOptions
 from lshdb.workers import Workers
 
 ROOT = Path(__file__).resolve().parent.parent

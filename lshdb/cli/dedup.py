@@ -174,7 +174,7 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced")
         record = {name: counts[name] for name in names} | {"failed": failed}
-        is_used = files.STDOUT in (*job.read.targets, *job.read.annotated, outputs.dropped)
+        is_used = files.STDOUT in (*job.targets, *job.annotated, outputs.dropped)
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))
         return

@@ -24,8 +24,7 @@ from lshdb.sources.paths import printable_path
 if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
     from lshdb.sources.counts import Failures, ReadCounts
-    from lshdb.sources.session import Session
-    from lshdb.sources.session_options import HowRead
+    from lshdb.sources.session import HowRead, Session
 
 FAILURES_SHOWN = 20
 _DEFAULT = options.ReadingOptions()

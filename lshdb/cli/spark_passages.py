@@ -52,8 +52,7 @@ def spark_passages(
 
     Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
     """
-    from lshdb.sources.session import Session
-    from lshdb.sources.session_options import SessionOptions
+    from lshdb.sources.session import Session, SessionOptions
 
     on_spark.check_names(input, output)
     words = 8 if copying.words is None and spark.settings_from is None else copying.words

@@ -9,13 +9,11 @@ row, kept or dropped because of another; files of rows; the database with what w
     containing  documents that another one contains
     collection  documents that others are compared with, and where they are from
     references  names of files, databases and data of a program that rows are compared with first
-    ordering    which of similar rows rather stays: the input is read twice
-    deciding    decides on batches in order, and writes what is kept
-    run         a run: opens references, gives back decided rows, merges them into a database
-    adding      the door of Database.add_many: adds what is not similar
+    deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
+    run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   the door of Database.dedup_files
     frames      the door of lshdb.dedup: rows of a program, in the form they came in
     job         the door of the command: input_tables, run_outputs, cut_list, cutting
 
-Doors: adding, containing, cut_list, file_rows, frames, job, references, rules, run, whole_texts.
+Doors: containing, cut_list, deciding, file_rows, frames, job, references, rules, run, whole_texts.
 """

@@ -1,19 +1,14 @@
 """Documents that others are compared with: kept ones, those of a database or of a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any
 
-import numpy as np
-
 from lshdb.ingest.locations import Locations
-from lshdb.model import CopiedPassage, DroppedRow
-from lshdb.shingling.arrays import IntArray, chunks_of, int_array
-from lshdb.sources.batch import Batch, RowPlace
+from lshdb.model import CopiedPassage
+from lshdb.shingling.arrays import IntArray, chunks_of
+from lshdb.sources.batch import RowPlace
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import StoreReader
 from lshdb.store.spool import SpooledDocument
@@ -98,44 +93,6 @@ class Collection:
     def where(self, doc_id: int, key: str) -> RowPlace:
         """The file and line that a document is from."""
         return NOWHERE if self.locations is None else self.locations.where(doc_id, key)
-
-    def rows(
-        self,
-        reader: StoreReader,
-        documents: Batch,
-        reasons: Sequence[tuple[int, DropReason]],
-        fields: Sequence[str],
-    ) -> Iterator[tuple[int, DroppedRow]]:
-        """The dropped documents of a batch, with their indices.
-
-        Args:
-            reader: reads the collection.
-            documents: the batch.
-            reasons: the indices of dropped documents, each with its reason.
-            fields: the fields of metadata that dropped rows have.
-        """
-        doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
-        metadata = reader.metadata_of(doc_ids) if fields else repeat(None)
-        columns = zip(doc_ids.tolist(), reader.keys_of(doc_ids), metadata, strict=False)
-        kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
-        for row, reason in reasons:
-            key, stored = kept[reason.doc_id]
-            key = self.original_keys.get(reason.doc_id, key)
-            yield (
-                row,
-                DroppedRow(
-                    documents.keys[row],
-                    *documents.wheres[row],
-                    key,
-                    *self.where(reason.doc_id, key),
-                    reason.similarity,
-                    reason.exact,
-                    reason.identical,
-                    self.reference,
-                    *picked_fields(fields, documents.all_metadata()[row], stored),
-                    reason.passage,
-                ),
-            )
 
 
 def picked_fields(

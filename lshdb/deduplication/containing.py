@@ -4,14 +4,12 @@ Containment is transitive, so the documents that stay are those that no other on
 first one of equal sets, in any order. A document contains another one only if it has its rarest
 shingle. So the rarest shingle of each document is remembered, as counted when it was read; then the
 shingles of every document, the largest first, are looked up among the remembered ones. No pair is
-missed, however different the lengths are. A document takes 54 bytes of memory.
+missed, however different the lengths are. A document takes 53 bytes of memory.
 
 All documents may share their rarest shingle. So the shingles of a document are computed once as
 long as they fit into memory, and a few of them always stay there. `scripts/bench dedup`
 measures the cost of a pair.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -52,8 +50,6 @@ _KEPT = 1 << 22
 _SAMPLE = 4
 """Hashes of a set that are in memory, and looked up before the others are read: of sets that share
 the half of their shingles, one in 16 has all of them."""
-_SLOTS = 3
-"""Bits more than the number of codes needs: at most one in 8 other hashes is taken for one."""
 
 
 def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
@@ -86,6 +82,7 @@ class Codes:
 
     Attributes:
         shingling: of the documents.
+        spool: the documents, when all are remembered.
         dropped: bool[n], which documents are dropped.
         named: bool[n], which documents have a reason already, if all of similar ones are dropped.
         kept: the shingles of documents that were read last, by number.
@@ -127,9 +124,6 @@ class Codes:
         self._codes, self._samples = codes[order], samples[order]
         self._numbers, self._sizes = numbers[order], sizes[order]
         self._parts = []
-        self._mask = np.uint64((1 << (len(codes).bit_length() + _SLOTS)) - 1)
-        self._slots = np.zeros(int(self._mask) + 1, dtype=np.bool_)
-        self._slots[(codes & self._mask).view(np.int64)] = True
         self.dropped = np.zeros(count, dtype=np.bool_)
         self.named = np.zeros(count, dtype=np.bool_)
 
@@ -158,6 +152,7 @@ class Codes:
             drop_all: whether documents that contain others are dropped, too.
             only_against: whether documents are compared with collections only.
         """
+        self.spool = spool
         self.finish(spool.count)
         for collection, batch in _all(spool, references):
             if collection is None and only_against:
@@ -166,9 +161,7 @@ class Codes:
             drops_all = drop_all and collection is None
             stored = [document.stored for document in batch]
             numbers = np.array([document.number for document in batch])
-            for index, smaller, similarity in self.contained(
-                stored, numbers, spool, all_of=drops_all
-            ):
+            for index, smaller, similarity in self.contained(stored, numbers, all_of=drops_all):
                 larger = batch[index]
                 if drops_all:
                     self.named[[larger.number, smaller.number]] = True
@@ -187,14 +180,13 @@ class Codes:
             yield rows
 
     def contained(
-        self, stored: Sequence[str], larger_numbers: IntArray, waiting: Spool, *, all_of: bool
+        self, stored: Sequence[str], larger_numbers: IntArray, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that the documents of a batch contain.
 
         Args:
             stored: the documents of the batch in their stored form.
             larger_numbers: int64[n], their numbers; -1 for documents that are not remembered.
-            waiting: the remembered documents.
             all_of: whether dropped documents are found, too.
 
         Yields:
@@ -203,9 +195,10 @@ class Codes:
         """
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
-        hits = np.flatnonzero(self._slots[(sets.hashes & self._mask).view(np.int64)])
-        first_codes = np.searchsorted(self._codes, sets.hashes[hits])
-        many = np.searchsorted(self._codes, sets.hashes[hits], "right") - first_codes
+        first_codes = np.searchsorted(self._codes, sets.hashes)
+        many = np.searchsorted(self._codes, sets.hashes, "right") - first_codes
+        hits = np.flatnonzero(many)
+        first_codes, many = first_codes[hits], many[hits]
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
         numbers = larger_numbers.tolist()
         batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
@@ -226,7 +219,7 @@ class Codes:
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
                 for document, size in self._inside(
-                    hashes, larger_number, entry, waiting, batch_sets, all_of=all_of
+                    hashes, larger_number, entry, batch_sets, all_of=all_of
                 ):
                     yield larger, document, size / len(hashes)
 
@@ -235,7 +228,6 @@ class Codes:
         hashes: Hashes,
         larger_number: int,
         entries: IntArray,
-        waiting: Spool,
         batch_sets: dict[int, Hashes],
         *,
         all_of: bool,
@@ -248,7 +240,6 @@ class Codes:
             hashes: the distinct shingles of the larger document.
             larger_number: its number, or -1.
             entries: int64[any], the entries of the documents that it may contain.
-            waiting: the remembered documents.
             batch_sets: the shingles of the batch, by number.
             all_of: whether dropped documents are found, too.
         """
@@ -257,28 +248,25 @@ class Codes:
         if not all_of or (larger_number >= 0 and self.named[larger_number]):
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
-        larger = _Larger(hashes)
         entries = entries[
-            larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
+            _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
-        for part in chunks_of(self._sizes[entries].astype(np.int64), waiting.limits.join_read):
+        for part in chunks_of(self._sizes[entries].astype(np.int64), self.spool.limits.join_read):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
-            smaller = self._sets_of(numbers.tolist(), waiting, batch_sets)
-            whole = larger.has(np.concatenate(smaller))
+            smaller = self._sets_of(numbers.tolist(), batch_sets)
+            whole = _has(hashes, np.concatenate(smaller))
             inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
-            documents = waiting.documents(numbers[inside].tolist())
+            documents = self.spool.documents(numbers[inside].tolist())
             yield from zip(documents, sizes[inside].tolist(), strict=True)
 
-    def _sets_of(
-        self, numbers: Sequence[int], waiting: Spool, batch_sets: dict[int, Hashes]
-    ) -> list[Hashes]:
+    def _sets_of(self, numbers: Sequence[int], batch_sets: dict[int, Hashes]) -> list[Hashes]:
         """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
         kept = self.kept
         missing = [number for number in numbers if number not in batch_sets and number not in kept]
         for batch in bounded(
-            waiting.documents(missing),
+            self.spool.documents(missing),
             lambda document: len(document.stored),
-            waiting.limits.text_batch,
+            self.spool.limits.text_batch,
         ):
             sets = self.shingles([document.stored for document in batch])
             for index, document in enumerate(batch):
@@ -290,24 +278,11 @@ class Codes:
         return known
 
 
-class _Larger:
-    """A set that may contain others: a table of its hashes, by their last bits."""
-
-    def __init__(self, hashes: Hashes) -> None:
-        """Make the table."""
-        self._hashes = hashes
-        self._mask = np.uint64((1 << (len(hashes).bit_length() + _SLOTS)) - 1)
-        self._slots = np.full(int(self._mask) + 1, -1, dtype=np.int32)
-        self._slots[(hashes & self._mask).view(np.int64)] = np.arange(len(hashes))
-
-    def has(self, hashes: Hashes) -> Mask:
-        """Which of the hashes it has: bool[n]."""
-        index = self._slots[(hashes & self._mask).view(np.int64)]
-        is_member: Mask = self._hashes[index] == hashes
-        occupied = np.flatnonzero(~is_member & (index >= 0))  # by another hash
-        position = self._hashes.searchsorted(hashes[occupied])
-        is_member[occupied] = self._hashes.take(position, mode="clip") == hashes[occupied]
-        return is_member
+def _has(larger: Hashes, hashes: Hashes) -> Mask:
+    """Which of some hashes are in a set, whose hashes are sorted: bool[n]."""
+    position = larger.searchsorted(hashes)
+    is_member: Mask = larger.take(position, mode="clip") == hashes
+    return is_member
 
 
 def _set(sets: Shingles, index: int) -> Hashes:

@@ -3,8 +3,6 @@
 All documents are added with their whole texts, so each passage that is cut is in an earlier text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

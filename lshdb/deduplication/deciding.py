@@ -6,32 +6,34 @@ of earlier runs and with those kept so far. The result depends only on the order
 on how they are cut into batches.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 
 import numpy as np
 
-from lshdb.deduplication.collection import Collection, DropReason
+from lshdb.deduplication.collection import Collection, DropReason, picked_fields
 from lshdb.deduplication.cutting import Cutting, covering, without
 from lshdb.deduplication.matching import Matcher
-from lshdb.deduplication.rules import Comparing, RowRule
+from lshdb.deduplication.rules import Comparing, RowRule, SimilarRule
 from lshdb.errors import warn_of_limit
+from lshdb.ingest.add import Select
 from lshdb.ingest.batches import Addable, Job, signed
+from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, joined
 from lshdb.keys import distinct_key
 from lshdb.model import AddReport, DroppedRow
+from lshdb.options import AddManyOptions
 from lshdb.search.cut_notes import dedup_cut, reference_cut
+from lshdb.shingling.arrays import int_array
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of
-from lshdb.store import late
-from lshdb.store.lookups import StoreReader
+from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 
 
@@ -65,7 +67,7 @@ class DecidedBatch:
 
     def cut(
         self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
-    ) -> DecidedBatch:
+    ) -> "DecidedBatch":
         """The rows without what is copied in their texts."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
@@ -171,11 +173,6 @@ class Versions:
                 return document
         return None
 
-    def stored_before(self, key: str, digest: bytes) -> KnownDocument | None:
-        """The document of a key with the same content, if an earlier run stored it."""
-        document = self.same(key, digest)
-        return document if document is not None and document.doc_id <= self.before else None
-
 
 @dataclass(eq=False)
 class Decider:
@@ -239,25 +236,34 @@ class Decider:
         collection: Collection,
         comparing: Comparing,
         parts: Sequence[SignedPart],
-        rows: _Rows,
+        rows: "_Rows",
     ) -> None:
         """Drop documents that resemble one of a collection that does not change."""
-        with collection.reader() as reader:
-            part = self._signed_for(reader, parts)
-            matcher = comparing(reader, part, None, None)
-            reasons = list[tuple[int, DropReason]]()
-            for row in range(len(part.keys)):
-                itself = (
-                    frozenset[int]() if collection.is_reference else {self._documents + row + 1}
-                )
-                reason = matcher.reason(row, itself)
+        with ExitStack() as stack:
+            compared = self._read(stack, collection, comparing, parts)
+            for row, dropped in enumerate(rows.dropped):
+                number = self._documents + row + 1
+                itself = frozenset[int]() if collection.is_reference else {number}
+                reason = compared.matcher.reason(row, itself)
                 if reason is None:
-                    self.unsure += matcher.is_cut(row)
-                elif reason.similarity > rows.similarity(row):
-                    reasons.append((row, reason))
-            rows.drop(collection, reader, reasons)
+                    self.unsure += compared.matcher.is_cut(row)
+                elif dropped is None or reason.similarity > dropped.similarity:
+                    compared.reasons.append((row, reason))
+            rows.drop(compared)
 
-    def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
+    def _read(
+        self,
+        stack: ExitStack,
+        collection: Collection,
+        comparing: Comparing,
+        parts: Sequence[SignedPart],
+    ) -> "_Compared":
+        """A collection as it is now, which is not changed meanwhile."""
+        reader = stack.enter_context(collection.reader())
+        matcher = comparing(reader, self._signed_for(reader, parts), None, None)
+        return _Compared(collection, reader, matcher)
+
+    def _signed_for(self, reader: lookups.StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
         """The documents, signed as a collection; without the indexes that the rule does not use."""
         collection_settings, run_settings = reader.settings, self.store.settings
         settings = replace(collection_settings, reworded=run_settings.reworded)
@@ -265,26 +271,24 @@ class Decider:
             settings = replace(settings, passages=run_settings.passages)
         return joined(parts, settings)
 
-    def _decide_in_order(self, parts: Sequence[SignedPart], rows: _Rows) -> AddReport:
+    def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
-        plan, documents, versions = self.plan, rows.documents, None
-        if plan.stored is not None:
-            versions = Versions(plan.stored.store, self._before)
+        plan, documents, stored = self.plan, rows.documents, self.plan.stored
+        versions = Versions(self.store if stored is None else stored.store, self._before)
+        if stored is not None:
             versions.look_up(documents.keys, documents.digests)
-        known = {} if versions is None else versions.known
-        replaced = sum(map(known.__contains__, documents.keys))
+        replaced = sum(map(versions.known.__contains__, documents.keys))
         undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
-            matchers = list[_Compared]()
+            compared = list[_Compared]()
             for collection, comparing in self._compared:
                 if collection is plan.kept:
-                    reader: StoreReader = collection.store
-                    matcher = comparing(reader, documents, undecided, replaced)
+                    store = collection.store
+                    matcher = comparing(store, documents, undecided, replaced)
+                    compared.append(_Compared(collection, store, matcher))
                 else:
-                    reader = stack.enter_context(collection.reader())
-                    matcher = comparing(reader, self._signed_for(reader, parts), None, None)
-                matchers.append(_Compared(collection, reader, matcher))
-            loop = _Loop(versions, matchers, rows)
+                    compared.append(self._read(stack, collection, comparing, parts))
+            loop = _Loop(versions, compared, rows)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
             return loop.finish()
@@ -311,24 +315,16 @@ class _Rows:
         self.copied: defaultdict[int, list[DroppedRow]] = defaultdict(list)
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
 
-    def similarity(self, row: int) -> float:
-        """The similarity for which a document is dropped; 0 if it is not dropped."""
-        dropped = self.dropped[row]
-        return 0.0 if dropped is None else dropped.similarity
-
-    def drop(
-        self,
-        collection: Collection,
-        reader: StoreReader,
-        reasons: Sequence[tuple[int, DropReason]],
-    ) -> None:
+    def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""
-        batch = self.documents.batch
-        for row, dropped in collection.rows(reader, batch, reasons, self.plan.fields):
+        for row, dropped in compared.rows(compared.reasons, self):
             self.dropped[row] = dropped
         if (clusters := self.plan.clusters) is not None:
-            for row, reason in reasons:
-                self.clusters[row] = clusters.of(collection, reason.doc_id, self.numbers[row])
+            for row, reason in compared.reasons:
+                number = self.numbers[row]
+                self.clusters[row] = clusters.of(compared.collection, reason.doc_id, number)
+        for row, passage in compared.rows(compared.copied, self):
+            self.copied[row].append(passage)
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""
@@ -357,11 +353,39 @@ class _Compared:
     """
 
     collection: Collection
-    reader: StoreReader
+    reader: lookups.StoreReader
     matcher: Matcher
     reasons: list[tuple[int, DropReason]] = field(default_factory=list)
     copied: list[tuple[int, DropReason]] = field(default_factory=list)
     different: dict[int, set[int]] = field(default_factory=dict)
+
+    def rows(
+        self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
+    ) -> Iterator[tuple[int, DroppedRow]]:
+        """The rows of dropped documents, or of passages, with their indices in the batch."""
+        batch, fields, collection = rows.documents.batch, rows.plan.fields, self.collection
+        doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
+        metadata = self.reader.metadata_of(doc_ids) if fields else repeat(None)
+        columns = zip(doc_ids.tolist(), self.reader.keys_of(doc_ids), metadata, strict=False)
+        kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
+        for row, reason in reasons:
+            key, stored = kept[reason.doc_id]
+            key = collection.original_keys.get(reason.doc_id, key)
+            yield (
+                row,
+                DroppedRow(
+                    batch.keys[row],
+                    *batch.wheres[row],
+                    key,
+                    *collection.where(reason.doc_id, key),
+                    reason.similarity,
+                    reason.exact,
+                    reason.identical,
+                    collection.reference,
+                    *picked_fields(fields, batch.all_metadata()[row], stored),
+                    reason.passage,
+                ),
+            )
 
 
 @dataclass(eq=False)
@@ -374,7 +398,7 @@ class _Loop:
         rows: the decisions.
     """
 
-    versions: Versions | None
+    versions: Versions
     compared: Sequence[_Compared]
     rows: _Rows
 
@@ -394,16 +418,15 @@ class _Loop:
         """Decide on a document; True if it is kept, and not all candidates were compared."""
         key, digest = self.documents.keys[row], self.documents.digests[row]
         versions, plan = self.versions, self.plan
-        if versions is not None:
-            same = versions.same if self._replaces(row) else versions.stored_before
-            if (itself := same(key, digest)) is not None:
-                self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
-                into_database = plan.stored is plan.kept
-                if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
-                    self._keys[row] = itself.key
-                    self._written.append(row)
-                    self._next_id += not into_database
-                return False
+        itself = versions.same(key, digest) if versions.known else None
+        if itself and (self._replaces(row) or itself.doc_id <= versions.before):
+            self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
+            into_database = plan.stored is plan.kept
+            if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
+                self._keys[row] = itself.key
+                self._written.append(row)
+                self._next_id += not into_database
+            return False
         best: tuple[_Compared, DropReason] | None = None
         for compared in self.compared:
             reason = compared.matcher.reason(row, self._no_reasons(row, compared))
@@ -432,7 +455,7 @@ class _Loop:
         """
         doc_ids = compared.different.get(row, set())
         versions, key = self.versions, self.documents.keys[row]
-        if versions is None or key not in versions.known:
+        if key not in versions.known:
             return doc_ids
         doc_id = versions.known[key].doc_id
         is_earlier = doc_id <= versions.before or self._replaces(row)
@@ -444,7 +467,7 @@ class _Loop:
         documents, versions = self.documents, self.versions
         key, digest = document = documents.keys[row], documents.digests[row]
         doc_id, replaces = self._next_id, False
-        if versions is not None and self.plan.stored is self.plan.kept:
+        if self.plan.stored is self.plan.kept:
             if key in versions.known:
                 replaces = self._replaces(row)
                 if replaces:
@@ -469,7 +492,7 @@ class _Loop:
         self._written.append(row)
         return is_cut
 
-    def _read_marks(self, store: StoreReader) -> None:
+    def _read_marks(self, store: lookups.StoreReader) -> None:
         """Read which documents reviewers marked as no duplicates of those of the batch."""
         keys, digests = self.documents.keys, self.documents.digests
         marks = store.different_from([*dict.fromkeys(keys)])
@@ -493,11 +516,7 @@ class _Loop:
         writer.write(part)
         writer.finish()
         for compared in self.compared:
-            self.rows.drop(compared.collection, compared.reader, compared.reasons)
-            for row, passage in compared.collection.rows(
-                compared.reader, self.documents.batch, compared.copied, self.plan.fields
-            ):
-                self.rows.copied[row].append(passage)
+            self.rows.drop(compared)
         return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
 
 
@@ -529,3 +548,20 @@ def decided(
             warn_of_limit(dedup_cut(decider.cut, store.limits.dedup_listed))
         if decider.unsure:
             warn_of_limit(reference_cut(decider.unsure, store.limits.dedup_listed))
+
+
+def selecting(options: AddManyOptions) -> Select | None:
+    """A function that adds documents unless a kept one is similar; None if options want all."""
+    if options.on_similar != "skip":
+        return None
+
+    def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
+        stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
+        plan = Plan(SimilarRule(), stored=stored, kept=stored, replaces=True)
+        for report, batches in decided(job, items, plan):
+            for row in chain.from_iterable(batch.dropped for batch in batches):
+                if row is not None and row.kept != row.key and options.on_skip is not None:
+                    options.on_skip(row)
+            yield report
+
+    return select

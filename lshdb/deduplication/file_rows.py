@@ -1,7 +1,5 @@
 """Rows and texts of files as the source of a run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -9,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.ordering import check_read_twice, reads_twice
 from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
-from lshdb.deduplication.run import Run
+from lshdb.deduplication.run import Run, check_read_twice, reads_twice
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
 from lshdb.options import DedupOptions, RowsOptions

@@ -16,28 +16,23 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
-from lshdb.deduplication import input_tables
+from lshdb.deduplication import input_tables, rules, run_outputs
 from lshdb.deduplication.references import outermost, references_of
-from lshdb.deduplication.rules import rule_of, with_index
 from lshdb.deduplication.run import Run, check_plan
-from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, annotation
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.groups import Taking, replaced, takes
-from lshdb.keys import Ids, with_article
+from lshdb.keys import with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, heads, sinks
+from lshdb.sources import added_columns, counts, formats, records, sinks
 from lshdb.sources.batch import Batch, Origin
-from lshdb.sources.counts import Failures, SkippedFiles
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded
-from lshdb.sources.records import Collector
-from lshdb.sources.session import Session
-from lshdb.sources.session_options import SessionOptions
+from lshdb.sources.session import Session, SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
@@ -45,7 +40,6 @@ AnyRows = TypeVar("AnyRows")
 _P = ParamSpec("_P")
 _Columns = Mapping[str, list[Any]]
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
-_ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""
 _OF_TEXTS = (
@@ -98,7 +92,7 @@ class _Files:
         """Write the rows that a mask selects to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, name) for name in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        with KeptRows({path: self.paths}, self.session) as rows:
+        with run_outputs.KeptRows({path: self.paths}, self.session) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
 
@@ -223,15 +217,20 @@ class Deduplicated(Generic[AnyRows]):
 
     def _annotations(self) -> dict[str, list[Any]]:
         """The columns of `annotated`."""
-        dropped, columns = iter(self.dropped), {name: list[Any]() for name in ANNOTATED}
+        dropped, columns = (
+            iter(self.dropped),
+            {name: list[Any]() for name in added_columns.ANNOTATED},
+        )
         first = 0
         for batch in self._source.batches():
             keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
             for index in range(batch.count):
-                values: tuple[Any, ...] = (None,) * len(ANNOTATED)
+                values: tuple[Any, ...] = (None,) * len(added_columns.ANNOTATED)
                 if index in keys:
                     row = None if self.mask[first + index] else next(dropped)
-                    values = annotation(int(self._clusters[first + index]), keys[index], row)
+                    values = run_outputs.annotation(
+                        int(self._clusters[first + index]), keys[index], row
+                    )
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
             first += batch.count
@@ -389,7 +388,7 @@ def _decided(
     stored: Store | None = None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed, rule = Failures(options.on_failure), rule_of(options.choice, threshold)
+    failed, rule = counts.Failures(options.on_failure), rules.rule_of(options.choice, threshold)
     reading = _reading(options, settings)
 
     def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
@@ -429,7 +428,7 @@ def _decided(
 
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
-    request = with_index(rule_of(options.choice), options.index)
+    request = rules.with_index(rules.rule_of(options.choice), options.index)
     path = Path(str(options.into))
     return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
@@ -466,15 +465,7 @@ def _source_of(
             lambda columns: eager.extend(columns).lazy(),
         )
     if library == "pandas" and hasattr(rows, "iloc"):
-        # Arrow may not know the types of other columns.
-        names = [*map(str, rows.columns)]
-        fields = reading.own_fields(names) | set(reading.metadata_fields)
-        indices = [index for index, name in enumerate(names) if name in fields]
-        if [names[index] for index in indices] != [*dict.fromkeys(names[i] for i in indices)]:
-            reading.check_columns(names)
-        reading.check_columns([*dict.fromkeys(names)])
-        fields_read = rows.iloc[:, indices].set_axis([names[index] for index in indices], axis=1)
-        return _of_table(fields_read, reading, rows.__getitem__, partial(_with_series, rows))
+        return _of_table(rows, reading, rows.__getitem__, partial(_with_series, rows))
     if library == "polars" and hasattr(rows, "filter"):
         return _of_table(rows, reading, rows.filter, partial(_with_polars, rows))
     if library == "datasets" and hasattr(rows, "select"):
@@ -522,20 +513,10 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
         if not isinstance(row, Mapping):
             raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
 
-    def batches() -> Iterator[Batch]:
-        ids = Ids()
-        for part in arrays.chunks(len(rows), _ROWS):
-            part_rows = rows[part]
-            origin = Origin(
-                _NAME, range(part.start + 1, part.start + len(part_rows) + 1), in_file=False
-            )
-            documents = Collector(reading, origin, ids)
-            for index, row in enumerate(part_rows):
-                documents.take(index, dict(row))
-            yield documents.batch()
-
     return _Source(
-        batches,
+        lambda: records.documents_of_rows(
+            len(rows), lambda part: map(dict, rows[part]), _NAME, reading
+        ),
         lambda mask: [*compress(rows, mask.tolist())],
         partial(_with_fields, rows),
     )
@@ -544,61 +525,46 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
 # all rows with further columns
 
 
-def _check_free(names: Iterable[Any], columns: _Columns) -> None:
-    """UsageError if rows have a field of such a name."""
-    for name in names:
-        if name in columns:
-            raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
-
-
 def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
     for row, row_values in zip(rows, values, strict=True):
-        _check_free(row, columns)
+        added_columns.check_new(row)
         extended.append({**row, **dict(zip(columns, row_values, strict=True))})
     return extended
 
 
 def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
+    from lshdb.sources.arrow_rows import extended
+
+    added_columns.check_new(table.column_names)
+    return extended(table, added_columns.ANNOTATED, columns.values())
+
+
+def _further(names: Iterable[Any], columns: _Columns) -> Any:
+    """The further columns of rows with columns of these names as an Arrow table."""
     pa = formats.arrow()
     from lshdb.sources.arrow_rows import schema_of
 
-    _check_free(table.column_names, columns)
-    for field_, values in zip(schema_of(ANNOTATED), columns.values(), strict=True):
-        table = table.append_column(field_, pa.array(values, field_.type))
-    return table
+    added_columns.check_new(names)
+    return pa.table(columns, schema_of(added_columns.ANNOTATED))
 
 
 def _with_series(rows: Any, columns: _Columns) -> Any:
     """A pandas frame with further columns: nullable where a row has no document."""
-    _check_free(rows.columns, columns)
-    pandas = import_module("pandas")
-    kinds = {
-        int: ("int64", "Int64"),
-        float: ("float64", "Float64"),
-        bool: ("bool", "boolean"),
-        str: ("object", "object"),
-    }
-    extended = rows.copy()
-    for name, values in columns.items():
-        kind = kinds[ANNOTATED[name]][None in values]
-        extended[name] = pandas.Series(values, index=rows.index, dtype=kind).array
-    return extended
+    frame = _further(rows.columns, columns).to_pandas(integer_object_nulls=True)
+    if frame["kept"].isna().any():
+        frame = frame.astype({"cluster": "Int64", "similarity": "Float64", "exact": "boolean"})
+    return rows.assign(**{name: frame[name].array for name in columns})
 
 
 def _with_polars(rows: Any, columns: _Columns) -> Any:
-    _check_free(rows.columns, columns)
-    polars = import_module("polars")
-    kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
-    return rows.with_columns(
-        *(polars.Series(name, values, kinds[ANNOTATED[name]]) for name, values in columns.items())
-    )
+    return rows.hstack(import_module("polars").from_arrow(_further(rows.columns, columns)))
 
 
 def _with_dataset(rows: Any, columns: _Columns) -> Any:
-    _check_free(rows.column_names, columns)
+    added_columns.check_new(rows.column_names)
     for name, values in columns.items():
         rows = rows.add_column(name, values)
     return rows
@@ -613,7 +579,9 @@ def _paths_of(names: Any) -> list[str]:
     return [*map(os.fspath, names)]
 
 
-def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
+def _tables(
+    names: Sequence[str], files_read: FilesRead | None
+) -> tuple[list[str], counts.SkippedFiles]:
     """The paths of tables, and what was skipped; see `input_tables.find_tables`."""
     for name in expanded(names):
         if not os.path.exists(name):
@@ -621,7 +589,7 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
                 '[{"text": text} for text in texts]'
             )
-    skipped_files = SkippedFiles()
+    skipped_files = counts.SkippedFiles()
     paths = input_tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
     return [*paths], skipped_files
 
@@ -638,5 +606,5 @@ def _of_files(
     input_tables.check_rows(paths, _OF_TEXTS)
     session = Session(reading)
     for path in paths:
-        heads.head(session, path)
+        run_outputs.head(session, path)
     return _Files(paths, session)

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from lshdb.errors import InputError, UsageError
+from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.sources import formats, outputs, walking
-from lshdb.sources.counts import SkippedFiles
-from lshdb.sources.identity import FilesRead
+from lshdb.sources import counts, formats, identity, outputs, walking
 from lshdb.sources.paths import (
     expanded,
     format_of,
@@ -31,8 +30,8 @@ _START = 1 << 16
 def find_tables(
     inputs: Iterable[str],
     rules: WalkingOptions,
-    skipped_files: SkippedFiles,
-    files_read: FilesRead | None = None,
+    skipped_files: counts.SkippedFiles,
+    files_read: identity.FilesRead | None = None,
 ) -> dict[str, str]:
     """The named tables, and the files of directories that are tables by their suffix.
 
@@ -53,7 +52,7 @@ def find_tables(
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
     tables: dict[str, str] = {}
-    files_read = FilesRead() if files_read is None else files_read
+    files_read = identity.FilesRead() if files_read is None else files_read
 
     def take(path: str, name: str) -> None:
         check_readable(path)
@@ -69,9 +68,9 @@ def find_tables(
                 take(path, os.path.basename(path) if top is None else _name_below(path, top))
                 continue
             is_empty = True
-            for entry in walking.walk(path, rules, skipped_files):
-                if isinstance(entry, walking.Unlisted):
-                    raise InputError(f"{entry.failure.where}: {entry.failure.reason}")
+            for entry in walking.Walk(path, rules, skipped_files):
+                if isinstance(entry, Failure):
+                    raise InputError(f"{entry.where}: {entry.reason}")
                 if format_of(entry.path) != "text":
                     is_empty = False
                     take(entry.path, _name_below(entry.path, path if top is None else top))

@@ -4,8 +4,6 @@ All that cannot be is refused before anything is read. With a database, and an o
 file, the run is whole or not at all: see lshdb.deduplication.run.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -15,16 +13,16 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lshdb.columns import Columns
-from lshdb.deduplication import input_tables
-from lshdb.deduplication.cut_list import CutList
-from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.file_rows import FilesOfRows, cutting_of, rule_of_rows
-from lshdb.deduplication.ordering import check_read_twice
+from lshdb.deduplication import (
+    cut_list,
+    deciding,
+    file_rows,
+    input_tables,
+    rules,
+    run_outputs,
+)
 from lshdb.deduplication.references import Reference, outermost
-from lshdb.deduplication.rules import Rule, with_index
-from lshdb.deduplication.run import Run, check_plan
-from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, Written
+from lshdb.deduplication.run import Run, check_plan, check_read_twice
 from lshdb.errors import UsageError
 from lshdb.exchange.result_tables import dropped_columns, dropped_row
 from lshdb.groups import replaced
@@ -34,10 +32,8 @@ from lshdb.model import AddReport, DroppedRow
 from lshdb.options import RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, sinks
-from lshdb.sources.compression import compression_of
+from lshdb.sources import compression, formats, identity, sinks
 from lshdb.sources.counts import ReadCounts
-from lshdb.sources.identity import is_same_file
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
     STDIN,
@@ -70,23 +66,6 @@ class Outputs:
     cuts: str | None = None
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """What is read.
-
-    Attributes:
-        paths: the tables, or files and directories of texts.
-        are_texts: whether texts are compared as files, and none is written.
-        targets: the tables whose kept rows go to each output.
-        annotated: the same, of all rows.
-    """
-
-    paths: Sequence[str]
-    are_texts: bool
-    targets: Mapping[str, Sequence[str]]
-    annotated: Mapping[str, Sequence[str]]
-
-
 @dataclass(eq=False, kw_only=True)
 class DedupJob:
     """One job.
@@ -108,6 +87,10 @@ class DedupJob:
         warn: called with lines about partial files of killed runs.
         progress: whether a bar is shown.
         counts: of rows, when all are decided.
+        paths: the tables, or files and directories of texts.
+        are_texts: whether texts are compared as files and listed, and none is written.
+        targets: the tables whose kept rows go to each output.
+        annotated: the same, of all rows.
     """
 
     inputs: Sequence[str]
@@ -130,7 +113,7 @@ class DedupJob:
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
         check_read_twice(rows.choice, self.inputs)
-        self.rule: Rule = rule_of_rows(rows, self.settings.shape.threshold)
+        self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
         check_plan(rows.choice, self.references, only_against=rows.only_against)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
@@ -138,23 +121,20 @@ class DedupJob:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
         if self.database is not None and rows.only_against:
             raise UsageError("--only-against stores nothing: give the database with --against")
-        self.read = self._inputs()
-        self._written_files = Written()
+        self.targets: Mapping[str, Sequence[str]] = {}
+        self.annotated: Mapping[str, Sequence[str]] = {}
+        self._find_inputs()
+        self._written_files = run_outputs.Written()
         self._check_outputs()
         self.columns = dropped_columns(rows.fields, copied=self._copied)
         self._of_references = ReadCounts()
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property
-    def are_texts(self) -> bool:
-        """Whether texts are compared as files, and listed."""
-        return self.read.are_texts
-
-    @property
     def _copied(self) -> bool:
         return bool(self.rule.columns)
 
-    def _inputs(self) -> _Inputs:
+    def _find_inputs(self) -> None:
         rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
         are_named_so = (
             rows.read.table.format == "auto"
@@ -163,15 +143,16 @@ class DedupJob:
             and not any(map(input_tables.begins_with_row, paths))
         )
         is_listed = out.kept is None and out.annotated is None
-        are_texts = rows.read.table.format == "text" or (
+        self.are_texts = rows.read.table.format == "text" or (
             is_listed and (are_named_so or any(map(os.path.isdir, paths)))
         )
-        if are_texts:
+        if self.are_texts:
             if not is_listed or STDOUT in paths:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
                 input_tables.check_readable(path)
-            return _Inputs(paths, True, {}, {})
+            self.paths = paths
+            return
         walked = replace(rows.walk, ignore=False)  # data is often kept out of git
         paths_of_tables = input_tables.find_tables(self.inputs, walked, self.reading.skipped)
         if out.cuts is not None and len(paths_of_tables) > 1:
@@ -185,16 +166,17 @@ class DedupJob:
             return {output: [*paths_of_tables]}
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
-        return _Inputs([*paths_of_tables], False, targets(kept), targets(out.annotated))
+        self.paths = [*paths_of_tables]
+        self.targets, self.annotated = targets(kept), targets(out.annotated)
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
-        out, read, written = self.outputs, self.read, self._tables_written
-        if self.rows.fields and not read.are_texts and out.dropped is None:
+        out, written = self.outputs, self._tables_written
+        if self.rows.fields and not self.are_texts and out.dropped is None:
             raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
-        if out.dropped == STDOUT and (read.are_texts or STDOUT in written):
+        if out.dropped == STDOUT and (self.are_texts or STDOUT in written):
             raise UsageError("--dropped cannot be standard output, too: name a file")
-        if out.cuts == STDOUT or (self.rows.cut is not None and read.are_texts):
+        if out.cuts == STDOUT or (self.rows.cut is not None and self.are_texts):
             raise UsageError("--cut is for tables, and --cuts names a file")
         names = self.rows.read.names
         contents = names.text_field.split(",")
@@ -207,13 +189,13 @@ class DedupJob:
     @property
     def _tables_written(self) -> list[str]:
         """The outputs of rows."""
-        return [*self.read.targets, *self.read.annotated]
+        return [*self.targets, *self.annotated]
 
     @property
     def files_read(self) -> list[str]:
         """The files that the job reads."""
         paths = [reference.name for reference in self.references if reference.is_path]
-        return [*self.read.paths, *paths]
+        return [*self.paths, *paths]
 
     @property
     def files_written(self) -> list[str]:
@@ -246,7 +228,7 @@ class DedupJob:
             run = stack.enter_context(self._run(settings, store, session))
             with (
                 self._written(session) as written,
-                session.shown(self.progress, "dedup", self.read.paths) as run.progress,
+                session.shown(self.progress, "dedup", self.paths) as run.progress,
                 closing(run.decided()) as decided,
             ):
                 for rows in decided:
@@ -279,7 +261,7 @@ class DedupJob:
         if self.rows.choice.estimate and database is None:
             request = replace(request, content=False)
         if database is not None:
-            request = with_index(self.rule, request)
+            request = rules.with_index(self.rule, request)
         settings = resolve(request)
         self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
         return settings, None
@@ -305,7 +287,7 @@ class DedupJob:
         )
         if not self.are_texts and rows.read.table.format == "auto":
             input_tables.check_rows(
-                self.read.paths,
+                self.paths,
                 "--format text compares texts, and writes none; --format jsonl reads the rows",
             )
         return session
@@ -320,7 +302,7 @@ class DedupJob:
             root=rows.walk.root or "",
             rule=self.rule,
             settings=settings,
-            source=FilesOfRows(self.read.paths, session),
+            source=file_rows.FilesOfRows(self.paths, session),
             references=self.references,
             of_references=of_references,
             timeout=self.timeout,
@@ -329,7 +311,7 @@ class DedupJob:
             database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
-            cutting=cutting_of(rows, settings, session),
+            cutting=file_rows.cutting_of(rows, settings, session),
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
@@ -353,34 +335,38 @@ class DedupJob:
         self._written_files.flush()
 
     @contextmanager
-    def _written(self, session: Session) -> Iterator[Written]:
+    def _written(self, session: Session) -> Iterator[run_outputs.Written]:
         """What is written, with its files; they get their names at the end."""
         out, beside = self.outputs, self._beside()
         with ExitStack() as stack:
             written = self._written_files
 
-            def rows_to(targets: Mapping[str, Sequence[str]], added: Columns) -> KeptRows | None:
+            def rows_to(
+                targets: Mapping[str, Sequence[str]], *, annotates: bool = False
+            ) -> run_outputs.KeptRows | None:
                 if not targets:
                     return None
                 for path in targets:
                     if path not in (STDOUT, out.kept, out.annotated):  # it is in a directory
                         os.makedirs(os.path.dirname(path), exist_ok=True)
-                return stack.enter_context(KeptRows(targets, session, beside, added, self._output))
+                return stack.enter_context(
+                    run_outputs.KeptRows(targets, session, beside, annotates, self._output)
+                )
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))
-            written.kept = rows_to(self.read.targets, {})
-            written.annotated = rows_to(self.read.annotated, ANNOTATED)
+            written.kept = rows_to(self.targets)
+            written.annotated = rows_to(self.annotated, annotates=True)
             if out.cuts is not None and written.kept is not None:
                 file = stack.enter_context(self._output(out.cuts))
-                written.cuts = CutList(file, written.kept.same_format)
+                written.cuts = cut_list.CutList(file, written.kept.same_format)
             yield written
             if written.cuts is not None:
                 written.cuts.finish()
 
     def _output(self, path: str) -> Output:
         """A file to be written; what a killed run left is deleted if the input is read again."""
-        return Output(path, self.warn, clears=STDIN not in self.read.paths)
+        return Output(path, self.warn, clears=STDIN not in self.paths)
 
     @contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
@@ -393,7 +379,7 @@ class DedupJob:
         ):
             yield rows
 
-    def _count(self, rows: DecidedBatch) -> list[tuple[Any, ...]]:
+    def _count(self, rows: deciding.DecidedBatch) -> list[tuple[Any, ...]]:
         """Count what is decided; the lines of the list of dropped rows."""
         counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
         counts["kept"] += len(rows.keys) - len(dropped)
@@ -412,7 +398,9 @@ class DedupJob:
 def _is_itself(dropped: DroppedRow, root: str | None) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
     paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
-    return dropped.key == dropped.kept or any(starmap(is_same_file, product(paths, others)))
+    return dropped.key == dropped.kept or any(
+        starmap(identity.is_same_file, product(paths, others))
+    )
 
 
 def _is_file(path: str) -> bool:
@@ -427,5 +415,5 @@ def _is_directory(output: str, inputs: Sequence[str]) -> bool:
         return False
     if os.path.isdir(output) or output.endswith(os.sep):
         return True
-    named = format_of(output) != "text" or compression_of(output) is not None
+    named = format_of(output) != "text" or compression.compression_of(output) is not None
     return not named and any(os.path.isdir(path) or pattern_top(path) for path in inputs)

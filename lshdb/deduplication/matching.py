@@ -6,8 +6,6 @@ are compared: in a bucket that a common header fills, every document would be a 
 other. The result depends only on the order of documents, not on how they are cut into batches.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set

@@ -4,8 +4,6 @@ A reference is a database, a file or a directory of rows or texts, a pattern, or
 Its fields may have other names than those of the input: `test.csv:text=question,key=id`.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re
@@ -73,10 +71,10 @@ class Reference:
             return
         path = os.fspath(self.data)
         try:
-            os.fsencode(path)
+            is_name = bool(os.fsencode(path)) and "\0" not in path
         except UnicodeEncodeError:
-            raise UsageError(f"against {path!r:.100} is not the name of a file") from None
-        if "\0" in path or not path:
+            is_name = False
+        if not is_name:
             raise UsageError(f"against {path!r:.100} is not the name of a file")
         if path == STDIN:
             raise UsageError("--against reads no standard input: save it to a file")

@@ -6,11 +6,9 @@ batch (`RowRule`), or on all rows at once (`WholeRule`). `RULES` has them by nam
 call names one as NAME or NAME:ARGUMENT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -50,7 +48,7 @@ class Rule(Protocol):
     columns: ClassVar[Columns]
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Rule:
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> "Rule":
         """The rule for some options; UsageError if they do not go with it.
 
         Args:
@@ -74,7 +72,7 @@ class Rule(Protocol):
 class RowRule(Rule, Protocol):
     """A rule that decides row by row."""
 
-    def comparing(self, collection: Collection) -> Comparing:
+    def comparing(self, collection: Collection) -> "Comparing":
         """A function that makes the matcher of each batch for a collection."""
 
 
@@ -108,7 +106,7 @@ class SimilarRule:
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> SimilarRule:
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
         """See Rule."""
         _check_no_argument("similar", argument)
         if options.distinguish and options.estimate:
@@ -170,7 +168,7 @@ class CopiedRule:
     columns: ClassVar[Columns] = COPIED
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> CopiedRule:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
             raise _unknown(f"copied:{argument}")
@@ -226,7 +224,7 @@ class ContainedRule:
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> ContainedRule:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
         """See Rule."""
         _check_no_argument("contained", argument)
         _check_contents_compared("contained", options)

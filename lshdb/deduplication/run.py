@@ -5,22 +5,25 @@ documents go into a temporary collection. When the caller has written all of its
 adds the collection to the database in one transaction. A run that is killed before has changed
 nothing, and writes the same rows when it is started again. Output to a pipe cannot be changed any
 more, so such a run adds each batch to the database before the rows of the batch are written.
+
+For an order that is not that of the input, the input is read twice. First all documents are written
+to a temporary file, and read from it in the order of decisions; then the input is read again for
+the kept rows.
 """
 
-from __future__ import annotations
-
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from lshdb.deduplication import ordering
+from lshdb.deduplication import rules
 from lshdb.deduplication.collection import Collection
+from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Clusters, DecidedBatch, Plan, Versions, decided
 from lshdb.deduplication.references import FIELDS, Reference, outermost
-from lshdb.deduplication.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
@@ -34,11 +37,14 @@ from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import TIMEOUT, RuleOptions
 from lshdb.progress import Progress, silent
-from lshdb.shingling.content import digest
+from lshdb.shingling.arrays import bounded
+from lshdb.shingling.content import digest, encoded, from_stored
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import Sketching, check_comparable
-from lshdb.sources.batch import Batch
+from lshdb.sources import keeping
+from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
+from lshdb.sources.paths import STDIN, expanded, paths_of_key
 from lshdb.sources.session import Session
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
@@ -55,10 +61,6 @@ class RowSource(Protocol):
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
         """All rows or texts once more, not counted again; rows with or without their documents."""
-
-
-def _ignore(_: object) -> None:
-    pass
 
 
 @dataclass(eq=False, kw_only=True)
@@ -91,7 +93,7 @@ class Run:
 
     options: RuleOptions
     root: str = ""
-    rule: Rule
+    rule: rules.Rule
     settings: Settings
     source: RowSource
     references: Sequence[Reference] = ()
@@ -110,7 +112,7 @@ class Run:
     limits: Limits
     on_failure: Callable[[Failure], object] | None = None
     beside: Path | None = None
-    on_batch: Callable[[AddReport], object] = _ignore
+    on_batch: Callable[[AddReport], object] = lambda _: None
     progress: Progress = silent
 
     def __post_init__(self) -> None:
@@ -161,7 +163,8 @@ class Run:
         if "text" in reference.fields and "set" not in reference.fields:
             names["set_field"] = reference.fields["text"]
         if self.batches is not None and not reference.is_path:
-            return self._indexed(self.batches(reference.data, names), reference.name)
+            items = self.batches(reference.data, names)
+            return self._indexed(items, reference.name, nullcontext(silent))
         session = self.of_references.like(
             **names,
             format="auto",
@@ -190,7 +193,7 @@ class Run:
         self,
         items: Iterable[Batch],
         name: str,
-        progress: AbstractContextManager[Progress] | None = None,
+        progress: AbstractContextManager[Progress],
     ) -> Iterator[Collection]:
         """A reference in a temporary file."""
         total, locations = AddReport(), Locations(1)
@@ -198,7 +201,7 @@ class Run:
         with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
             failures = Failures(self.on_failure)
             job = Job(store, self.workers, failures)
-            with progress or nullcontext(silent) as show:
+            with progress as show:
                 for report in added(job, items, locations):
                     total += report
                     show(total.documents, None, "documents")
@@ -226,7 +229,7 @@ class Run:
 
     def decided(self) -> Generator[DecidedBatch]:
         """The decisions, in the order and the batches of the input."""
-        if ordering.reads_twice(self.options):
+        if reads_twice(self.options):
             yield from self._twice()
             return
         stored = self._stored_collection()
@@ -261,13 +264,13 @@ class Run:
         return Collection(self._stage, Locations(1), is_private=True)
 
     def _plan(self, stored: Collection | None, kept: Collection) -> Plan:
-        assert isinstance(self.rule, RowRule)
+        assert isinstance(self.rule, rules.RowRule)
         return Plan(
             self.rule,
             self._opened,
             stored,
             None if self.only_against else kept,
-            is_ordered=ordering.reads_twice(self.options),
+            is_ordered=reads_twice(self.options),
             fields=self.fields,
             cutting=self.cutting,
             clusters=Clusters() if self.clusters else None,
@@ -277,17 +280,9 @@ class Run:
         """The decisions, if all rows are decided on before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
         spool = self._stack.enter_context(closing(Spool(directory / "spool.db", self.limits)))
-        on_all = self.rule.on_all(self.settings) if isinstance(self.rule, WholeRule) else None
+        on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
         private = self._private()
-        report = ordering.take_in(
-            spool,
-            self.source.batches(),
-            self.on_failure,
-            self.progress,
-            self.options,
-            on_all,
-            root=self.root,
-        )
+        report = self._take_in(spool, on_all)
         if not self._stores_directly:
             self.on_batch(report)
         if on_all is None:
@@ -315,17 +310,106 @@ class Run:
                 dropped.update(number for number, _ in clusters)
                 self.progress(len(dropped), None, "documents dropped")
             if self.staged and self._is_stored:
-                staying = ordering.kept(spool, self.settings.shingling)
+                staying = map(self._batch_of, spool.kept())
                 for report in added(self._job, staying):
                     self.on_batch(report)
         yield from self._reread(spool)
+
+    def _take_in(self, spool: Spool, on_all: Codes | None) -> AddReport:
+        """Write all documents to the temporary file, in the order in which they are decided on.
+
+        With `on_all`, it gets them, too, and the report counts those without shingles.
+        """
+        order, empty, failed, ranked = self.options.order, 0, 0, 0
+        inside = keeping.holding(order.keep_in)
+        for batch in self.source.batches():
+            for _, failure in batch.failures:
+                failed += 1
+                if self.on_failure is not None:
+                    self.on_failure(failure)
+            forms, sizes = [*map(encoded, batch.contents)], [*map(len, batch.contents)]
+            numbers = [spool.count + index for index in batch.indices or range(len(forms))]
+            if on_all is not None:
+                sizes = on_all.add(numbers, forms)
+                empty += sizes.count(0)
+            ranks = [*self._ranks(batch, numbers, sizes, inside)]
+            ranked += sum(rank is not None for _, rank in ranks)
+            columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
+            spool.add(
+                (number, key, *rank, form, metadata, *where)
+                for number, key, rank, form, metadata, where in zip(*columns, strict=True)
+            )
+            spool.count += batch.count
+            self.progress(spool.count, None, "rows read")
+        if spool.count and not ranked and order.ranked_by:
+            raise UsageError(f"no row has a number or text in field {order.ranked_by[0]!r}")
+        spool.order(descending=keeping.is_descending(order) or on_all is not None)
+        return AddReport(empty=empty, failed=failed)
+
+    def _ranks(
+        self,
+        batch: Batch,
+        numbers: Sequence[int],
+        sizes: Iterable[int],
+        inside: Callable[[str], bool] | None,
+    ) -> Iterator[keeping.Rank]:
+        """The group and the rank of each document; UsageError if it has no file that is needed.
+
+        Args:
+            batch: the documents.
+            numbers: the number of each document.
+            sizes: the length of each document, or its number of shingles.
+            inside: says whether a file is in the directory `keep_in`.
+        """
+        order = self.options.order
+        by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
+        by_time = order.keep in ("newest", "oldest")
+        columns = numbers, sizes, batch.all_metadata(), batch.where()
+        for number, size, metadata, (file, line) in zip(*columns, strict=True):
+            path = os.path.abspath(os.path.join("" if line else self.root, file or ""))
+            if "\\x" in path:  # as bytes that are not UTF-8 are written
+                path = next(iter(paths_of_key(path)), path)
+            if file is None and (inside or by_time or order.keep == "shortest-path"):
+                raise UsageError(f"keep {order.keep}: these rows are in no file")
+            yield keeping.rank(
+                order,
+                number=number,
+                size=size if by_size else None,
+                metadata=metadata,
+                path=file or "",
+                modified=os.stat(path).st_mtime_ns if by_time else None,
+                elsewhere=inside is not None and not inside(path),
+            )
+
+    def _in_order(self, spool: Spool, *, metadata: bool) -> Generator[Batch]:
+        """The documents in the order of decisions, with their numbers as those of their rows."""
+        with closing(spool.in_order()) as ordered:
+            for documents in bounded(
+                ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
+            ):
+                batch = self._batch_of(documents)
+                yield replace(
+                    batch,
+                    metadata=batch.metadata if metadata else (),
+                    origin=Origin("", [document.number for document in documents]),
+                    indices=range(len(documents)),
+                )
+
+    def _batch_of(self, documents: Sequence[SpooledDocument]) -> Batch:
+        return Batch(
+            [document.key for document in documents],
+            [from_stored(document.stored, self.settings.shingling) for document in documents],
+            [document.metadata for document in documents],
+            size=sum(document.stored.__sizeof__() for document in documents),
+            wheres=[(document.file, document.line) for document in documents],
+        )
 
     def _decide_row_by_row(self, spool: Spool, private: Collection) -> None:
         """Decide on the rows of a temporary file one by one, in its order."""
 
         def ordered() -> Generator[Batch]:
             metadata = bool(self.fields) or self._is_stored
-            return ordering.in_order(spool, self.settings.shingling, metadata=metadata)
+            return self._in_order(spool, metadata=metadata)
 
         plan = self._plan(self._stored_collection(), private)
         if self.options.drop_all:
@@ -434,11 +518,33 @@ class Run:
         )
 
 
+def reads_twice(options: RuleOptions) -> bool:
+    """Whether all rows are read before the first one is decided on."""
+    is_row_by_row = isinstance(rules.rule_of(options), rules.RowRule)
+    return options.order.ordered or options.drop_all or not is_row_by_row
+
+
+def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
+    """UsageError if the input is read twice, and can be read only once.
+
+    Raises:
+        InputError: the directory of `keep_in` does not exist.
+    """
+    keeping.holding(options.order.keep_in)
+    for path in expanded(paths) if reads_twice(options) else ():
+        is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+        if path == STDIN or is_pipe:
+            raise UsageError(
+                "this order or rule reads the input twice, and standard input or a pipe can be "
+                "read only once: save it to a file"
+            )
+
+
 def check_plan(
     options: RuleOptions, references: Sequence[Reference], *, only_against: bool
 ) -> None:
     """UsageError for options that do not go together; before anything is read."""
-    rule_of(options)
+    rules.rule_of(options)
     for reference in references:
         reference.check()
     if not only_against:

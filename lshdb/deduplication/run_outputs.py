@@ -4,28 +4,23 @@ Files get their names together at the end, if nothing failed: a run that fails l
 looks complete.
 """
 
-from __future__ import annotations
-
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from lshdb.columns import Columns
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.input_tables import checked_format
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.model import DroppedRow
-from lshdb.sources import formats, heads, outputs, sinks
-from lshdb.sources.added_columns import head_with, with_columns
+from lshdb.sources import formats, outputs, sinks
+from lshdb.sources.added_columns import ANNOTATED, head_with, with_columns
 from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import printable_path
 from lshdb.sources.session import Session
-
-ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
-"""The columns that annotated rows have besides their own."""
 
 
 @dataclass(eq=False)
@@ -38,7 +33,7 @@ class KeptRows:
         tables: the tables whose rows go to each output file.
         session: reads the tables.
         beside: the directory of a temporary file; None for the system's.
-        added: columns that rows get besides their own.
+        annotates: whether rows get the columns of ANNOTATED.
         opens: opens an output.
 
     Raises:
@@ -48,7 +43,7 @@ class KeptRows:
     tables: Mapping[str, Sequence[str]]
     session: Session
     beside: Path | None = None
-    added: Columns = field(default_factory=dict)
+    annotates: bool = False
     opens: Callable[[str], outputs.Output] = outputs.Output
 
     def __post_init__(self) -> None:
@@ -59,7 +54,9 @@ class KeptRows:
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
             came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
-            head = head_with(heads.common_head(self.session, paths, format), self.added)
+            head = common_head(self.session, paths, format)
+            if self.annotates and head is not None:
+                head = head_with(head)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
@@ -154,7 +151,7 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
     columns = columns or [()] * len(ANNOTATED)
     numbers = [origin.numbers[index] for index in indices]
-    changed = with_columns(read, indices, ANNOTATED, columns)
+    changed = with_columns(read, indices, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
 
 
@@ -171,3 +168,53 @@ def _is_row(rows: object, index: int) -> bool:
         return bool([*rows.records([index])])  # type: ignore[attr-defined]
     except (InputError, ValueError):
         return False
+
+
+# the heads of tables, which are read before their rows
+
+
+def head(session: Session, path: str) -> TableSchema | None:
+    """The head of a file of rows; None for JSON, which has none.
+
+    Raises:
+        InputError: it cannot be read in its format, or it lacks a column.
+    """
+    if formats.KIND.get(session.options.format_of(path), "json") == "json":
+        return None
+    with closing(session.apart(whole=True).file(path)) as batches:
+        batch = next(batches)
+    for _, failure in batch.failures:
+        raise InputError(f"{failure.where}: {failure.reason}")
+    return None if batch.origin is None else sinks.rows_of(batch.origin).schema
+
+
+def common_head(session: Session, paths: Sequence[str], format: str) -> TableSchema | None:
+    """The head of one file in this format for the rows of several; None if unknown.
+
+    Raises:
+        UsageError: JSON and tables would go to a table.
+        InputError: the tables have different columns, or of different types.
+    """
+    # A pipe can be read only once.
+    heads = [(path, head(session, path) if os.path.isfile(path) else None) for path in paths]
+    if formats.KIND[format] == "json":
+        return None
+    kinds = {formats.KIND[session.options.format_of(path)]: path for path in reversed(paths)}
+    if len(kinds) > 1:
+        _, other, *_ = sorted(kinds.values(), key=paths.index)
+        raise UsageError(
+            f"{paths[0]} and {other} are of different kinds, and a table has the columns of "
+            "one: write JSON lines, or to a directory"
+        )
+    common: TableSchema | None = None
+    for path, schema in heads:
+        if common is None or schema is None:
+            common = common or schema
+            continue
+        sinks.check_columns(printable_path(path), schema, common.columns)
+        if common.schema is not None:
+            from lshdb.sources.arrow_rows import common_schema
+
+            merged_schema = common_schema(common.schema, schema.schema, printable_path(path))
+            common = replace(common, schema=merged_schema, replaces_dictionaries=True)
+    return common

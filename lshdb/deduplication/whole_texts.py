@@ -4,11 +4,10 @@ A question of nine words has no run of 13 words. It matches a text that has all 
 after the other, folded as for shingles. Texts are looked up by the rarest word of each question.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from lshdb.deduplication.collection import Collection, DropReason
 from lshdb.errors import Cut, warn_of_limit
@@ -47,7 +46,7 @@ class _Run:
         text = positions.with_line_feeds(self.text)
         return start, end, text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
 
-    def passage_of(self, short: _Run, offset: int) -> CopiedPassage:
+    def passage_of(self, short: "_Run", offset: int) -> CopiedPassage:
         """The passage in this text that is all of a short one, from an offset in `folded`."""
         first = self.folded.count(b"\0", 0, offset)
         spans = *self.span(first, short.count), *short.span(0, short.count)
@@ -71,7 +70,7 @@ class WholeTexts:
     runs: dict[int, _Run] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, collection: Collection, words: int) -> WholeTexts:
+    def of(cls, collection: Collection, words: int) -> Self:
         """The short texts of a reference, with a warning that says how many there are."""
         short = cls(collection.store.settings.shingling, words)
         for documents in collection.numbered_documents():

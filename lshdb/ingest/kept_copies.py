@@ -26,7 +26,7 @@ from lshdb.sources.archives import archive_of
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import paths_of_key
-from lshdb.sources.text_files import state_of
+from lshdb.sources.session import state_of
 from lshdb.store.rows import FileState
 
 if TYPE_CHECKING:

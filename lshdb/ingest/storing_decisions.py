@@ -19,8 +19,7 @@ from lshdb.keys import key_arguments, key_fault
 from lshdb.model import Decision, Failure, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
-from lshdb.sources.session import Session
-from lshdb.sources.session_options import SessionOptions
+from lshdb.sources.session import Session, SessionOptions
 from lshdb.store.store import Store
 
 _LONGEST_NAME = 1_000

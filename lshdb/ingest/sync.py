@@ -19,7 +19,7 @@ from typing import NamedTuple
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
-from lshdb.model import AddReport, SyncChange, SyncReport
+from lshdb.model import AddReport, Failure, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, FilesOptions, SyncOptions, TextOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
@@ -39,10 +39,7 @@ from lshdb.sources.paths import (
     paths_of_key,
     printable_path,
 )
-from lshdb.sources.session import TABLE, Session, session_of
-from lshdb.sources.session_options import no_guess
-from lshdb.sources.text_files import state_of
-from lshdb.sources.walking import Unlisted
+from lshdb.sources.session import TABLE, Session, no_guess, session_of, state_of
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
 from lshdb.store.store import Store
@@ -222,11 +219,12 @@ def _walk(
     failures, skipped = session.counts.failures, session.counts.skipped
     cut = len(os.path.join(path, ""))
     for entry in session.walked(path):
-        key = start + printable_path(entry.path[cut:])
-        if isinstance(entry, Unlisted):
-            failures(entry.failure)
+        if isinstance(entry, Failure):
+            failures(entry)
+            key = start + entry.where[len(printable_path(os.path.join(path, ""))) :]
             walked.unread_prefixes.append(posixpath.join(key, ""))
             continue
+        key = start + printable_path(entry.path[cut:])
         stored = known.get(key)
         # A file that add read with --format text remains a text file.
         if format_of(entry.name) != "text" and (stored is None or stored.state is None):

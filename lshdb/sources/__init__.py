@@ -2,8 +2,8 @@
 
 In: paths, patterns, standard input, Arrow tables. Out: documents in columns, failures that say
 where and why, and the rows as they were read. And the way back: rows to files.
-    session, session_options    reads paths, directories and standard input: a stream of batches
-    text_files    text files, each one document or several; counts: what was read, what failed
+    session       reads paths, directories and standard input: a stream of batches
+    counts        what was read, what failed
     batch         what all formats give: documents in columns, and where they are from
     paths, identity     named files: patterns, formats, keys; whether two are one file
     walking, git  which files in directories are read: patterns, sizes, what git tracks
@@ -11,7 +11,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
     extracting, user_programs   the text of documents such as PDF, by a process; those of users
     documents     that process: a module for each kind, and how texts are normalised
-    formats, heads    the table of formats, each a class that reads and writes; heads of tables
+    formats       the table of formats, each a module that reads and writes
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
     arrow_rows, arrow_keys, long_tables  Arrow and others' tables; a row an element to sets
     keeping       which of similar documents stays: ranks by time, field, folder
@@ -20,6 +20,6 @@ where and why, and the rows as they were read. And the way back: rows to files.
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: added_columns, archives, arrow_rows, batch, compression, counts, extracting, formats, git,
-heads, identity, inputs, json_rows, keeping, long_tables, metadata, outputs, paths, records,
-session, session_options, sinks, text_files, walking.
+identity, inputs, json_rows, keeping, long_tables, metadata, outputs, paths, records,
+session, sinks, walking.
 """

@@ -1,35 +1,27 @@
 """Rows with further columns: the others stay as they are, byte for byte in JSON lines and CSV."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.json_text import encode
-from lshdb.sources import csv_rows
+from lshdb.sources import csv_rows, records
 from lshdb.sources.batch import Rows, TableSchema
-from lshdb.sources.records import TextRows
-
-if TYPE_CHECKING:
-    from lshdb.sources.arrow_rows import ArrowRows
-
 
 ColumnValues = Sequence[Sequence[Any]]
 """Of each column, one value for each row."""
+ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
+"""The columns that annotated rows have besides their own."""
 
 
-def with_columns(
-    rows: Rows, indices: Sequence[int], columns: Columns, values: ColumnValues
-) -> Rows:
-    """Some rows with further columns.
+def with_columns(rows: Rows, indices: Sequence[int], values: ColumnValues) -> Rows:
+    """Some rows with the columns of ANNOTATED.
 
     Args:
         rows: as they were read.
         indices: of m of them, ascending.
-        columns: the names and types of the others.
         values: of each column, one for each of the m rows.
 
     Returns:
@@ -38,42 +30,38 @@ def with_columns(
     Raises:
         UsageError: a row has such a column.
     """
-    if isinstance(rows, TextRows):
-        if rows.schema is None:
-            return _with_fields(rows, indices, columns, values)
-        return _with_cells(rows, rows.schema, indices, columns, values)
-    return _with_arrays(cast("ArrowRows", rows), indices, columns, values)
+    if not isinstance(rows, records.TextRows):
+        return _with_arrays(rows, indices, values)
+    add = _with_fields if rows.schema is None else _with_cells
+    return add(rows, indices, values)
 
 
-def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
-    """The head of a table with further columns; UsageError if it has one of them."""
-    if head is None or not columns:
-        return head
-    for name in columns:
-        if name in head.columns:
-            raise _column_exists(name)
+def head_with(head: TableSchema) -> TableSchema:
+    """The head of a table with the columns of ANNOTATED; UsageError if it has one of them."""
+    check_new(head.columns)
     schema, heading = head.schema, head.heading
     if schema is not None:
         from lshdb.sources.arrow_rows import schema_of
 
-        for field in schema_of(columns):
+        for field in schema_of(ANNOTATED):
             schema = schema.append(field)
     if heading:
         text = heading.rstrip(b"\r\n")
-        heading = text + _cells([*columns], head) + heading[len(text) :]
-    return replace(head, columns=(*head.columns, *columns), schema=schema, heading=heading)
+        heading = text + _cells([*ANNOTATED], head) + heading[len(text) :]
+    return replace(head, columns=(*head.columns, *ANNOTATED), schema=schema, heading=heading)
 
 
-def _column_exists(name: str) -> UsageError:
-    return UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
+def check_new(names: Iterable[str]) -> None:
+    """UsageError if a row with fields of these names has one of ANNOTATED."""
+    for name in names:
+        if name in ANNOTATED:
+            raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
 
 
-def _with_fields(
-    rows: TextRows, indices: Sequence[int], columns: Columns, values: ColumnValues
-) -> TextRows:
+def _with_fields(rows: records.TextRows, indices: Sequence[int], values: ColumnValues) -> Rows:
     """Lines of JSON: the fields come last."""
     lines = list[bytes]()
-    marks = [*map(encode, columns)]
+    marks = [*map(encode, ANNOTATED)]
     for line, *row in zip(rows.lines(indices), *values, strict=True):
         text = line.rstrip()
         begun = text[:-1].rstrip()
@@ -81,28 +69,20 @@ def _with_fields(
         if is_empty or any(map(line.__contains__, marks)):
             record = rows.record_of(line)
             is_empty = not record
-            for name in columns.keys() & record.keys():
-                raise _column_exists(name)
-        fields = encode(dict(zip(columns, row, strict=True)))[1:]
+            check_new(record)
+        fields = encode(dict(zip(ANNOTATED, row, strict=True)))[1:]
         lines.append(begun + (b"" if is_empty else b",") + fields + line[len(text) :])
     return replace(rows, texts=lines)
 
 
-def _with_cells(
-    rows: TextRows,
-    schema: TableSchema,
-    indices: Sequence[int],
-    columns: Columns,
-    values: ColumnValues,
-) -> Rows:
+def _with_cells(rows: records.TextRows, indices: Sequence[int], values: ColumnValues) -> Rows:
     """Rows of CSV: the cells come last."""
+    assert rows.schema is not None
     lines = list[bytes]()
     for line, *row in zip(rows.lines(indices), *values, strict=True):
         text = line.rstrip(b"\r\n")
-        lines.append(text + _cells(row, schema) + line[len(text) :])
-    head = head_with(schema, columns)
-    assert head is not None
-    return csv_rows.rows_of(lines, head)
+        lines.append(text + _cells(row, rows.schema) + line[len(text) :])
+    return csv_rows.rows_of(lines, head_with(rows.schema))
 
 
 def _cells(values: Sequence[object], schema: TableSchema) -> bytes:
@@ -111,20 +91,14 @@ def _cells(values: Sequence[object], schema: TableSchema) -> bytes:
     return schema.delimiter.encode() + next(lines)
 
 
-def _with_arrays(
-    rows: ArrowRows, indices: Sequence[int], columns: Columns, values: ColumnValues
-) -> ArrowRows:
+def _with_arrays(rows: Any, indices: Sequence[int], values: ColumnValues) -> Rows:
     """Record batches: the arrays come last."""
     import pyarrow as pa
 
-    from lshdb.sources.arrow_rows import ArrowRows, schema_of
+    from lshdb.sources.arrow_rows import ArrowRows, extended
 
-    head = head_with(rows.schema, columns)
-    assert head is not None
     table = pa.Table.from_batches(
         rows.batches_of(indices), rows.schema.schema if not indices else None
     )
-    for field, column in zip(schema_of(columns), values, strict=True):
-        table = table.append_column(field, pa.array(column, field.type))
-    batches = table.combine_chunks().to_batches()
-    return ArrowRows(head, batches[0] if batches else None)
+    batches = extended(table, ANNOTATED, values).combine_chunks().to_batches()
+    return ArrowRows(head_with(rows.schema), batches[0] if batches else None)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any
 
@@ -20,8 +21,7 @@ from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.keys import Ids
 from lshdb.shingling.arrays import Mask
-from lshdb.sources import csv_rows, inputs, paths, sinks
-from lshdb.sources.arrow_keys import column_of_field, decoded, keys_of_column
+from lshdb.sources import arrow_keys, csv_rows, inputs, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
 from lshdb.sources.records import (
@@ -29,6 +29,7 @@ from lshdb.sources.records import (
     KeyOfColumn,
     RecordOptions,
     distinct_names,
+    documents_of_rows,
     field_paths,
     longer_than,
 )
@@ -43,13 +44,23 @@ _FILE_MAGIC = b"ARROW1"
 _SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
-_NAMELESS = ("None", "nan", "NaT", "<NA>")
-"""What pandas has for the name of a column without one."""
 _GROUP_BYTES = 32_000_000
 _GROUP_ROWS = 1 << 20
 """Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
 _BATCH = 10_000
 """Rows of a record batch."""
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
+"""The type of the same layout with bytes for strings."""
+_WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_PLAIN = _WITHOUT_VIEW | {
+    pa.duration("ns"): pa.duration("us"),
+    pa.time64("ns"): pa.time64("us"),
+}
+"""Types whose size is known, and of which Python has values, in place of others."""
 
 
 @dataclass(eq=False)
@@ -103,84 +114,73 @@ class ArrowRows:
             return [batch.slice(index, 1) for index in indices]
 
 
-@dataclass(eq=False)
-class ArrowFile:
-    """Files of Parquet and Arrow, and streams of Arrow.
+def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+    """The documents of a file.
 
-    Attributes:
-        format: `parquet`, `arrow` or `arrows`.
+    Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
+    Arrow file.
+
+    Raises:
+        InputError: a file without the columns that are needed, or damaged, or of another format.
     """
+    unreadable = f"not {format.capitalize()}, or damaged"
+    with _readable(unreadable), _opened(source, format) as reader:
+        head = _head(reader)
+        columns = wanted_columns(head.columns, source.options)
+        if source.options.whole:
+            yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
+        batches = reader
+        if isinstance(reader, pa.parquet.ParquetFile):
+            is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
+            batches = _of_parquet(reader, None if is_whole else columns)
+        elif isinstance(reader, pa.ipc.RecordBatchFileReader):
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        yield from document_batches(
+            _named(_counted(batches, source), head.columns),
+            source.name,
+            source.options,
+            source.ids,
+            head=head if source.options.whole else None,
+            unreadable=unreadable,
+        )
 
-    format: str
 
-    def read(self, source: inputs.Input) -> Iterator[Batch]:
-        """The documents of a file.
+def _opened(source: inputs.Input, format: str) -> Any:
+    """A reader of Parquet, or of an Arrow file or stream, to be closed."""
+    file = source.file
+    if compression_of(source.name):
+        raise InputError(f"a compressed {format} file: unpack it first")
+    if format == "parquet":
+        if not file.seekable():
+            raise InputError("Parquet is read from its end, so it cannot come from a pipe")
+        return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
+    is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+    if file.seekable():
+        file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
-        Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
-        Arrow file.
 
-        Raises:
-            InputError: a file without the columns that are needed, or damaged, or of another
-                format.
-        """
-        with _readable(self._unreadable), self._opened(source) as reader:
-            head = self._head(reader)
-            columns = wanted_columns(head.schema, source.options)
-            if source.options.whole:
-                yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
-            batches = reader
-            if isinstance(reader, pa.parquet.ParquetFile):
-                is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
-                batches = _of_parquet(reader, None if is_whole else columns)
-            elif isinstance(reader, pa.ipc.RecordBatchFileReader):
-                batches = map(reader.get_batch, range(reader.num_record_batches))
-            yield from document_batches(
-                _named(_counted(batches, source), head.columns),
-                source.name,
-                source.options,
-                source.ids,
-                head=head if source.options.whole else None,
-                unreadable=self._unreadable,
-            )
+def _head(reader: Any) -> TableSchema:
+    """The columns, with their types and what else a file written like it needs."""
+    if not isinstance(reader, pa.parquet.ParquetFile):
+        schema = _with_distinct_names(reader.schema)
+        is_stream = isinstance(reader, pa.RecordBatchReader)
+        return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
+    schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
+    compression = "snappy"
+    if metadata.num_row_groups and metadata.num_columns:
+        name = metadata.row_group(0).column(0).compression.lower()
+        compression = "none" if name == "uncompressed" else name
+    # Also keeps what other programs put beside the schema.
+    metadata_left = dict(metadata.metadata or {})
+    metadata_left.pop(_SCHEMA, None)
+    schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
+    return TableSchema(_names(schema), schema, compression=compression)
 
-    def _head(self, reader: Any) -> TableSchema:
-        """The columns, with their types and what else a file written like it needs."""
-        if not isinstance(reader, pa.parquet.ParquetFile):
-            schema = _with_distinct_names(reader.schema)
-            is_stream = isinstance(reader, pa.RecordBatchReader)
-            return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
-        schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
-        compression = "snappy"
-        if metadata.num_row_groups and metadata.num_columns:
-            name = metadata.row_group(0).column(0).compression.lower()
-            compression = "none" if name == "uncompressed" else name
-        # Also keeps what other programs put beside the schema.
-        metadata_left = dict(metadata.metadata or {})
-        metadata_left.pop(_SCHEMA, None)
-        schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
-        return TableSchema(_names(schema), schema, compression=compression)
 
-    @property
-    def _unreadable(self) -> str:
-        return f"not {self.format.capitalize()}, or damaged"
-
-    def _opened(self, source: inputs.Input) -> Any:
-        """A reader of Parquet, or of an Arrow file or stream, to be closed."""
-        file = source.file
-        if compression_of(source.name):
-            raise InputError(f"a compressed {self.format} file: unpack it first")
-        if self.format == "parquet":
-            if not file.seekable():
-                raise InputError("Parquet is read from its end, so it cannot come from a pipe")
-            return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
-        is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
-        if file.seekable():
-            file.seek(0)
-        return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
-
-    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-        """A writer of rows."""
-        return ArrowSink(target, head)
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    return ArrowSink(target, head)
 
 
 def _names(schema: pa.Schema) -> tuple[str, ...]:
@@ -270,66 +270,37 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
     if library == "polars" and hasattr(table, "collect"):
         table = table.collect()
     if library == "pandas" and hasattr(table, "iloc"):
-        table = table.set_axis(distinct_names([*map(_name_in_pandas, table.columns)]), axis=1)
+        is_nameless = import_module("pandas").isna
+        names = ["" if is_nameless(column) else str(column) for column in table.columns]
+        names = distinct_names(names)
+        wanted = wanted_columns([*dict.fromkeys(names)], options)
+        table = table.set_axis(names, axis=1).loc[:, [name in wanted for name in names]]
         options.check_columns([*table.columns])
-        columns = [_of_pandas(table.iloc[:, index]) for index in range(table.shape[1])]
-        if any(isinstance(column, list) for column in columns):
-            return _of_objects([*table.columns], columns, name, options)
+        try:
+            table = table_reader(table)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            frame = table
+            return documents_of_rows(
+                len(frame), lambda part: _records_of(frame.iloc[part]), name, options
+            )
     return document_batches(table_batches(table, options), name, options, Ids())
 
 
-def _name_in_pandas(column: object) -> str:
-    """The name of a column as a text; empty for None, NaN and the like."""
-    name = str(column)
-    return "" if name in _NAMELESS and not isinstance(column, str) else name
+def _records_of(frame: Any) -> Iterator[Record]:
+    """The rows of a frame of pandas, some of whose columns have values of several types."""
+    columns = [_values_of(column) for _, column in frame.items()]
+    return (dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True))
 
 
-def _of_pandas(column: Any) -> pa.Array | list[Any]:
-    """A column of pandas in Arrow; as Python's values if they are of several types."""
-    if column.dtype != object:
-        return column
+def _values_of(column: Any) -> Any:
+    """The values of a column of pandas: Arrow's, or its own if they are of several types."""
     try:
-        return pa.array(column, from_pandas=True)
-    except UnicodeEncodeError:
-        return column  # refused where the table is read
+        array = pa.array(column, from_pandas=True)
+        return _plain(
+            array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        ).to_pylist()
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        missing = column.isna().tolist()
-        values = column.tolist()
-        rows = zip(missing, values, strict=True)
-        return [None if is_missing else value for is_missing, value in rows]
-
-
-def _of_objects(
-    names: Sequence[str], columns: Sequence[Any], name: str, options: RecordOptions
-) -> Iterator[Batch]:
-    """The documents of columns, some of which are lists of Python's values."""
-    fields_read = options.own_fields(names)
-    if options.metadata_fields or not options.metadata:
-        fields_read |= set(options.metadata_fields)
-        columns = [
-            column for field, column in zip(names, columns, strict=True) if field in fields_read
-        ]
-        names = [field for field in names if field in fields_read]
-    count, ids = len(columns[0]), Ids()
-    for start in range(0, count, _MAX_ROWS):
-        end = min(count, start + _MAX_ROWS)
-        numbers = range(start + 1, end + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False), ids)
-        values_of_columns = [
-            column[start:end]
-            if isinstance(column, list)
-            else _plain(_as_array(column[start:end])).to_pylist()
-            for column in columns
-        ]
-        for index, row in enumerate(zip(*values_of_columns, strict=True)):
-            documents.take(index, dict(zip(names, row, strict=True)))
-        yield documents.batch()
-
-
-def _as_array(column: Any) -> pa.Array:
-    """A part of a column of pandas, or of Arrow, as an array."""
-    array = column if isinstance(column, pa.Array) else pa.array(column, from_pandas=True)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        return column.astype(object).where(column.notna(), None).tolist()
 
 
 def filtered(table: pa.Table, mask: Mask) -> pa.Table:
@@ -371,7 +342,7 @@ def table_reader(table: object) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
 
-def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
+def wanted_columns(names: Sequence[str], options: RecordOptions) -> list[str]:
     """The columns that documents are made of, in their order.
 
     Other columns than those of keys and documents are metadata, except the unnamed index of pandas.
@@ -379,7 +350,6 @@ def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
     Raises:
         InputError: a column is missing or repeated.
     """
-    names = _names(schema)
     options.check_columns(names)
     fields_read = options.own_fields(names)
     if options.metadata_fields or not options.metadata:
@@ -395,8 +365,7 @@ def _readable(unreadable: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{unreadable}: {paths.escaped(reason)}") from error
+        raise InputError(f"{unreadable}: {_first_line(error)}") from error
 
 
 def document_batches(
@@ -425,7 +394,7 @@ def document_batches(
     number = 1
     with _readable(unreadable or "the table cannot be read"):
         for table_batch in batches:
-            batch = table_batch.select(wanted_columns(table_batch.schema, options))
+            batch = table_batch.select(wanted_columns(_names(table_batch.schema), options))
             for column in (batch if head is None else table_batch).columns:
                 _validate(column)
             rows_done = 0
@@ -446,10 +415,10 @@ def document_batches(
 
 def _keys(batch: pa.RecordBatch, field: str) -> Iterable[KeyOfColumn | None]:
     """The keys of rows whose ids in a field are no texts; None for others."""
-    column = column_of_field(batch, field_paths(field, batch.schema.names)[0])
+    column = arrow_keys.column_of_field(batch, field_paths(field, batch.schema.names)[0])
     if column is None:
         return [None] * batch.num_rows
-    keys, kind = keys_of_column(column)
+    keys, kind = arrow_keys.keys_of_column(column)
     return ((key, kind) for key in keys)
 
 
@@ -494,18 +463,8 @@ def _validate(column: pa.Array) -> None:
     column.validate()
     # Some encodings have no such view: they must be UTF-8.
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        column = column.view(_with_values(column.type, _as_bytes))
+        column = column.view(_with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
     column.validate(full=True)
-
-
-def _as_bytes(kind: pa.DataType) -> pa.DataType:
-    """The type of the same layout with bytes for strings."""
-    types = pa.types
-    if types.is_string(kind):
-        return pa.binary()
-    if types.is_large_string(kind):
-        return pa.large_binary()
-    return pa.binary_view() if types.is_string_view(kind) else kind
 
 
 def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
@@ -549,24 +508,15 @@ def _plain(column: pa.Array) -> pa.Array:
 
     Python has no values for times of nanoseconds without pandas.
     """
-    column = decoded(column)
+    column = arrow_keys.decoded(column)
     target = _with_values(column.type, _as_plain)
     return column if target == column.type else column.cast(target, safe=False)
 
 
 def _as_plain(kind: pa.DataType) -> pa.DataType:
-    types = pa.types
-    if types.is_string_view(kind):
-        return pa.large_string()
-    if types.is_binary_view(kind):
-        return pa.large_binary()
-    if types.is_timestamp(kind) and kind.unit == "ns":
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
-    if types.is_duration(kind) and kind.unit == "ns":
-        return pa.duration("us")
-    if types.is_time64(kind) and kind.unit == "ns":
-        return pa.time64("us")
-    return kind
+    return _PLAIN.get(kind, kind)
 
 
 def _value(scalar: pa.Scalar) -> Any:
@@ -682,6 +632,13 @@ def schema_of(columns: Columns) -> pa.Schema:
     return pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
 
 
+def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]]) -> pa.Table:
+    """A table with further columns."""
+    for field, column in zip(schema_of(columns), values, strict=True):
+        table = table.append_column(field, pa.array(column, field.type))
+    return table
+
+
 def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches."""
     rows = iter(rows)
@@ -736,9 +693,7 @@ def _for_parquet(field: pa.Field) -> pa.Field:
 
 
 def _without_view(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
+    return _WITHOUT_VIEW.get(kind, kind)
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -749,7 +704,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             return batch  # a cast would lose where a part of run ends begins
         for index, (column, field) in enumerate(zip(batch.columns, schema, strict=True)):
             if column.type != field.type:
-                batch = batch.set_column(index, field.name, decoded(column))
+                batch = batch.set_column(index, field.name, arrow_keys.decoded(column))
         return batch.cast(schema)
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error

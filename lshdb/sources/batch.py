@@ -3,20 +3,15 @@
 The rows stay in the process that reads; the columns may go to another one, to be signed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from lshdb.model import Document, Failure
 from lshdb.shingling.shingling import Content
 from lshdb.sources.metadata import from_json
 from lshdb.store.rows import FileState
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RowPlace = tuple[str | None, int | None]
 """The file that a row or document is from, and its number there; None where there is none."""
@@ -29,7 +24,7 @@ class TableSchema:
 
     Attributes:
         columns: the names of the columns.
-        schema: of Parquet and Arrow, with the metadata; None for CSV.
+        schema: a pyarrow.Schema, of Parquet and Arrow, with the metadata; None for CSV.
         heading: of CSV, all up to the row that names the columns, with its newline: blank lines, a
             byte order mark, a line that names the delimiter.
         delimiter: of CSV, between fields.
@@ -41,7 +36,7 @@ class TableSchema:
     """
 
     columns: tuple[str, ...]
-    schema: pa.Schema | None = None
+    schema: Any = None
     heading: bytes = b""
     delimiter: str = ""
     escape: str | None = None
@@ -63,7 +58,7 @@ class Rows(Protocol):
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """Some rows of JSON lines or CSV, ascending, byte for byte."""
 
-    def with_texts(self, texts: Mapping[int, str], field: str) -> Rows:
+    def with_texts(self, texts: Mapping[int, str], field: str) -> "Rows":
         """The same with other texts in a field of some rows; UsageError without such a field."""
 
 
@@ -138,7 +133,7 @@ class Batch:
         return self.metadata or [None] * len(self.keys)
 
     @classmethod
-    def joined(cls, batches: Sequence[Batch]) -> Batch:
+    def joined(cls, batches: Sequence["Batch"]) -> "Batch":
         """The documents of some batches, with the sums of their counts, without their rows."""
         flat = chain.from_iterable
         metadata = [*flat(batch.all_metadata() for batch in batches)]
@@ -164,8 +159,3 @@ class Batch:
                 yield waiting.pop()[1]
             yield Document(key, content, from_json(metadata))
         yield from (failure for _, failure in reversed(waiting))
-
-
-def failed(where: str, reason: str) -> Batch:
-    """The batch of a file that cannot be read."""
-    return Batch(failures=[(0, Failure(where, reason))])

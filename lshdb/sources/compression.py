@@ -33,15 +33,10 @@ def without_compression(path: str) -> str:
     return path[: len(path) - len(compression_of(path) or "")]
 
 
-def check_available(suffix: str) -> None:
-    """InputError if this Python cannot pack and unpack files with the suffix."""
-    _module(suffix)
-
-
 @contextmanager
 def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     """A compressed file's content; reading it raises InputError if it is damaged."""
-    module = _module(suffix)
+    module = module_of(suffix)
     names = ("LZMAError", "ZstdError")
     errors = [getattr(module, name) for name in names if hasattr(module, name)]
     is_begun = False
@@ -80,15 +75,15 @@ def _reason(suffix: str, error: Exception, is_begun: bool) -> str:
 
 def packed(file: BinaryIO, suffix: str) -> BinaryIO:
     """A file that compresses its content into another, which stays open when it is closed."""
-    module = _module(suffix)
+    module = module_of(suffix)
     if suffix == ".gz":
         # Without name and time, so that equal contents give equal files.
         return cast(BinaryIO, module.GzipFile("", "wb", fileobj=file, mtime=0))
     return cast(BinaryIO, module.open(file, "wb"))
 
 
-def _module(suffix: str) -> Any:
-    """The module that packs and unpacks such files."""
+def module_of(suffix: str) -> Any:
+    """The module that packs and unpacks files with a suffix; InputError if there is none."""
     # Imported here: most commands read no compressed file.
     for name in _MODULES[suffix]:
         try:

@@ -6,20 +6,17 @@ has semicolons or tabs and no comma, these delimit the fields of CSV. A line bef
 delimiter, as Excel writes it: sep=;
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import cast
+from typing import Self, cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
-from lshdb.sources import inputs, json_rows, paths, sinks
+from lshdb.sources import inputs, json_rows, paths, records, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
-from lshdb.sources.records import Collector, TextRows, distinct_names, longer_than
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -35,122 +32,118 @@ _PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
 
-@dataclass(eq=False)
-class Csv:
-    """Rows of fields between delimiters.
+def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+    """The documents of a file, in batches of the rows that end in a chunk of it.
 
-    Attributes:
-        format: `csv` or `tsv`.
+    Raises:
+        InputError: no heading, or one without the columns of documents; a record of several
+            lines that is too long, which may have no end.
     """
-
-    format: str
-
-    def read(self, source: inputs.Input) -> Iterator[Batch]:
-        """The documents of a file, in batches of the rows that end in a chunk of it.
-
-        Raises:
-            InputError: no heading, or one without the columns of documents; a record of several
-                lines that is too long, which may have no end.
-        """
-        options = source.options
-        lines = _Lines(source)
-        schema = self._heading(lines, source)
-        if options.whole:
-            yield Batch(origin=Origin(source.name, (), rows_of([], schema)))
-        reader = _reader(lines, schema)
-        while lines.read():
-            before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
-            documents = Collector(options, Origin(source.name, numbers), None)
-            while lines.waiting:
-                number, index = lines.number, len(numbers)
-                try:
-                    row = self._row(reader, lines)
-                except InputError as error:
-                    problem = error
-                    break
-                if row is None and not options.whole:
-                    continue
-                numbers.append(number)
-                if options.whole:
-                    texts.append(bytes(lines.record))
-                if len(lines.record) > json_rows.LONG:  # frees its buffer of eight times as much
-                    reader = _reader(lines, schema)
-                if row is None:  # a blank line, which only stands among the rows
-                    continue
-                if isinstance(row, str):
-                    documents.fail(index, row)
-                elif len(row) != len(schema.columns):
-                    named = len(schema.columns)
-                    documents.fail(index, f"{len(row)} fields, and the heading names {named}")
-                elif not options.only_rows:
-                    record = dict(zip(schema.columns, row, strict=True))
-                    (documents.take_invalid_utf8 if lines.is_invalid_utf8 else documents.take)(
-                        index, record
-                    )
-            if numbers:
-                size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
-                yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
-            if problem is not None:
-                raise problem
-
-    def _row(self, reader: Iterator[list[str]], lines: _Lines) -> list[str] | str | None:
-        """The fields of the next record, why it cannot be read, or None for a blank one."""
-        lines.begin_record()
-        if lines.waiting[-1] is None:
-            lines.skip()
-            return longer_than(lines.largest)
-        try:
-            row = next(reader)
-        except csv.Error as error:
-            return self._reason(error)  # reading goes on with the next line
-        return row if len(row) > 1 or (row and row[0].strip()) else None
-
-    def _heading(self, lines: _Lines, source: inputs.Input) -> TableSchema:
-        csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-        chosen_delimiter, before = source.options.delimiter, b""
-        while lines.read():
-            lines.begin_record()
-            first = lines.waiting[-1] or b""
-            named = _NAMED.fullmatch(first) if self.format == "csv" else None
-            if named is not None or (first and json_rows.is_blank(first)):
-                chosen_delimiter = chosen_delimiter or (named and named[1].decode("latin-1"))
-                before += first
-                lines.skip()
-                continue
-            delimiter = chosen_delimiter or self._delimiter(first)
-            number = lines.number
-            schema = TableSchema((), delimiter=delimiter, escape=source.options.escape)
+    options = source.options
+    lines = _Lines(source, format)
+    schema = _heading(lines)
+    if options.whole:
+        yield Batch(origin=Origin(source.name, (), rows_of([], schema)))
+    reader = _reader(lines, schema)
+    while lines.read():
+        before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
+        documents = records.Collector(options, Origin(source.name, numbers), None)
+        while lines.waiting:
+            number, index = lines.number, len(numbers)
             try:
-                names = next(_reader(lines, schema))
-            except csv.Error as error:
-                raise InputError(f"line {number}: {self._reason(error)}") from error
-            columns = tuple(distinct_names([*map(_name_of, names)]))
-            source.options.check_columns(columns)
-            return replace(schema, columns=columns, heading=before + bytes(lines.record))
-        raise InputError("empty: the first line must name the columns")
+                row = _row(reader, lines)
+            except InputError as error:
+                problem = error
+                break
+            if row is None and not options.whole:
+                continue
+            numbers.append(number)
+            if options.whole:
+                texts.append(bytes(lines.record))
+            if len(lines.record) > json_rows.LONG:  # frees its buffer of eight times as much
+                reader = _reader(lines, schema)
+            if row is None:  # a blank line, which only stands among the rows
+                continue
+            if isinstance(row, str):
+                documents.fail(index, row)
+            elif len(row) != len(schema.columns):
+                named = len(schema.columns)
+                documents.fail(index, f"{len(row)} fields, and the heading names {named}")
+            elif not options.only_rows:
+                record = dict(zip(schema.columns, row, strict=True))
+                (documents.take_invalid_utf8 if lines.is_invalid_utf8 else documents.take)(
+                    index, record
+                )
+        if numbers:
+            size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
+            yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
+        if problem is not None:
+            raise problem
 
-    def _reason(self, error: csv.Error) -> str:
-        # Without its advice for programmers; it has the delimiter, which may be a tab.
-        return f"not {self.format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
 
-    def _delimiter(self, first: bytes) -> str:
-        """The delimiter of fields, from the first line."""
-        unquoted = _QUOTED.sub(b"", first).decode("latin-1")
-        usual = _DELIMITERS[self.format]
-        if self.format != "csv" or usual in unquoted:
-            return usual
-        return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
+def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None:
+    """The fields of the next record, why it cannot be read, or None for a blank one."""
+    lines.begin_record()
+    if lines.waiting[-1] is None:
+        lines.skip()
+        return records.longer_than(lines.largest)
+    try:
+        row = next(reader)
+    except csv.Error as error:
+        return _reason(error, lines.format)  # reading goes on with the next line
+    return row if len(row) > 1 or (row and row[0].strip()) else None
 
-    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-        """A writer of rows."""
-        delimiter = _DELIMITERS[self.format]
-        if (
-            self.format == "csv"
-            and head is not None
-            and head.delimiter not in ("", *_DELIMITERS.values())
-        ):
-            delimiter = head.delimiter
-        return _CsvSink(target, head, delimiter)
+
+def _heading(lines: "_Lines") -> TableSchema:
+    options = lines.source.options
+    csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
+    chosen_delimiter, before = options.delimiter, b""
+    while lines.read():
+        lines.begin_record()
+        first = lines.waiting[-1] or b""
+        named = _NAMED.fullmatch(first) if lines.format == "csv" else None
+        if named is not None or (first and json_rows.is_blank(first)):
+            chosen_delimiter = chosen_delimiter or (named and named[1].decode("latin-1"))
+            before += first
+            lines.skip()
+            continue
+        delimiter = chosen_delimiter or _delimiter(first, lines.format)
+        number = lines.number
+        schema = TableSchema((), delimiter=delimiter, escape=options.escape)
+        try:
+            names = next(_reader(lines, schema))
+        except csv.Error as error:
+            raise InputError(f"line {number}: {_reason(error, lines.format)}") from error
+        columns = tuple(records.distinct_names([*map(_name_of, names)]))
+        options.check_columns(columns)
+        return replace(schema, columns=columns, heading=before + bytes(lines.record))
+    raise InputError("empty: the first line must name the columns")
+
+
+def _reason(error: csv.Error, format: str) -> str:
+    # Without its advice for programmers; it has the delimiter, which may be a tab.
+    return f"not {format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
+
+
+def _delimiter(first: bytes, format: str) -> str:
+    """The delimiter of fields, from the first line."""
+    unquoted = _QUOTED.sub(b"", first).decode("latin-1")
+    usual = _DELIMITERS[format]
+    if format != "csv" or usual in unquoted:
+        return usual
+    return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
+
+
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    delimiter = _DELIMITERS[target.format]
+    if (
+        target.format == "csv"
+        and head is not None
+        and head.delimiter not in ("", *_DELIMITERS.values())
+    ):
+        delimiter = head.delimiter
+    return _CsvSink(target, head, delimiter)
 
 
 @dataclass(eq=False)
@@ -159,6 +152,7 @@ class _Lines:
 
     Attributes:
         source: the file.
+        format: `csv` or `tsv`.
         number: of the next line, from 1.
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
@@ -169,6 +163,7 @@ class _Lines:
     """
 
     source: inputs.Input
+    format: str
 
     def __post_init__(self) -> None:
         self.number = 1
@@ -195,7 +190,7 @@ class _Lines:
             self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
         return bool(self.waiting)
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> str:
@@ -203,7 +198,7 @@ class _Lines:
             raise StopIteration
         line = self.waiting.pop()
         if line is None or len(self.record) + len(line) > self.largest:
-            raise InputError(f"line {self._first}: a record {longer_than(self.largest)}")
+            raise InputError(f"line {self._first}: a record {records.longer_than(self.largest)}")
         self.number += 1
         self.bytes_taken += len(line)
         self.record += line
@@ -229,7 +224,7 @@ def _name_of(column: str) -> str:
     return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def rows_of(texts: list[bytes], schema: TableSchema) -> TextRows:
+def rows_of(texts: list[bytes], schema: TableSchema) -> records.TextRows:
     """Rows as they are in the file."""
 
     def record_of(text: bytes) -> Record:
@@ -241,7 +236,7 @@ def rows_of(texts: list[bytes], schema: TableSchema) -> TextRows:
         values = [[*record.values()]]
         return next(csv_lines(values, schema.delimiter, "", escape=schema.escape))
 
-    return TextRows(texts, record_of, text_of, schema)
+    return records.TextRows(texts, record_of, text_of, schema)
 
 
 # writing

@@ -4,8 +4,6 @@ The process runs `documents`, nothing else, so that what a stranger's file does 
 costs this one file. It is started for the first document, and again after it was killed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -23,12 +21,9 @@ from typing import IO, Any, NamedTuple
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
-from lshdb.sources import documents, user_programs
-from lshdb.sources.compression import compression_of
-from lshdb.sources.documents import encodings
-from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX, kind_of_start
+from lshdb.sources import compression, documents, inputs, user_programs
+from lshdb.sources.documents import encodings, kinds
 from lshdb.sources.documents.text import normalized
-from lshdb.sources.inputs import Skipped
 from lshdb.sources.paths import format_of
 
 INSTALL = "pip install 'lshdb[documents]'"
@@ -88,7 +83,7 @@ class Extractor:
     options: DocumentOptions
     largest: int
     source: bool = False
-    _process: _Process | None = field(default=None, repr=False)
+    _process: "_Process | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._commands: dict[str, list[str]] = {}
@@ -115,19 +110,19 @@ class Extractor:
         suffix = os.path.splitext(path)[1].lower()
         if suffix in self._commands:
             return suffix
-        if (kind := OF_SUFFIX.get(suffix)) is None:
-            kind = kind_of_start(start)
+        if (kind := kinds.OF_SUFFIX.get(suffix)) is None:
+            kind = kinds.kind_of_start(start)
             if kind in (None, "mbox") and _is_maildir(os.path.dirname(path)):
                 kind = "eml"
-        if kind is None or compression_of(path) or (kind == "html" and self.source):
+        if kind is None or compression.compression_of(path) or (kind == "html" and self.source):
             return None
-        form = KINDS[kind]
+        form = kinds.KINDS[kind]
         if self.options.documents and _is_installed(form.module):
             return kind
         if form.is_text or kind == "zip":
             return None
         install = f"needs {INSTALL}" if self.options.documents else "documents are not wanted"
-        raise Skipped("documents", f"{form.name}: {install}")
+        raise inputs.Skipped("documents", f"{form.name}: {install}")
 
     def documents(self, path: str, kind: str) -> Iterator[Extracted | Unread]:
         """The documents in a file, and those that cannot be read, each with the reason.
@@ -208,7 +203,7 @@ def _numbered(name: str, names: Counter[str]) -> str:
 
 def is_mailbox(path: str) -> bool:
     """Whether a file has several messages, by its suffix."""
-    return OF_SUFFIX.get(os.path.splitext(path)[1].lower()) == "mbox"
+    return kinds.OF_SUFFIX.get(os.path.splitext(path)[1].lower()) == "mbox"
 
 
 def file_of_message(key: str) -> str:
@@ -219,7 +214,7 @@ def file_of_message(key: str) -> str:
 
 def lacks_library() -> bool:
     """Whether a library of the extra is not installed."""
-    return not all(_is_installed(kind.module) for kind in KINDS.values())
+    return not all(_is_installed(kind.module) for kind in kinds.KINDS.values())
 
 
 def can_guess() -> bool:

@@ -1,7 +1,7 @@
-"""The formats of rows: each is one class that reads and writes, in one table.
+"""The formats of rows: one table of modules that read and write.
 
-A class takes the name of its format, and has `read(Input)` for batches of documents, and
-`sink(Target, TableSchema)` for a writer.
+A module has `read(Input, format)` for batches of documents, and `sink(Target, TableSchema)` for a
+writer.
 """
 
 import sys
@@ -21,18 +21,18 @@ from lshdb.sources.batch import Batch, Origin, TableSchema
 from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX
 from lshdb.sources.sinks import Sink, Target, rows_of
 
-_FORMATS: Mapping[str, tuple[str, str, str]] = {
-    "jsonl": ("json", "json_rows", "Json"),
-    "json": ("json", "json_rows", "Json"),
-    "csv": ("csv", "csv_rows", "Csv"),
-    "tsv": ("csv", "csv_rows", "Csv"),
-    "parquet": ("columns", "arrow_rows", "ArrowFile"),
-    "arrow": ("columns", "arrow_rows", "ArrowFile"),
-    "arrows": ("columns", "arrow_rows", "ArrowFile"),
+_FORMATS: Mapping[str, tuple[str, str]] = {
+    "jsonl": ("json", "json_rows"),
+    "json": ("json", "json_rows"),
+    "csv": ("csv", "csv_rows"),
+    "tsv": ("csv", "csv_rows"),
+    "parquet": ("columns", "arrow_rows"),
+    "arrow": ("columns", "arrow_rows"),
+    "arrows": ("columns", "arrow_rows"),
 }
-"""The kind, module and class of each format, where `arrow` is an Arrow file and `arrows` an Arrow
+"""The kind and module of each format, where `arrow` is an Arrow file and `arrows` an Arrow
 stream. Their suffixes are in lshdb.sources.paths."""
-KIND: Mapping[str, str] = {name: kind for name, (kind, _, _) in _FORMATS.items()}
+KIND: Mapping[str, str] = {name: kind for name, (kind, _) in _FORMATS.items()}
 """Between formats of one kind nothing is lost."""
 _STREAM = ".arrows"
 _OF_DATABASES = (".db", ".sqlite", ".sqlite3")
@@ -43,7 +43,7 @@ _BLOCK = 1 << 20
 class RowFormat(Protocol):
     """Reads and writes files of rows."""
 
-    def read(self, source: inputs.Input) -> Iterator[Batch]:
+    def read(self, source: inputs.Input, format: str) -> Iterator[Batch]:
         """The documents of a file, in batches that take a megabyte or one row.
 
         If rows are wanted as they were read, the first batch of a table has its head and no rows.
@@ -66,15 +66,14 @@ def check_one_table(rows: object) -> None:
 
 
 def format_named(name: str) -> RowFormat:
-    """A format by its name; InputError without the library that it takes."""
-    kind, module, reader = _FORMATS[name]
+    """The module of a format; InputError without the library that it takes."""
+    kind, module = _FORMATS[name]
     try:
         if kind == "columns":
             import_module("pyarrow")
-        format_module = import_module(f"lshdb.sources.{module}")
+        return cast(RowFormat, import_module(f"lshdb.sources.{module}"))
     except ImportError as error:
         raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
-    return cast(RowFormat, getattr(format_module, reader)(name))
 
 
 @contextmanager
@@ -160,7 +159,7 @@ class _Spooled(Sink):
         super().__init__(target, None)
         self._target = target
         self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
-        self._lines = json_rows.Json("jsonl").sink(Target(self._spool, "jsonl"), None)
+        self._lines = json_rows.sink(Target(self._spool, "jsonl"), None)
         self._typed = KIND[target.format] == "columns"
         self._types: dict[str, Any] = {}
 

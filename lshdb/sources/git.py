@@ -77,23 +77,20 @@ def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
     except FileNotFoundError:
         raise InputError("git is not installed: put it on the PATH") from None
     if process.returncode:
-        reason = _reason(directory, process.stderr.decode(errors="backslashreplace"))
+        reason = _reason(process.stderr.decode(errors="backslashreplace"))
         raise InputError(f"{printable_path(directory)}: {reason}")
     return process.stdout
 
 
-def _reason(directory: str, printed: str) -> str:
+def _reason(printed: str) -> str:
     """Why git failed, in one line: its error before its warnings, and its advice."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
     reason = next(fatal, lines[0] if lines else "git failed")
     if "dubious ownership" in reason:
         command = _TRUSTED.search(printed)
-        trust = f"git config --global --add safe.directory {printable_path(_top(directory))}"
-        return (
-            "git does not trust a repository of another user; if you do: "
-            f"{command[0].strip() if command else trust}"
-        )
+        advice = f"; if you do: {command[0].strip()}" if command else ""
+        return f"git does not trust a repository of another user{advice}"
     if "not a git repository" in reason:
         return "not in a git repository: go to the folder of one, or make one with `git init`"
     if "lazy fetching disabled" in printed:
@@ -103,17 +100,6 @@ def _reason(directory: str, printed: str) -> str:
         )
     hints = [line.removeprefix(_HINT) for line in lines if line.startswith(_HINT)]
     return "; ".join([reason, *hints])
-
-
-def _top(directory: str) -> str:
-    """The directory with .git that a directory is in, or the directory itself."""
-    path = os.path.abspath(directory)
-    above = path
-    while not os.path.exists(os.path.join(above, ".git")):
-        if (parent := os.path.dirname(above)) == above:
-            return path
-        above = parent
-    return above
 
 
 def _without_filters(top: str) -> list[str]:

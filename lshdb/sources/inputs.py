@@ -14,13 +14,6 @@ from lshdb.keys import Ids
 from lshdb.sources import paths, records
 from lshdb.sources.documents import encodings
 
-_ENCODINGS = {
-    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-"""Byte order marks, and their encodings."""
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192
 
@@ -36,11 +29,6 @@ def encoding_of(extracted: str | None) -> str | None:
         encoding = json.loads(extracted).get("encoding")
         return encoding if isinstance(encoding, str) and encodings.codec(encoding) else None
     return None
-
-
-def _is_utf_16(start: bytes) -> bool:
-    """Whether the beginning of a file that has NULs is a text in UTF-16 without a mark."""
-    return encodings.guess(start[: len(start) // 2 * 2]) is not None
 
 
 class Skipped(InputError):
@@ -110,7 +98,9 @@ class Input:
             start = bytes(data[:_BINARY_PROBE])
             kind = paths.binary_kind(start)
             if kind is None and b"\0" in start and not is_wide:
-                is_wide = guesses and not self._is_decoded and _is_utf_16(start)
+                # Without a mark, it may still be UTF-16.
+                pairs = start[: len(start) // 2 * 2]
+                is_wide = guesses and not self._is_decoded and bool(encodings.guess(pairs))
                 kind = None if is_wide else _HAS_NUL
             if kind is not None:
                 raise Skipped("binary", f"a binary file ({kind})")
@@ -151,14 +141,11 @@ class Input:
             start += chunk
         if start:
             chunks = chain((start,), chunks)
-        encoding = self._encoding_of(start)
+        encoding = encodings.of_mark(start)
+        if encoding in (None, "utf-8-sig"):  # UTF-8 is not decoded
+            encoding = self.options.encoding
         self._is_decoded = encoding is not None
         yield from chunks if encoding is None else self._to_utf8(chunks, encoding)
-
-    def _encoding_of(self, start: bytes) -> str | None:
-        """The encoding of a text by its byte order mark, else that of the options; None: UTF-8."""
-        marked = next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
-        return marked or self.options.encoding
 
     def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(encoding)()

@@ -3,17 +3,14 @@
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import cast
 
+from lshdb import json_text
 from lshdb.errors import InputError
-from lshdb.json_text import encode, loads, objects, repaired
-from lshdb.sources import sinks
+from lshdb.sources import inputs, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.inputs import Input, Skipped
-from lshdb.sources.paths import is_named_as_text
 from lshdb.sources.records import (
     BOM,
     Collector,
@@ -41,36 +38,27 @@ _ANY = RecordOptions(of_sets=False)
 _NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
 
 
-@dataclass(eq=False)
-class Json:
-    """Objects of JSON: each on a line, or all in one array.
+def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+    """The documents of a file, in batches of the lines or elements that end in a chunk of it.
 
-    Attributes:
-        format: `jsonl` or `json`.
+    Raises:
+        InputError: it is not a complete array; the elements before the error are given first.
     """
+    number, largest = 1, source.options.limits.largest_document
+    is_array = format == "json"
+    text = _element_lines(source.text) if is_array else source.text
+    for block in line_blocks(text, largest):
+        holder = [block]
+        del block
+        batch = _batch(holder, number, source, is_array)
+        number += batch.count
+        yield batch
+        del batch  # before another is read: a line may have a hundred megabytes
 
-    format: str
 
-    def read(self, source: Input) -> Iterator[Batch]:
-        """The documents of a file, in batches of the lines or elements that end in a chunk of it.
-
-        Raises:
-            InputError: it is not a complete array; the elements before the error are given first.
-        """
-        number, largest = 1, source.options.limits.largest_document
-        is_array = self.format == "json"
-        text = _element_lines(source.text) if is_array else source.text
-        for block in line_blocks(text, largest):
-            holder = [block]
-            del block
-            batch = _batch(holder, number, source, is_array)
-            number += batch.count
-            yield batch
-            del batch  # before another is read: a line may have a hundred megabytes
-
-    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-        """A writer of rows."""
-        return (_ArraySink if self.format == "json" else _JsonSink)(target, head)
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    return (_ArraySink if target.format == "json" else _JsonSink)(target, head)
 
 
 def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
@@ -106,7 +94,7 @@ def lines_in(block: bytes) -> list[bytes]:
     return [block] if is_single else io.BytesIO(block).readlines()
 
 
-def _batch(holder: list[bytes | None], number: int, source: Input, is_array: bool) -> Batch:
+def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_array: bool) -> Batch:
     """The documents of a block of lines, the first of which has this number; empties the list."""
     data, options = holder.pop(), source.options
     if data is None:
@@ -120,7 +108,7 @@ def _batch(holder: list[bytes | None], number: int, source: Input, is_array: boo
     unread = [] if options.only_rows else lines
     longest = min(LONG, options.limits.largest_document // 4)
     if max(map(len, unread), default=longest + 1) <= longest:
-        records = objects(unread)
+        records = json_text.objects(unread)
         if records is not None and documents.take_usual(records):
             unread = []
         del records
@@ -135,7 +123,7 @@ def _batch(holder: list[bytes | None], number: int, source: Input, is_array: boo
         except InputError as error:
             if not is_blank(line):
                 hint = ""
-                if numbers[index] == 1 and is_named_as_text(source.name):
+                if numbers[index] == 1 and paths.is_named_as_text(source.name):
                     how = options.option("--format text", 'Database.dedup_files, format="text"')
                     hint = f"; if the file is one text, give {how}"
                 documents.fail(index, f"{error}{hint}")
@@ -160,13 +148,13 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
     """
     is_invalid_utf8, reason = False, ""
     try:
-        record = loads(line)
+        record = json_text.loads(line)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
-    if reason and (clean := repaired(options.decoded(line)[0])) != line:
+    if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
         is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
-            record, reason = loads(clean), ""
+            record, reason = json_text.loads(clean), ""
         except (ValueError, RecursionError) as error:
             reason = json_reason(error)
     if reason:
@@ -195,7 +183,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
     chunks = (chunk.removeprefix(BOM).lstrip() for chunk in text)
     start = next(filter(None, chunks), b"")
     if not start.startswith(b"["):
-        raise Skipped("tables", _NO_ARRAY)
+        raise inputs.Skipped("tables", _NO_ARRAY)
     number, depth, last, in_string, unread = 1, 1, b"[", False, b""
     for chunk in chain((start[1:],), text):
         data, position = bytearray(unread + chunk.replace(b"\n", b"\r")), 0
@@ -236,7 +224,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
 def json_of(value: object) -> bytes:
     """A value as JSON; InputError if JSON has no such value."""
     try:
-        return encode(value)
+        return json_text.encode(value)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"a value that JSON does not support: {error}") from error
 

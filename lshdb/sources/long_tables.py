@@ -78,7 +78,7 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
             waiting.add(_rows(batch))
             if batch.failures or batch.replaced:
                 yield Batch(failures=batch.failures, replaced=batch.replaced)
-        for sets in bounded(waiting.sets(), _size_of, _BLOCK):
+        for sets in bounded(waiting.sets(), lambda row: _OBJECTS + _ELEMENT * len(row[2]), _BLOCK):
             yield _sets(sets, options)
 
 
@@ -86,10 +86,6 @@ def _rows(batch: Batch) -> Iterator[ElementRow]:
     for key, content in zip(batch.keys, batch.contents, strict=True):
         kind, element = map(str, content)
         yield key, kind, element
-
-
-def _size_of(set_of_key: tuple[str, set[str], list[str]]) -> int:
-    return _OBJECTS + _ELEMENT * len(set_of_key[2])
 
 
 def _sets(sets: Iterable[tuple[str, set[str], list[str]]], options: RecordOptions) -> Batch:

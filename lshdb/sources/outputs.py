@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, Self
 
-from lshdb.sources.compression import check_available, compression_of, packed
+from lshdb.sources.compression import compression_of, module_of, packed
 from lshdb.sources.paths import descriptor_of
 from lshdb.store.partial_files import PartialFile, clear_left_over, left_over
 
@@ -36,7 +36,7 @@ class Output:
         self._partial: PartialFile | None = None
         suffix = compression_of(self.path)
         if suffix is not None:
-            check_available(suffix)  # before the file is written
+            module_of(suffix)  # before the file is written
         if self.path == STDOUT:
             sys.stdout.flush()  # what was printed before comes first
             self._raw: BinaryIO = sys.stdout.buffer

@@ -3,18 +3,17 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 """
 
 import json
-import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 from typing import IO, Literal
 
+from lshdb import json_text, model
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.json_text import MAX_DEPTH, dumps, loads, repaired, without_surrogates
 from lshdb.keys import Ids, key_fault, key_of_id, kind_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Failure
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
@@ -23,12 +22,14 @@ from lshdb.sources.paths import escaped
 
 BOM = b"\xef\xbb\xbf"
 
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+_TOO_DEEP = f"nested deeper than {json_text.MAX_DEPTH} levels"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
+_ROWS = 1_000
+"""Rows of a program that become documents at once."""
 _NAME_SHOWN = 40
 _MISSING = object()
 KeyOfColumn = tuple[str | InputError | None, str]
@@ -219,7 +220,7 @@ class RecordOptions:
         name = self.set_field
         expected = f"a set is a JSON array, or an object with the array as {name!r}"
         try:
-            value = loads(repaired(text))
+            value = json_text.loads(json_text.repaired(text))
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON ({json_reason(error)}): {expected}") from error
         if isinstance(value, dict) and name in value:
@@ -386,7 +387,7 @@ class Collector:
         self._contents: list[Content] = []
         self._metadata: list[str | None] = []
         self._indices: list[int] = []
-        self._failures: list[tuple[int, Failure]] = []
+        self._failures: list[tuple[int, model.Failure]] = []
         self._replaced = 0
 
     def take(
@@ -454,7 +455,7 @@ class Collector:
             return False
         self._keys, self._contents = keys, texts
         if options.metadata:
-            self._metadata = [dumps(record) if record else None for record in records]
+            self._metadata = [json_text.dumps(record) if record else None for record in records]
         self._indices = [*range(len(records))]
         return True
 
@@ -463,7 +464,11 @@ class Collector:
     ) -> None:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
         clean = {name: _repaired(value) for name, value in record.items()}
-        differ = [name for name, value in record.items() if clean[name] is not value]
+        differ = [
+            name
+            for name, value in record.items()
+            if clean[name] is not value and clean[name] != value  # NaN differs from itself
+        ]
         if differ and self.options.strict:
             self.fail(index, f"not UTF-8 in field {differ[0]!r}")
         else:
@@ -471,7 +476,7 @@ class Collector:
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
-        self._failures.append((index, Failure(self.origin.where(index), reason)))
+        self._failures.append((index, model.Failure(self.origin.where(index), reason)))
 
     def batch(self, size: int = 0, rows: Rows | None = None) -> Batch:
         """The batch of all rows, of about this many bytes; with the rows as they were read."""
@@ -487,16 +492,27 @@ class Collector:
         )
 
 
+def documents_of_rows(
+    count: int, rows: Callable[[slice], Iterable[Record]], name: str, options: RecordOptions
+) -> Iterator[Batch]:
+    """The documents of rows of a program, which are numbered from 1; `rows` gives some of them."""
+    ids = Ids()
+    for part in chunks(count, _ROWS):
+        numbers = range(part.start + 1, min(part.stop, count) + 1)
+        documents = Collector(options, Origin(name, numbers, in_file=False), ids)
+        for index, record in enumerate(rows(part)):
+            documents.take(index, record)
+        yield documents.batch()
+
+
 def _repaired(value: object) -> object:
-    """The same value, or one with U+FFFD for lone surrogates that stand for bytes."""
-    if isinstance(value, str) and without_surrogates(value) is not value:
+    """The value with U+FFFD for lone surrogates that stand for bytes."""
+    if isinstance(value, str) and json_text.without_surrogates(value) is not value:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, list):
-        clean = [_repaired(element) for element in value]
-        return value if all(map(operator.is_, clean, value)) else clean
+        return [_repaired(element) for element in value]
     if isinstance(value, dict):
-        fields = {name: _repaired(inner) for name, inner in value.items()}
-        return value if all(map(operator.is_, fields.values(), value.values())) else fields
+        return {name: _repaired(inner) for name, inner in value.items()}
     return value
 
 
@@ -508,7 +524,7 @@ def _unpacked(fields: Record) -> Record:
         if not isinstance(stored, str) or not stored.startswith("{"):
             return fields
         try:
-            stored_fields = loads(stored.encode())
+            stored_fields = json_text.loads(stored.encode())
         except (ValueError, RecursionError):
             return fields
     other_fields = {name: value for name, value in fields.items() if name != "metadata"}
@@ -627,7 +643,7 @@ def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
     """
     if isinstance(content, str):
         try:
-            content = loads(repaired(content))
+            content = json_text.loads(json_text.repaired(content))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{name} is a string that is not a JSON array") from error
     if isinstance(content, dict) and of_sets == "bag":

@@ -6,31 +6,101 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 """
 
 import os
+import stat
+import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, BinaryIO
 
-from lshdb.errors import InputError
-from lshdb.keys import Ids
+from lshdb import keys
+from lshdb import options as groups
+from lshdb.errors import InputError, UsageError
+from lshdb.groups import values_of
 from lshdb.model import Document, Failure
-from lshdb.options import FilesOptions, LongTableOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources import formats, inputs, json_rows, records, walking
+from lshdb.sources import (
+    extracting,
+    formats,
+    identity,
+    inputs,
+    json_rows,
+    long_tables,
+    records,
+    walking,
+)
 from lshdb.sources import paths as names
-from lshdb.sources.archives import Archives, Member, archive_of, is_archive
+from lshdb.sources.archives import Archives, archive_of, is_archive
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import ReadCounts, failure_of, reason
-from lshdb.sources.extracting import Extractor, is_mailbox
-from lshdb.sources.identity import FilesRead, may_repeat
+from lshdb.sources.documents.kinds import PROBE
 from lshdb.sources.paths import STDIN, printable_path
-from lshdb.sources.session_options import HowRead, SessionOptions, session_options
-from lshdb.sources.text_files import TextFiles
 from lshdb.store import guard
+from lshdb.store.rows import FileState
 
 TABLE = "a table by its suffix, and only texts are read"
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a change gives a file another time, even in FAT."""
+HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions | groups.EncodingOption
+"""The groups of options that say how files become documents."""
+
+
+def no_guess(_key: str) -> str | None:
+    """No guess is stored for any key."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions(records.RecordOptions):
+    """How paths and streams become documents.
+
+    Attributes:
+        format: `auto` goes by suffix (and, for standard input, by the first character).
+        fallback: for `auto`, the format of standard input and of files with any other suffix.
+        stdin: the file for `-`; None if it is closed.
+        stdin_key: the key of a text on standard input.
+        rules: which files in directories are read, and what their keys are relative to.
+        archives: whether archives are read as directories.
+        skip_tables: whether files of rows in directories are skipped, although `format` is text.
+        taken: which documents such as PDF are taken, and how.
+        source: whether HTML is a program, and not a page.
+        stored_guess: what is stored of a text whose encoding was guessed, by its key.
+
+    Raises:
+        UsageError: an encoding, a delimiter or an escape that cannot be.
+    """
+
+    format: groups.Format = "auto"
+    stdin: BinaryIO | None = None
+    stdin_key: str | None = None
+    fallback: groups.Format = "text"
+    rules: groups.WalkingOptions = field(default_factory=groups.WalkingOptions)
+    archives: bool = False
+    skip_tables: bool = False
+    taken: groups.DocumentOptions = field(default_factory=groups.DocumentOptions)
+    source: bool = False
+    stored_guess: Callable[[str], str | None] = no_guess
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError) as error:
+                raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
+        for name, mark in (("delimiter", self.delimiter), ("escape", self.escape)):
+            if mark is not None and (len(mark) != 1 or mark in '"\r\n\0'):
+                raise UsageError(f"{name} {mark!r:.50} is not one character, such as ; or |")
+        if self.escape is not None and self.escape == self.delimiter:
+            raise UsageError(f"delimiter and escape are both {self.escape!r}")
+
+    def format_of(self, path: str) -> groups.Format:
+        """The format in which a file is read."""
+        if self.format != "auto":
+            return self.format
+        format = names.format_of(path)
+        return self.fallback if format == "text" else format
 
 
 class Session:
@@ -49,20 +119,19 @@ class Session:
         self,
         options: SessionOptions,
         counts: ReadCounts | None = None,
-        files_read: FilesRead | None = None,
-        extractor: Extractor | None = None,
+        files_read: identity.FilesRead | None = None,
+        extractor: extracting.Extractor | None = None,
         archives: Archives | None = None,
     ) -> None:
         limits = options.limits
         if extractor is None:
-            extractor = Extractor(options.taken, limits.largest_text, options.source)
+            extractor = extracting.Extractor(options.taken, limits.largest_text, options.source)
         self.options = options
         self.counts = counts or ReadCounts()
-        self.files_read = files_read or FilesRead()
+        self.files_read = files_read or identity.FilesRead()
         self.extractor = extractor
         self.archives = archives or Archives(limits)
-        self.ids = Ids()
-        self._texts = TextFiles(options, self.counts, extractor, self.archives)
+        self.ids = keys.Ids()
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
@@ -72,11 +141,11 @@ class Session:
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same extractor."""
         options = replace(self.options, **changes)
-        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
+        return Session(options, counts, identity.FilesRead(self.files_read.before), self.extractor)
 
     def skip_files_of(self, other: "Session") -> None:
         """From now on, skip the files that another session reads before this one."""
-        self.files_read = FilesRead(other.files_read)
+        self.files_read = identity.FilesRead(other.files_read)
 
     @contextmanager
     def shown(
@@ -109,17 +178,14 @@ class Session:
             expanded = [*expanded]
         files_read = self.files_read
         # Where no path leads to a file again, millions of files need not be remembered.
-        files_read.is_needed |= not isinstance(expanded, list) or may_repeat(expanded)
+        files_read.is_needed |= not isinstance(expanded, list) or identity.may_repeat(expanded)
         for path in expanded:
             if path != STDIN and (
                 os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
             ):
                 yield from self._directory(path)
-            elif path == STDIN or not files_read.is_needed:
-                yield from self.file(path)
             else:
-                archive = archive_of(path)
-                yield from self._once(path, None, None if archive == path else archive)
+                yield from self._once(path)
 
     def is_repeated(self, path: str, archive: str | None = None) -> bool:
         """Whether a file was read before; counts it then, and remembers it otherwise."""
@@ -127,38 +193,38 @@ class Session:
             self.counts.skipped.add_repeated(path, earlier)
         return earlier is not None
 
-    def _once(self, path: str, key: str | None, archive: str | None) -> Iterator[Batch]:
+    def _once(self, path: str, key: str | None = None) -> Iterator[Batch]:
         """The documents of a file (see `file`) that was not read before."""
-        if self.is_repeated(path, archive):
+        is_remembered = self.files_read.is_needed and path != STDIN
+        archive = archive_of(path) if is_remembered else None
+        archive = None if archive == path else archive
+        if is_remembered and self.is_repeated(path, archive):
             return
         is_empty = True
         for batch in self.file(path, key):
             is_empty = False
             yield batch
             del batch  # before another is read
-        if is_empty:  # skipped in a directory: where it is named itself, it is a failure
+        # Skipped in a directory; where it is named itself, it is a failure.
+        if is_empty and is_remembered:
             self.files_read.forget(path, archive)
 
     def _directory(self, directory: str) -> Iterator[Batch]:
         rules = self.options.rules
         key, start = names.key_of(directory, rules.root), len(os.path.join(directory, ""))
         for entry in self.walked(directory):
-            if isinstance(entry, walking.Unlisted):
-                yield Batch(failures=[(0, entry.failure)])
+            if isinstance(entry, Failure):
+                yield Batch(failures=[(0, entry)])
             elif self.options.skip_tables and names.format_of(entry.name) != "text":
                 self.counts.skipped.add("tables", entry.path, TABLE)
             else:
                 file_key = os.path.join(key, printable_path(entry.path[start:]))
-                if self.files_read.is_needed:
-                    archive = archive_of(entry.path) if isinstance(entry, Member) else None
-                    yield from self._once(entry.path, file_key, archive)
-                else:
-                    yield from self.file(entry.path, file_key)
+                yield from self._once(entry.path, file_key)
 
-    def walked(self, directory: str) -> Iterator[walking.Entry | walking.Unlisted]:
-        """The files in a directory or archive and below; see lshdb.sources.walking.walk."""
+    def walked(self, directory: str) -> Iterable[walking.Entry | Failure]:
+        """The files in a directory or archive and below; see lshdb.sources.walking.Walk."""
         packed = self.archives if self.options.archives else None
-        return walking.walk(directory, self.options.rules, self.counts.skipped, packed)
+        return walking.Walk(directory, self.options.rules, self.counts.skipped, packed)
 
     def file(self, path: str, key: str | None = None) -> Generator[Batch]:
         """The documents of one file, or of standard input.
@@ -195,10 +261,10 @@ class Session:
             return self._stdin(source)
         format = self.options.format_of(path)
         if format != "text":
-            return formats.format_named(format).read(source)
+            return formats.format_named(format).read(source, format)
         names.check_key_is_free(path)
         key = names.key_of(path, self.options.rules.root) if key is None else key
-        return self._texts.read(source, path, key)
+        return self._text(source, path, key)
 
     def single(self, paths: Sequence[str], advice: str) -> str | None:
         """The only one of some paths if it is a document as a whole; None if there may be several.
@@ -214,7 +280,7 @@ class Session:
         format = self.options.format
         if format == "auto":
             format = "text" if path == STDIN else names.format_of(path)
-            if is_mailbox(path):
+            if extracting.is_mailbox(path):
                 return None
             if format == "json" and self.options.of_sets:
                 return path  # a set is a JSON array
@@ -227,10 +293,10 @@ class Session:
                 source = self._input(file, path)
                 if self.options.of_sets or path == STDIN:
                     text = source.whole_text(None if self.options.of_sets else lambda: None)
-                    self._texts.note_guess(source)
+                    self._note_guess(source)
                     content = self.options.content_of(text)
                 else:
-                    batches = [*self._texts.read(source, path, printable_path(path))]
+                    batches = [*self._text(source, path, printable_path(path))]
                     for _, failure in chain.from_iterable(batch.failures for batch in batches):
                         raise InputError(failure.reason)
                     contents = [*chain.from_iterable(batch.contents for batch in batches)]
@@ -257,21 +323,117 @@ class Session:
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options
         if options.stdin_key is not None:
-            return iter([self._texts.whole(source, options.stdin_key, None)])
+            return iter([self._whole(source, options.stdin_key, None)])
         format = options.format_of(STDIN)
         key = options.option("--key KEY", "stdin_key=")
         if options.format == "text":
             raise InputError(f"a text on standard input needs a key: give {key}")
         if format == "text":
             format, source.text = "jsonl", _starting_object(source.text, key)
-        return formats.format_named(format).read(source)
+        return formats.format_named(format).read(source, format)
+
+    def _text(self, source: inputs.Input, path: str, key: str) -> Iterator[Batch]:
+        """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
+        state = state_of(self.archives.status(path))
+        peek = getattr(source.file, "peek", lambda _: b"")
+        kind = self.extractor.kind_of(path, peek(PROBE)) if state else None
+        if kind is None or self.options.of_sets:
+            yield self._whole(source, key, state)
+            return
+        assert state is not None
+        first: list[tuple[str, FileState]] = []
+        is_whole = True
+        try:
+            with self.archives.on_disk(path, source.file) as copy:
+                for document in self.extractor.documents(copy, kind):
+                    if isinstance(document, extracting.Extracted):
+                        batch = self._extracted(document, path, key, state)
+                    else:
+                        batch = _unread(path, key, document.name, document.reason)
+                    first = first or [*batch.states]
+                    is_whole &= not batch.unread
+                    yield batch
+        except InputError as error:
+            if kind == "zip":
+                why = f"a binary file ({names.binary_kind(names.ZIP)})"
+                raise inputs.Skipped("binary", why) from error
+            yield _to_read_again(first)
+            raise
+        if not is_whole:
+            yield _to_read_again(first)
+        self.counts.bytes_read += source.size
+
+    def _whole(self, source: inputs.Input, key: str, state: FileState | None) -> Batch:
+        """The batch of a text as one document."""
+        text = source.whole_text(lambda: self.options.stored_guess(key))
+        if self.options.of_sets:
+            raise InputError("a text, and this database holds sets: give JSON lines")
+        text, _, _ = self.options.text_document(key, text, None)
+        if self._note_guess(source):
+            state = state and replace(state, extracted=source.guess)
+        states = () if state is None else [(key, state)]
+        return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
+
+    def _note_guess(self, source: inputs.Input) -> bool:
+        """Count a text whose encoding was guessed; return whether it was."""
+        if source.guess is None:
+            return False
+        guess = inputs.encoding_of(source.guess)
+        self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
+        return True
+
+    def _extracted(
+        self, document: extracting.Extracted, path: str, key: str, state: FileState
+    ) -> Batch:
+        """The batch of a document that was taken out of a file, by the rules for all documents."""
+        whole_key = key if document.name is None else f"{key}#{document.name}"
+        try:
+            text, metadata, replaced = self.options.text_document(
+                whole_key, document.text, document.metadata
+            )
+        except InputError as error:
+            if document.name is None:
+                raise
+            return _unread(path, key, document.name, str(error))
+        if document.metadata.get("scanned"):
+            self.counts.skipped.add("scanned", path, "a PDF of pictures: it has no text")
+        if damaged := document.metadata.get("damaged"):
+            why = f"read without {len(damaged):,} damaged: {damaged[0]}"
+            self.counts.skipped.add("damaged", path, why)
+        return Batch(
+            [whole_key],
+            [text],
+            [metadata],
+            states=[(whole_key, replace(state, extracted=document.extracted))],
+            replaced=replaced,
+            size=text.__sizeof__() + len(whole_key),
+        )
+
+
+def _unread(path: str, key: str, name: str, reason: str) -> Batch:
+    """The batch of a message that cannot be read."""
+    failure = Failure(f"{printable_path(path)}#{name}", reason)
+    return Batch(failures=[(0, failure)], unread=[f"{key}#{name}"])
+
+
+def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
+    """The batch without documents that says: a file was not read whole, as if it had changed."""
+    return Batch(states=[(key, replace(state, mtime_ns=None)) for key, state in states])
+
+
+def state_of(status: os.stat_result) -> FileState | None:
+    """The state of a file; None if it is not a regular file."""
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    settled = time.time_ns() - status.st_mtime_ns > _SETTLED
+    return FileState(status.st_size, status.st_mtime_ns if settled else None)
 
 
 def session_of(
     read: HowRead,
     shingling: Shingling,
-    files: FilesOptions | None = None,
-    sets: LongTableOptions | None = None,
+    files: groups.FilesOptions | None = None,
+    sets: groups.LongTableOptions | None = None,
     *,
     reader: Session | None = None,
     counts: ReadCounts | None = None,
@@ -290,12 +452,19 @@ def session_of(
         on_failure: gets each failure.
         others: of SessionOptions, for a new session.
     """
-    session = reader
-    if session is None:
-        session = Session(session_options(read, shingling, files, sets, **others), counts)
+    if reader is None:
+        files = files or groups.FilesOptions()
+        names = {field.name for field in fields(SessionOptions)}
+        values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}
+        texts: Any = getattr(read, "texts", read)
+        values |= {"taken": texts.extraction, "rules": files.walk, "archives": files.archives}
+        values["source"] = shingling.kind == "code"
+        if sets is not None:
+            values |= long_tables.reading(sets, shingling, values)
+        reader = Session(SessionOptions(shingling.of_sets, **(values | others)), counts)
     if on_failure is not None:
-        session.counts.failures.on_failure = on_failure
-    return session
+        reader.counts.failures.on_failure = on_failure
+    return reader
 
 
 def _starting_object(chunks: Iterable[bytes], key: str) -> Iterator[bytes]:

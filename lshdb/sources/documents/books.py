@@ -1,13 +1,11 @@
 """EPUB: chapters of XHTML in the order of the book's list."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from .kinds import Metadata, Refused, note_damage
+from .kinds import Metadata, Refused, noted
 from .packages import LOCKED, Package, joined, tree, with_characters
 from .web import page
 
@@ -28,15 +26,11 @@ def chapters(path: str, about: Metadata) -> Iterator[str]:
     parts = [posixpath.join(folder, items[idref]) if items.get(idref) else idref for idref in order]
     read = 0
     for part in dict.fromkeys(parts):
-        try:
+        with noted(about, part):
             if os.path.normpath(part).lower() in locked:
                 raise Refused(LOCKED)
-            text = page(package.read(part), {}, is_xhtml=True)
-        except Exception as error:  # of several libraries
-            note_damage(about, part, error)
-            continue
-        read += 1
-        yield text
+            yield page(package.read(part), {}, is_xhtml=True)
+            read += 1
     if not read:
         damaged = about.get("damaged") or ["it lists no chapters"]
         raise Refused(LOCKED if all(LOCKED in why for why in damaged) else damaged[0])

@@ -5,8 +5,6 @@ The guess is chardet's, restricted to the encodings that people have files in. M
 96% where charset-normalizer is for 69%, in the same time.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from typing import NamedTuple
@@ -62,7 +60,6 @@ _OF_TEXT = re.compile(
 """How Python's names of encodings of texts begin: others, such as punycode, are no charsets."""
 _NO_LABEL = re.compile(r"(x-)?unknown(-8bit)?|x-user-defined|default|8bit|binary|none|us-ascii|")
 """What programs write for an encoding that they do not know."""
-_UNKNOWN_WORD = re.compile(r"=\?(?:x-)?(?:unknown|default|8bit)", re.I)
 
 _WIDE = ("utf-8", "utf-16-le", "utf-16-be")
 GUESSED = (
@@ -133,11 +130,6 @@ def is_no_label(label: str) -> bool:
     return _NO_LABEL.fullmatch(label.strip().lower()) is not None
 
 
-def has_unknown(header: str) -> bool:
-    """Whether a header has a word that is labelled as of an unknown encoding."""
-    return _UNKNOWN_WORD.search(header) is not None
-
-
 def is_mostly_utf8(data: bytes | bytearray) -> bool:
     """Whether bytes are UTF-8, some of them perhaps damaged: at least as many are characters."""
     text = data.decode("utf-8", "replace")
@@ -177,7 +169,9 @@ def guess(data: bytes | bytearray) -> Guess | None:
     None if the library is not installed or not confident, or the bytes are mostly UTF-8.
     """
     is_wide = b"\0" in data[:_PROBE]
-    if not has_library() or (not is_wide and (_is_too_short(data) or is_mostly_utf8(data))):
+    # Of few bytes nothing is known: "café" may be Greek as well.
+    is_short = len(data) < _SHORT and len(re.findall(rb"[\x80-\xff]", data)) < _FEW
+    if not has_library() or (not is_wide and (is_short or is_mostly_utf8(data))):
         return None
     from importlib.metadata import version
 
@@ -200,11 +194,6 @@ def guess(data: bytes | bytearray) -> Guess | None:
         except UnicodeDecodeError:
             continue  # beyond the sample
     return None
-
-
-def _is_too_short(data: bytes | bytearray) -> bool:
-    """Whether bytes are too few to guess from: "café" may be Greek as well."""
-    return len(data) < _SHORT and len(re.findall(rb"[\x80-\xff]", data)) < _FEW
 
 
 def _sample(data: bytes | bytearray) -> bytes | bytearray:

@@ -1,8 +1,8 @@
 """The kinds of documents: their suffixes, first bytes and libraries, in one table."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 Metadata = dict[str, Any]
@@ -73,18 +73,27 @@ def kind_of_start(start: bytes) -> str | None:
     small = start[:PROBE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if small.startswith(_SIGNS):
         return next(kind for sign, kind in _STARTS.items() if small.startswith(sign))
-    return "mbox" if is_mailbox_start(start) else None
-
-
-def is_mailbox_start(start: bytes) -> bool:
-    """Whether bytes begin a mailbox: a line that separates messages, and a header."""
     if not start.startswith(b"From "):
-        return False
+        return None
     first, _, following = start.partition(b"\n")
-    return bool(SEPARATOR.fullmatch(first) and HEADER.match(following.removeprefix(b">")))
+    return "mbox" if separates(first, following) else None
+
+
+def separates(line: bytes, following: bytes) -> bool:
+    """Whether a line separates messages of a mailbox: it has a date, and a header follows."""
+    return bool(SEPARATOR.fullmatch(line) and HEADER.match(following.removeprefix(b">")))
 
 
 def note_damage(about: Metadata, part: str, error: Exception) -> None:
     """Note a part that cannot be read of a document whose other parts are read."""
     reason = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
     about.setdefault("damaged", []).append(f"{part}: {reason:.200}")
+
+
+@contextmanager
+def noted(about: Metadata, part: str) -> Iterator[None]:
+    """Note a part that cannot be read in the block, whichever library says so."""
+    try:
+        yield
+    except Exception as error:
+        note_damage(about, part, error)

@@ -1,14 +1,12 @@
 """Mail, by Python's own parser: messages alone, and mailboxes of many."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO
 
 from . import encodings, parts
-from .kinds import HEADER, SEPARATOR, Metadata, Refused
+from .kinds import HEADER, Metadata, Refused, separates
 
 QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
 """What a message quotes of others."""
@@ -16,6 +14,8 @@ _LONG = 2_000
 """Characters of a header that Python parses: 100,000 of addresses take minutes."""
 _ENCODED = re.compile(r"=\?([^?\s*]{1,60})(?:\*[^?\s]{1,60})?\?([bqBQ])\?([^?]*)\?=(?:\s+(?==\?))?")
 """A word of a header in another encoding than ASCII."""
+_UNKNOWN_WORD = re.compile(r"=\?(?:x-)?(?:unknown|default|8bit)", re.I)
+"""A word that is labelled as of an unknown encoding."""
 _NAMING = re.compile(rb"(?im)^(from|to|date|subject|message-id):(.*(?:\r?\n[ \t].*)*)")
 """Headers that name a message; programs of mail change others, such as Status."""
 _BLANK = re.compile(rb"\r?\n\r?\n")
@@ -57,7 +57,7 @@ def header(name: str, value: str) -> str:
     from email.policy import default
 
     raw = value.encode("utf-8", "surrogateescape")
-    if len(value) <= _LONG and not encodings.has_unknown(value):
+    if len(value) <= _LONG and not _UNKNOWN_WORD.search(value):
         with suppress(Exception):  # of several types, which Python does not document
             return str(default.header_factory(name, raw.decode()))
     return _ENCODED.sub(_word, encodings.decoded(raw))
@@ -144,10 +144,8 @@ def _first_separator(file: IO[bytes]) -> int:
 
 
 def _separates(file: IO[bytes], line: bytes) -> bool:
-    """Whether a line separates messages: it has a date, and a header follows."""
-    if SEPARATOR.fullmatch(line) is None:
-        return False
+    """Whether a line, after which the file is, separates messages."""
     offset = file.tell()
-    following = file.readline(_LINE).removeprefix(b">")
+    following = file.readline(_LINE)
     file.seek(offset)
-    return HEADER.match(following) is not None
+    return separates(line, following)

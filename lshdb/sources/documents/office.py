@@ -1,12 +1,10 @@
 """Word and PowerPoint: XML parts that name each other by relationships."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .kinds import Metadata, Refused, kind_of_start, note_damage
+from .kinds import Metadata, Refused, kind_of_start, note_damage, noted
 from .packages import Package, take_out, tree
 
 _BREAKS = {
@@ -48,22 +46,26 @@ def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
     if not (main := package.main_part()):
         raise Refused("it has no document part")
     yield read_part(package, main, about)
-    related = package.related(main)
     headers = set[str]()
-    for kind in _OF_WORD:
+    for kind, text in _related(package, main, about, _OF_WORD, depth):
+        if kind not in ("header", "footer") or text.strip() not in headers:
+            yield text
+            headers.add(text.strip())
+
+
+def _related(
+    package: Package, part: str, about: Metadata, kinds: Sequence[str], depth: int = _NESTED
+) -> Iterator[tuple[str, str]]:
+    """The texts of the parts of these types that a part refers to, each with its type."""
+    related = package.related(part)
+    for kind in kinds:
         targets = [target for _, related_kind, target in related if related_kind == kind]
         for name in dict.fromkeys(targets):
-            try:
+            with noted(about, name):
                 if kind == "aFChunk":
-                    text = _other_file(package.read(name), about, depth)
+                    yield kind, _other_file(package.read(name), about, depth)
                 else:
-                    text = read_part(package, name, about, _NAMES.get(kind, _TEXT))
-            except Exception as error:  # of several libraries
-                note_damage(about, name, error)
-                continue
-            if kind not in ("header", "footer") or text.strip() not in headers:
-                yield text
-                headers.add(text.strip())
+                    yield kind, read_part(package, name, about, _NAMES.get(kind, _TEXT))
 
 
 def _other_file(data: bytes, about: Metadata, depth: int) -> str:
@@ -96,20 +98,9 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
     listed = [names[slide_id] for slide_id in order if slide_id in names]
     for name in dict.fromkeys([*listed, *names.values()]):
         texts = []
-        try:
+        with noted(about, name):
             texts.append(read_part(package, name, about))
-            related_parts = package.related(name)
-        except Exception as error:  # of several libraries
-            note_damage(about, name, error)
-            related_parts = []
-        for kind in _OF_SLIDE:
-            for _, related_kind, target in related_parts:
-                if related_kind == kind:
-                    try:
-                        element_names = _NAMES.get(kind, _TEXT)
-                        texts.append(read_part(package, target, about, element_names))
-                    except Exception as error:
-                        note_damage(about, target, error)
+            texts += (text for _, text in _related(package, name, about, _OF_SLIDE))
         yield "\n".join(texts)
 
 

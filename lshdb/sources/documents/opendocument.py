@@ -1,12 +1,10 @@
 """OpenDocument: texts and presentations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
-from .kinds import Metadata, Refused, note_damage
-from .packages import LOCKED, Package, take_out, tree
+from .kinds import Metadata, Refused, note_damage, noted
+from .packages import LOCKED, Package, detach, take_out, tree
 
 _LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")
 _ASIDE = ("note", "annotation", "text-box", "ruby-text")
@@ -28,14 +26,11 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
     fields = [*_fields(root)]
     yield _text_of(root)
     yield "\n".join(fields)
-    if "styles.xml" not in package:
-        return
-    try:
-        styles = tree(package.read("styles.xml"))
-        elements = [*styles.iter(*(f"{{*}}{name}" for name in _HEADERS))]
-        yield "\n".join(dict.fromkeys(map(_text_of, elements)))
-    except Exception as error:  # of several libraries
-        note_damage(about, "styles.xml", error)
+    if (part := "styles.xml") in package:
+        with noted(about, part):
+            styles = tree(package.read(part))
+            elements = [*styles.iter(*(f"{{*}}{name}" for name in _HEADERS))]
+            yield "\n".join(dict.fromkeys(map(_text_of, elements)))
 
 
 def _text_of(root: Any) -> str:
@@ -48,19 +43,8 @@ def _text_of(root: Any) -> str:
         if next(element.iterancestors("{*}p", "{*}h"), None) is not None
     ]
     for element in aside:
-        _detach(element)
+        detach(element)
     return "\n".join(_plain(element) for element in (root, *aside))
-
-
-def _detach(element: Any) -> None:
-    """Take one element out of its tree, but not the text behind it."""
-    parent, before = element.getparent(), element.getprevious()
-    if before is not None:
-        before.tail = (before.tail or "") + (element.tail or "")
-    else:
-        parent.text = (parent.text or "") + (element.tail or "")
-    element.tail = None
-    parent.remove(element)
 
 
 def _plain(root: Any) -> str:

@@ -1,19 +1,14 @@
 """ZIP files of parts, as of Office, OpenDocument and EPUB; and XML."""
 
-from __future__ import annotations
-
 import html
 import os
 import re
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
 from urllib.parse import unquote
 from zipfile import ZipFile, ZipInfo
 
 from .kinds import Metadata, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _UNPACKED = 1 << 29
 """Bytes that a ZIP file may say that it has when it is unpacked."""
@@ -173,16 +168,20 @@ def with_characters(data: bytes) -> bytes:
 def take_out(root: Any, names: Sequence[str]) -> Iterator[Any]:
     """Take elements of these names out of a tree, but not the text behind them."""
     for element in [*root.iter(*(f"{{*}}{name}" for name in names))]:
-        parent, before = element.getparent(), element.getprevious()
-        if parent is None:
-            continue
-        if element.tail and before is not None:
-            before.tail = (before.tail or "") + element.tail
-        elif element.tail:
-            parent.text = (parent.text or "") + element.tail
-        element.tail = None
-        parent.remove(element)
-        yield element
+        if element.getparent() is not None:
+            detach(element)
+            yield element
+
+
+def detach(element: Any) -> None:
+    """Take one element out of its tree, but not the text behind it."""
+    parent, before = element.getparent(), element.getprevious()
+    if before is not None:
+        before.tail = (before.tail or "") + (element.tail or "")
+    else:
+        parent.text = (parent.text or "") + (element.tail or "")
+    element.tail = None
+    parent.remove(element)
 
 
 def kind_of(package: Package) -> str | None:

@@ -11,8 +11,6 @@ Pictures that a page shows in its text have no names that people gave. All of a 
 digest together, so that a logo in each mail is one word at its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -155,7 +153,11 @@ def _digest(*parts: Any) -> str:
         state = blake2b(digest_size=8)
         for inner in part.walk():
             headers = [] if inner is part else inner.items()
-            header_lines = [f"{name}:{value}" for name, value in headers if not _is_packing(name)]
+            header_lines = [
+                f"{name}:{value}"
+                for name, value in headers
+                if not name.lower().startswith(("content-", "mime-"))
+            ]
             data = inner.get_payload(decode=True) or b""
             if b"\0" not in data:
                 data = data.replace(b"\r\n", b"\n").rstrip(b"\n")
@@ -165,10 +167,6 @@ def _digest(*parts: Any) -> str:
     if len(digests) == 1:
         return digests.pop()
     return blake2b("".join(sorted(digests)).encode(), digest_size=8).hexdigest()
-
-
-def _is_packing(header: str) -> bool:
-    return header.lower().startswith(("content-", "mime-"))
 
 
 def _text(part: Any) -> str:

@@ -1,11 +1,12 @@
 """PDF, by pypdfium2: the text of its pages, and the form fields, notes and stamps on them."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import pypdfium2
+import pypdfium2.raw as pdfium
 
 from .kinds import Metadata, Refused, note_damage
 from .packages import LOCKED, tree
@@ -16,9 +17,6 @@ _PASSWORD = 1 << 13
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
     """The pages, each with the fields and notes on it after its text."""
-    import pypdfium2
-    import pypdfium2.raw as pdfium
-
     try:
         pdf = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
@@ -38,8 +36,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
             page = pdf[index]
             text = page.get_textpage().get_text_range()
             lines = [*_annotations(page.raw, form)]
-            count = pdfium.FPDFPage_GetAnnotCount(page.raw)
-            has_stamps = pdfium.FPDF_ANNOT_STAMP in (_subtype(page.raw, n) for n in range(count))
+            has_stamps = pdfium.FPDF_ANNOT_STAMP in _subtypes(page.raw)
             page.close()
             if has_stamps:
                 text = _text_with_stamps(pdf, index)
@@ -62,32 +59,35 @@ def _day(text: str) -> str:
 
 def _annotations(page: Any, form: Any) -> Iterator[str]:
     """The fields of forms that have a value, notes, free text and stamps on a page."""
-    import pypdfium2.raw as pdfium
+    for annotation in _opened(page):
+        if pdfium.FPDFAnnot_GetFlags(annotation) & pdfium.FPDF_ANNOT_FLAG_HIDDEN:
+            continue
+        line, subtype = "", pdfium.FPDFAnnot_GetSubtype(annotation)
+        if subtype == pdfium.FPDF_ANNOT_WIDGET:
+            line = _field(form, annotation) if form else ""
+        elif subtype not in (pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP):
+            line = _string(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents")
+        if line.strip():
+            yield line
 
+
+def _opened(page: Any) -> Iterator[Any]:
+    """The annotations of a page, each open until the next one."""
     for index in range(pdfium.FPDFPage_GetAnnotCount(page)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
-        if not annotation:
-            continue
         try:
-            if pdfium.FPDFAnnot_GetFlags(annotation) & pdfium.FPDF_ANNOT_FLAG_HIDDEN:
-                continue
-            subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
-            if subtype == pdfium.FPDF_ANNOT_WIDGET:
-                line = _field(form, annotation) if form else ""
-            elif subtype in (pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP):
-                line = ""
-            else:
-                line = _string(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents")
-            if line.strip():
-                yield line
+            yield annotation
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
 
 
+def _subtypes(page: Any) -> list[int]:
+    """The types of the annotations of a page."""
+    return [pdfium.FPDFAnnot_GetSubtype(annotation) for annotation in _opened(page)]
+
+
 def _field(form: Any, annotation: Any) -> str:
     """The name and value of a field of a form; empty without a value."""
-    import pypdfium2.raw as pdfium
-
     kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
     flags = pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation)
     if kind in (pdfium.FPDF_FORMFIELD_PUSHBUTTON, pdfium.FPDF_FORMFIELD_SIGNATURE):
@@ -112,8 +112,6 @@ def _field(form: Any, annotation: Any) -> str:
 
 def _string(function: Callable[..., int], *arguments: Any) -> str:
     """A text that a function of PDFium writes into a buffer, in UTF-16 with a NUL."""
-    import pypdfium2.raw as pdfium
-
     size = function(*arguments, None, 0)
     if size <= 2:
         return ""
@@ -124,31 +122,17 @@ def _string(function: Callable[..., int], *arguments: Any) -> str:
 
 def _text_with_stamps(pdf: Any, index: int) -> str:
     """The text of a page on which the stamps are drawn, as they often have no other text."""
-    import pypdfium2.raw as pdfium
-
     page = pdf[index]
-    for number in reversed(range(pdfium.FPDFPage_GetAnnotCount(page.raw))):
-        if _subtype(page.raw, number) != pdfium.FPDF_ANNOT_STAMP:
+    for number, subtype in reversed([*enumerate(_subtypes(page.raw))]):
+        if subtype != pdfium.FPDF_ANNOT_STAMP:
             pdfium.FPDFPage_RemoveAnnot(page.raw, number)
     pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY)
     page.close()
     return str(pdf[index].get_textpage().get_text_range())
 
 
-def _subtype(page: Any, number: int) -> int:
-    """The type of an annotation."""
-    import pypdfium2.raw as pdfium
-
-    annotation = pdfium.FPDFPage_GetAnnot(page, number)
-    subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
-    pdfium.FPDFPage_CloseAnnot(annotation)
-    return int(subtype)
-
-
 def _dynamic_fields(pdf: Any) -> Iterator[str]:
     """The values of a form whose pages a program makes (XFA); its pages only ask for that one."""
-    import pypdfium2.raw as pdfium
-
     for index in range(pdfium.FPDF_GetXFAPacketCount(pdf.raw)):
         size = pdfium.FPDF_GetXFAPacketName(pdf.raw, index, None, 0)
         name = ctypes.create_string_buffer(max(size, 1))

@@ -4,8 +4,6 @@ It reads jobs from standard input and writes what it finds to standard output, e
 a line. What loads long is imported when a file needs it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -61,17 +59,13 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
     elif real_kind is None and path.lower().endswith(".xls") and b"\t" in head:
         return "xlsx", "sheets.delimited"
     if real_kind == "zip":
-        real_kind = _kind_of_zip(path) or kind
+        from .packages import Package, kind_of
+
+        real_kind = kind_of(Package(path)) or kind
     elif real_kind == "mbox":
         real_kind = None
     kind = real_kind or kind
     return kind, KINDS[kind].reader
-
-
-def _kind_of_zip(path: str) -> str | None:
-    from .packages import Package, kind_of
-
-    return kind_of(Package(path))
 
 
 def _kind_of_old(path: str, kind: str) -> str | None:

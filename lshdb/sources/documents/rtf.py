@@ -1,7 +1,5 @@
 """RTF, by striprtf."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .kinds import Metadata

@@ -1,16 +1,15 @@
 """Spreadsheets of all kinds, by calamine."""
 
-from __future__ import annotations
-
 import io
 import re
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, is_zipfile
 
-from .kinds import Metadata, Refused, note_damage
+from .kinds import Metadata, Refused, note_damage, noted
 from .office import read_part
 from .packages import LOCKED, Package, tree
 
@@ -45,8 +44,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
     package = Package(path) if is_zipfile(path) else None
     if package is not None:
         package.properties(about)
-    with open(path, "rb") as file:
-        data = file.read()
+    data = Path(path).read_bytes()
     if package is not None:
         data = _packed_again(package, data)
     try:
@@ -154,19 +152,15 @@ def _columns(sheet: bytes) -> int:
 def _drawings_and_notes(package: Package, about: Metadata) -> Iterator[str]:
     """The notes and text boxes of the sheets."""
     for sheet in filter(_SHEET.fullmatch, package.names):
-        try:
+        with noted(about, sheet):
             for _, kind, target in package.related(sheet):
                 if kind in _OTHERS:
                     yield read_part(package, target, about, _OTHERS[kind])
-        except Exception as error:  # of several libraries
-            note_damage(about, sheet, error)
 
 
 def xml_2003(path: str, _: Metadata) -> Iterator[str]:
     """The sheets of a file in the XML of Excel 2003, which is often named .xls."""
-    with open(path, "rb") as file:
-        root = tree(file.read())
-    for sheet in root.iter("{*}Worksheet"):
+    for sheet in tree(Path(path).read_bytes()).iter("{*}Worksheet"):
         yield "\n".join([_name(sheet), *map(_row, sheet.iter("{*}Row"))])
 
 
@@ -182,8 +176,7 @@ def delimited(path: str, _: Metadata) -> Iterator[str]:
     """The text of a file with tabs or commas, which is often named .xls."""
     from . import encodings
 
-    with open(path, "rb") as file:
-        data = file.read()
+    data = Path(path).read_bytes()
     if b"\0" in data[:4096] and encodings.of_mark(data) is None:
         raise Refused("no sheets that can be read (neither Excel's nor OpenDocument's)")
     yield encodings.decoded(data)

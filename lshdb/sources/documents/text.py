@@ -4,8 +4,6 @@ What is left out of paper (PDF) must never make two documents equal: a line goes
 text has it elsewhere, or where it counts the pages.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator

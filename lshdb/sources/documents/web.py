@@ -1,7 +1,5 @@
 """Web pages: HTML by its own rules, by selectolax, and XHTML as XML first, by lxml."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -27,12 +25,11 @@ _XHTML = re.compile(rb"<\?xml\b|http://www\.w3\.org/1999/xhtml|-//W3C//DTD XHTML
 _PROBE = 4096
 """Bytes at the beginning of a page in which its label is looked for; browsers take 1,024."""
 _CLOSED = re.compile(
-    r"<((?:title|script|style|iframe|textarea|noscript|template|xmp|noframes|a|div|span|p)\b"
-    r"[^<>]*?)/>",
+    r"<((title|script|style|iframe|textarea|noscript|template|xmp|noframes|a|div|span|p)"
+    r"(?![\w.:-])[^<>]*?)/>",
     re.I,
 )
 """Empty elements of XHTML that HTML's rules take for the beginning of one."""
-_NAME = re.compile(r"\s*([^\s<>/]+)")
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
@@ -58,14 +55,8 @@ def page(data: bytes, about: Metadata, label: str = "", *, is_xhtml: bool = Fals
             label = match[1].decode("ascii", "replace")
     text = encodings.decoded(data, label)
     if is_xhtml or _XHTML.search(start):
-        text = _CLOSED.sub(lambda tag: f"<{tag[1]}></{_named(tag[1])}>", text)
+        text = _CLOSED.sub(r"<\1></\2>", text)
     return _text(text, about)
-
-
-def _named(tag: str) -> str:
-    """The name of an element in its tag."""
-    match = _NAME.match(tag)
-    return match[1] if match else ""
 
 
 def _of_xml(data: bytes, label: str) -> str | None:

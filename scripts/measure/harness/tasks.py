@@ -86,8 +86,7 @@ def add(database: str, path: str, shingle: str) -> dict[str, Any]:
     """
     import lshdb
     from lshdb.model import AddReport
-    from lshdb.sources.session import Session
-    from lshdb.sources.session_options import SessionOptions
+    from lshdb.sources.session import Session, SessionOptions
 
     curve: list[tuple[int, float]] = [(0, 0.0)]
     with lshdb.open(database, shingle=shingle) as db:
