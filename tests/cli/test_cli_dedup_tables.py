@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from direct_command import DirectCommand
+from direct_command import command as command
 from helpers import Command, database_of, text_families
 from oracles import deduplicated, in_order, word_shingles
 
@@ -101,7 +103,7 @@ def test_all_columns_come_through_with_types_order_nulls_and_metadata(
     tmp_path: Path, kind: str
 ) -> None:
     # Started as the installed command is: the copies have pyarrow loaded.
-    command = Command(tmp_path, {"PYTHONHASHSEED": "1"})
+    command = DirectCommand(tmp_path, {"PYTHONHASHSEED": "1"})
     table, name = whole_table(), f"in.{kind}"
     WRITE[kind](table, command.path(name))
     out = command.path(f"out.{kind}")

@@ -8,6 +8,7 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
@@ -182,13 +183,18 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     for name, column, value in (("in", "n", 1), ("text", "n", "x"), ("more", "m", 1)):
         table = pa.table({"id": [1], "text": ["a b c"], column: [value]})
         pq.write_table(table, directory / f"{name}.parquet")
-    return Command(directory)
+    return DirectCommand(directory)
+
+
+@pytest.fixture(scope="module")
+def before(command: Command) -> dict[str, bytes]:
+    """What is there before the first command, and after each."""
+    return inspection.files(command.directory)
 
 
 @pytest.mark.parametrize(("line", "status", "says"), COMMANDS, ids=[one[0] for one in COMMANDS])
 def test_it_is_one_line_and_nothing_is_changed(
-    line: str, status: int, says: str, command: Command
+    line: str, status: int, says: str, command: Command, before: dict[str, bytes]
 ) -> None:
-    before = inspection.files(command.directory)
     assert says in command.fails(*shlex.split(line), status=status)
     assert inspection.files(command.directory) == before
