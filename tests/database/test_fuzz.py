@@ -9,8 +9,8 @@ from measure.torture.trial import fault_in, run, run_installed
 
 
 def test_a_share_of_the_long_form(tmp_path: Path) -> None:
-    tally = fuzz.work(0, 600, str(tmp_path), inputs=500)
-    assert tally.faults >= 300
+    tally = fuzz.work(0, 600, str(tmp_path), inputs=800)
+    assert tally.faults >= 500
     assert tally.commands
     assert tally.clean, "\n".join(tally.notes)
 

@@ -72,7 +72,7 @@ def content_for(db: lshdb.Database, text: str) -> Content:
     return text.split() if db.settings.shingling.of_sets else text
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     seed=st.integers(0, 100),
     top=st.sampled_from([None, 1, 2, 30]),

@@ -86,7 +86,7 @@ def best(pairs: Sequence[Pair], top: int | None) -> list[Pair]:
     highest=st.none() | st.integers(0),
     chunk=st.sampled_from([1, 7, 1 << 20]),
 )
-@settings(max_examples=10)
+@settings(max_examples=15)
 def test_pairs_are_chosen_from_all(
     filled: Path,
     groups: set[int] | None,
@@ -135,7 +135,7 @@ def test_pairs_are_chosen_from_all(
     keep=st.sampled_from(["first", "last", "longest"]),
     star=st.booleans(),
 )
-@settings(max_examples=10)
+@settings(max_examples=15)
 def test_clusters_are_chosen_from_all(
     filled: Path,
     groups: set[int] | None,
