@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
@@ -28,7 +29,7 @@ def command(tmp_path: Path) -> Command:
     pq.write_table(table, tmp_path / "train.parquet")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/fox.txt").write_text(FOX)
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def test_a_table_is_indexed_in_a_temporary_database(command: Command) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
@@ -28,7 +29,7 @@ def command(tmp_path: Path) -> Command:
         },
         shingle="word:2",
     ).close()
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def test_the_command_prints_similarity_first_and_plain_lines(command: Command) -> None:
@@ -101,7 +102,7 @@ def test_an_empty_document_and_contents_that_are_not_kept(command: Command) -> N
 
 
 def test_two_files_need_no_database(tmp_path: Path) -> None:
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("the fox and the grapes")
     result = command.done("compare", "one.txt", "two.txt", "--json", "--timeout", "5")
@@ -115,7 +116,7 @@ def test_two_files_need_no_database(tmp_path: Path) -> None:
 
 
 def test_sets_of_the_command(tmp_path: Path) -> None:
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     command.done("init", "--shingle", "set", "--threshold", "0.5")
     elements = [HOSTILE, 7, "milk"]
     command.done("add", "-", stdin=json.dumps({"id": "a", "set": elements}))

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of, installed
 
 import lshdb
@@ -24,7 +25,7 @@ def command(tmp_path: Path) -> Command:
         tmp_path / "lsh.db",
         [("a", TEXT), ("b", f"{TEXT}!"), ("c", f"{TEXT}?"), ("x\x1b[31m", "alone")],
     ).close()
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def roles(command: Command, *options: str) -> dict[str, str]:
@@ -60,7 +61,7 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     assert roles(command) == {"b": "keep", "c": "drop"}
 
 
-@pytest.mark.parametrize("form", ["--json", "--csv", ".jsonl", ".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("form", ["--json", ".csv", ".parquet"])
 def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None:
     directory = command.directory
     command.done("backup", "copy.db")
@@ -69,9 +70,6 @@ def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None
     name = f"out{form}" if form.startswith(".") else "-"
     if name == "-":
         written = command("decisions", form).out
-        if form == "--csv":
-            name = "in.csv"
-            command.write(name, written)
     else:
         written = ""
         command.done("decisions", "-o", name)
@@ -95,7 +93,7 @@ def test_a_file_made_by_hand(command: Command) -> None:
 
 
 def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Path) -> None:
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     for name in ("first.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
         command.write(f"notes/{name}", f"a text of its own: {name}")
     command.done("sync", "notes")
@@ -124,7 +122,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
         assert synced.err.endswith("skipped: 2 dropped\n")
     assert command.keys() == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
     command.path("beside").mkdir()
-    elsewhere = Command(command.path("beside"))
+    elsewhere = DirectCommand(command.path("beside"))
     found = elsewhere.done(
         "decisions", "-d", command.path("lsh.db"), *listing[1:], "--root", command.directory
     )
@@ -233,18 +231,18 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
 
 def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
     rng = random.Random(2)
-    for number in range(300):
+    for number in range(150):
         command.write(f"notes/{number % 7}/{number}.txt", f"text {number}")
     command.done("add", "notes")
     stored = command.keys()
     command.done("decide", "drop", *(key for key in stored if key.startswith("notes")))
     before = files_below(command.directory)
-    for number in (1, 2, 3):
+    for number in (1, 2):
         process = subprocess.Popen([installed(), "trash", "-q", "--yes"], cwd=command.directory)
         log = command.path(f"lsh.db-trash/{number}.jsonl")
         while not log.exists() and process.poll() is None:
-            time.sleep(0.001)
-        time.sleep(rng.uniform(0, 0.02))
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.01))
         process.send_signal(signal.SIGKILL)
         process.wait()
         logs = command.directory.glob("lsh.db-trash/*.jsonl")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import documents
 import pytest
+from direct_command import DirectCommand
+from direct_command import command as command
 from helpers import Command, served
 
 from lshdb.sources.documents.text import normalized
@@ -169,7 +171,7 @@ def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:
     (library / "selectolax/lexbor.py").write_text("import os\nos.abort()\n")
     documents.html(folder / "a.html", TEXTS)
     documents.docx(folder / "b.docx", TEXTS)
-    done = Command(command.directory, {"PYTHONPATH": str(library)})("add", "d")
+    done = DirectCommand(command.directory, {"PYTHONPATH": str(library)})("add", "d")
     assert "d/a.html: the library that reads it crashed" in done.err
     assert "added 1, updated 0, unchanged 0, failed 1" in done.err
 
@@ -252,7 +254,7 @@ def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> No
     library = command.path("library")
     (library / "pypdfium2").mkdir(parents=True)
     (library / "pypdfium2/__init__.py").write_text("raise ValueError")
-    without = Command(command.directory, {"PYTHONPATH": str(library)})
+    without = DirectCommand(command.directory, {"PYTHONPATH": str(library)})
     (folder / "a.pdf").rename(folder / "moved.pdf")
     moved = "added 0, updated 0, moved 1, removed 0, unchanged 1, failed 0\n"
     command.done("sync", "d", says=moved)

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of, finish
 
 SETS = {
@@ -25,7 +26,7 @@ SETS = {
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     database_of(tmp_path / "lsh.db", SETS, threshold=0.8, shingle="set", recall=0.9999).close()
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def test_some_of_them(command: Command) -> None:
@@ -72,7 +73,7 @@ def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None
     database_of(
         tmp_path / "lsh.db", ((f"copy {i}", ["a", "b"]) for i in range(3000)), shingle="set"
     ).close()
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]

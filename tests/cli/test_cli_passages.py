@@ -6,6 +6,7 @@ import json
 import os
 
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 SIEGE = "On the last of them the wells ran dry, and the garrison opened the gate at dawn."

@@ -9,6 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import DirectCommand
+from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -30,7 +32,7 @@ def fables(tmp_path: Path) -> Command:
         documents = [lshdb.Document("fox", FOX, {"n": 1}), lshdb.Document("ant", ANT, {"n": 2})]
         db.add_many([*documents, ("fox again", FOX)])
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def found(command: Command, *arguments: str) -> list[tuple[str, str]]:
@@ -133,18 +135,6 @@ def test_a_stored_file_is_not_among_its_own_matches(command: Command) -> None:
     command.done("add", "notes/alone.txt")
     assert command("query", "notes/alone.txt", "--fail-if-found").status == 0
     assert command.done("query", "notes/alone.txt", "--unmatched").lines == ["notes/alone.txt"]
-
-
-def test_a_stored_file_is_not_a_source_of_its_own_passages(command: Command) -> None:
-    words = "one two three four five six seven eight nine ten eleven"
-    for name in ("a.txt", "b.txt", "c.txt"):
-        command.write(name, words)
-    command.done("init", "--passages", "8")
-    command.done("add", "a.txt", "b.txt", "c.txt")
-    found = command.done("passages", "./a.txt", "--json").records
-    assert [one["key"] for one in found] == ["b.txt", "c.txt"]
-    found = command.done("passages", "a.txt", "--top", "1", "--json").records
-    assert [one["key"] for one in found] == ["b.txt"]
 
 
 def test_fields_may_be_the_text_and_absent_ones_are_noted(command: Command) -> None:

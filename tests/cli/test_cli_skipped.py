@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from direct_command import command as command
 from helpers import Command, Result
 
 BINARY = {

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from direct_command import command as command
 from helpers import Command, finish
 
 import lshdb

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Command, database_of
+from direct_command import DirectCommand
+from helpers import database_of
 
 import lshdb
 
@@ -61,5 +62,7 @@ def test_a_value_is_compared_as_what_it_looks_like(
     for name in ("year", "open", "mark"):
         where = where.replace(name.upper(), f"metadata ->> '$.{name}'")
     options = [option for value in values for option in ("-p", value)]
-    done = Command(directory).done("query", "--text", TEXT, "--json", "--where", where, *options)
+    done = DirectCommand(directory).done(
+        "query", "--text", TEXT, "--json", "--where", where, *options
+    )
     assert {json.loads(line)["key"] for line in done.lines} == found

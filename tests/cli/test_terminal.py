@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from direct_command import DirectCommand
 from helpers import Command, database_of
 from rich.cells import cell_len
 
@@ -24,7 +25,7 @@ def command(tmp_path: Path) -> Command:
     """The command, beside a database with long keys, also of wide characters."""
     with database_of(tmp_path / "lsh.db", [(f"{LONG}{n}.txt", TEXT) for n in range(3)]) as database:
         database.add_many([("文書" * 40, TEXT), ("with\x1b[31mcolour", TEXT)])
-    return Command(tmp_path)
+    return DirectCommand(tmp_path)
 
 
 def lines(shown: str) -> list[str]:
@@ -87,7 +88,7 @@ def test_documents_are_shown_by_their_titles_or_first_words_where_there_is_room(
     with database_of(tmp_path / "lsh.db", {"a": f"{TEXT}\n\x1b[31m"}) as database:
         database.add("b", f"{TEXT}.", {"title": "A title\nof two lines"})
         database.add("c", f"{TEXT}!", {"title": 7})
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     begins = {"a": f"{TEXT[:40]}", "b": "A title of two lines", "c": "7"}
     for name in (("clusters",), ("query", "--text", TEXT)):
         shown = lines(command.on_terminal(*name)[0])
@@ -109,7 +110,7 @@ def test_documents_are_shown_by_their_titles_or_first_words_where_there_is_room(
 
 
 def test_passages_have_lines_of_their_own(tmp_path: Path) -> None:
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     command.done("init", "--passages", "6")
     broken = TEXT.replace("words", "words\n")
     command.write("a.txt", f"Once. {broken}.\n")
@@ -197,7 +198,9 @@ def completed(command: Command, *words: str) -> list[str]:
         "COMP_WORDS": " ".join(["lshdb", *words]),
         "COMP_CWORD": str(len(words)),
     }
-    return [line for line in Command(command.directory, variables).done(says="").lines if line]
+    return [
+        line for line in DirectCommand(command.directory, variables).done(says="").lines if line
+    ]
 
 
 def test_commands_flags_and_keys_are_completed(command: Command) -> None:

@@ -48,9 +48,9 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
 }
 """Arguments that each of these needs; the others need none."""
 
-ANY: Final = [None, b"k", 5, 2.5, -1, math.nan, math.inf, 1 << 70, -(1 << 70), True, object()]
+ANY: Final = [None, b"k", 2.5, -1, math.nan, math.inf, 1 << 70, True, object()]
 ANY_TEXT: Final = ["", "x", "\ud800", "a\0b", "x" * 10_000]
-ANY_COLLECTION: Final = [[], [1], {"x": 1}, ("a",), {1, 2}, [[None]]]
+ANY_COLLECTION: Final = [[], [1], {"x": 1}, [[None]]]
 
 WRONG: Final[dict[str, list[object]]] = {
     "str": [b"k", 5, 2.5, [], object()],
@@ -113,7 +113,15 @@ def use(method: Callable[..., Any], arguments: dict[str, Any]) -> None:
                 list(part)
 
 
-@pytest.mark.parametrize("name", METHODS)
+OF_SIGNATURES: Final = ("add_signatures", "compare", "pairs", "query", "query_signature")
+"""Methods that take another way in a file without contents."""
+
+
+@pytest.mark.parametrize(
+    ("db", "name"),
+    [*(("contents", name) for name in METHODS), *(("signatures", name) for name in OF_SIGNATURES)],
+    indirect=["db"],
+)
 def test_a_wrong_argument_is_refused_by_name(db: lshdb.Database, name: str) -> None:
     method, good = methods(db)[name], GOOD.get(name, {})
     named = inspect.signature(lshdb.open if name == "open" else method).parameters.values()

@@ -163,7 +163,7 @@ def test_handles_that_come_and_go_in_threads_do_not_alarm_each_other(path: Path)
             return [match.key for match in db.query(f"{text}7", top=1)]
 
     with ThreadPoolExecutor(2) as pool:
-        assert [*pool.map(read, range(80))] == [["k7"]] * 80
+        assert [*pool.map(read, range(40))] == [["k7"]] * 40
     inspection.check(path)
 
 

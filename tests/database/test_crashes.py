@@ -35,10 +35,10 @@ def swept(directory: Path, arguments: str, patch: str = "") -> dict[str, Any]:
 
 
 def test_a_killed_process_leaves_whole_batches(tmp_path: Path) -> None:
-    found = swept(tmp_path, "number=1, kill_points=7, documents=600")
+    found = swept(tmp_path, "number=1, kill_points=5, documents=400")
     assert found["notes"] == []
     assert (found["lost"], found["wrong"], found["tracebacks"]) == (0, 0, 0)
-    assert found["faults"] == 7
+    assert found["faults"] == 5
     assert found["operations"] >= 2 * found["faults"], "each is done again"
 
 

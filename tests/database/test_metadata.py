@@ -13,8 +13,9 @@ from uuid import UUID
 import inspection
 import numpy as np
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
@@ -162,9 +163,10 @@ def test_damaged_metadata_is_reported(path: Path) -> None:
 # conditions
 
 
-@pytest.fixture
-def many(path: Path) -> Path:
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty copies of one document, of which each tenth is in German, and another document."""
+    path = tmp_path_factory.mktemp("many") / "lsh.db"
     with database_of(
         path,
         (
@@ -260,7 +262,6 @@ PIECES = ["1", " ", "(", ")", "'", '"', "`", "[", "]", "--", "/*", "*/", ";", "\
 @example("1); --")
 @example("1 THEN 1 END FROM documents --")
 @example("SELECT 1")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_expression_gets_out_of_its_parentheses(many: Path, text: str) -> None:
     """What passes is judged by SQLite itself: `0 AND (...)` is never true."""
     try:

@@ -103,7 +103,7 @@ def spoil(path: Path, how: bytes | list[str]) -> None:
             connection.execute(statement)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["create", "read"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_file_that_is_refused_stays_as_it_was(path: Path, name: str, mode: Mode) -> None:
     how, error, message = REFUSED[name]
@@ -327,7 +327,6 @@ def test_what_else_is_given_for_programs(path: Path, given: dict[str, Any], pass
         assert db.settings.passages == passages
 
 
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -343,12 +342,13 @@ def test_what_else_is_given_for_programs(path: Path, given: dict[str, Any], pass
     ids=str,
 )
 def test_settings_other_than_the_files_are_refused(
-    path: Path, settings: dict[str, Any], message: str, mode: Mode
+    path: Path, settings: dict[str, Any], message: str
 ) -> None:
     make(path)
     before = inspection.files(path.parent)
-    with pytest.raises(SettingsMismatch, match=message):
-        lshdb.open(path, **settings, mode=mode, check_settings=True)
+    for mode in MODES:
+        with pytest.raises(SettingsMismatch, match=message):
+            lshdb.open(path, **settings, mode=mode, check_settings=True)
     assert inspection.files(path.parent) == before
 
 
@@ -367,7 +367,7 @@ for number, _ in enumerate(sys.stdin):
 """
 
 
-@pytest.mark.parametrize("seeds", [{"ann": 1, "bob": 1, "cid": 1}, {"ann": 1, "bob": 2}], ids=str)
+@pytest.mark.parametrize("seeds", [{"ann": 1, "bob": 1}, {"ann": 1, "bob": 2}], ids=str)
 def test_processes_that_make_a_file_at_once_agree_or_one_wins(
     tmp_path: Path, seeds: dict[str, int]
 ) -> None:
@@ -378,7 +378,7 @@ def test_processes_that_make_a_file_at_once_agree_or_one_wins(
         )
         for name, seed in seeds.items()
     }
-    for number in range(10):
+    for number in range(6):
         outcomes = {}
         for process in processes.values():
             assert process.stdin is not None
@@ -387,7 +387,7 @@ def test_processes_that_make_a_file_at_once_agree_or_one_wins(
             assert process.stdout is not None
             outcomes[name] = process.stdout.readline()
         opened = [name for name, outcome in outcomes.items() if outcome == b"opened\n"]
-        assert len(opened) == (3 if len(seeds) == 3 else 1)
+        assert len(opened) == (2 if seeds["ann"] == seeds["bob"] else 1)
         found = "SELECT key, seed FROM documents, settings ORDER BY key"
         file = tmp_path / f"{number}.db"
         assert inspection.rows(file, found) == [(name, seeds[name]) for name in opened]

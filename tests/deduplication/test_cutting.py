@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import oracles
 import pyarrow.parquet as pq
 import pytest
+from direct_command import command as command
 from helpers import Command
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,7 +12,6 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import astuple
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,10 +83,17 @@ def keys_and_reasons(outcomes: Iterator[DecidedBatch]) -> dict[str, DroppedRow |
     }
 
 
-@pytest.mark.parametrize("against", [None, "known.jsonl", "known.db"])
 @pytest.mark.parametrize(
-    ("order", "numbered"),
-    [("first", True), *product(("longest", "last"), (True, False))],
+    ("order", "numbered", "against"),
+    [
+        ("first", True, "known.jsonl"),
+        ("first", True, "known.db"),
+        ("longest", True, None),
+        ("longest", False, "known.jsonl"),
+        ("last", True, "known.db"),
+        ("last", False, None),
+        ("last", False, "known.jsonl"),
+    ],
 )
 def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
     order: Literal["first", "longest", "last"],

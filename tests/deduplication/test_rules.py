@@ -8,6 +8,7 @@ from typing import Any
 
 import oracles
 import pytest
+from direct_command import command as command
 from helpers import Command, text_families
 from hypothesis import given
 from hypothesis import strategies as st
@@ -202,7 +203,6 @@ def test_what_a_rule_needs_is_said(command: Command) -> None:
     cases = [
         (["--rule", "contained", "-d", "none.db"], "keeps no contents"),
         (["--rule", "copied:5", "-d", "short.db"], "lshdb reindex --passages 5"),
-        (["--rule", "copied:0"], "similar, contained or copied:WORDS"),
         (["--keep-max", "v"], "no row has a number or text in field 'v'"),
         (["--rule", "near"], "similar, contained or copied:WORDS"),
         (["--rule", "contained", "--keep", "last"], "give no order"),

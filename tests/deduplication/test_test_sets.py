@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -126,7 +127,6 @@ def test_references_in_python(command: Command) -> None:
         (["--annotate", "a.csv", "--drop-all"], "--annotate names the row that stays"),
         (["--annotate", "a.csv", "--cut", "8"], "--annotate names the row that stays"),
         (["--annotate", "pages.jsonl"], "is the same file"),
-        (["--rule", "first"], "is not similar, contained or copied:WORDS"),
     ],
 )
 def test_what_cannot_be_is_one_line(command: Command, words: list[str], says: str) -> None:

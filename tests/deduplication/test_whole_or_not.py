@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import command as command
 from helpers import Command, text_families
 
 import lshdb

@@ -215,7 +215,7 @@ def test_wrong_ways_to_decide_are_refused(db: lshdb.Database, path: Path) -> Non
     for verdict, keys in (("maybe", ["a"]), ("keep", []), ("different", ["a", "a"])):
         with pytest.raises(UsageError):
             db.decide(verdict, keys)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="who"):
+    with pytest.raises(UsageError, match="who '' is not a text of 1 to 1,000 characters"):
         db.decide("keep", ["a"], who="")
     with lshdb.open(path, mode="read") as read, pytest.raises(ReadOnly):
         read.decide("keep", ["a"])

@@ -6,6 +6,7 @@ import json
 from itertools import combinations
 
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 import lshdb

@@ -88,7 +88,7 @@ def test_random_changes_give_what_a_new_database_has(seed: int) -> None:
     rng = random.Random(seed)
     Path("d").mkdir()
     sync("d")
-    for turn in range(12):
+    for turn in range(7):
         for number in range(rng.randint(0, 8)):
             change_at_random(rng, turn * 10 + number)
         before, contents = ids(), stored()

@@ -69,10 +69,8 @@ def wait_until_gone(processes: set[int]) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
         {"shingle": "char:5", "sketch": "minhash", "seed": 7, "permutations": 100},
-        {"content": False},
-        {"shingle": "set", "threshold": 0.5},
+        {"shingle": "set", "threshold": 0.5, "content": False},
         {"base": {"task": TEXTS[0]}, "passages": 3},
     ],
     ids=str,
@@ -169,7 +167,7 @@ import sys, lshdb
 print("run")
 with lshdb.open(sys.argv[1]) as db:
     texts = ((f"k{i}", f"the fox and {i} grapes") for i in range(9000))
-    print(db.add_many(texts, workers=2).added)
+    print(db.add_many(texts, workers=1).added)
 """
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import inspection
 import make_golden
 import pytest
-from helpers import Command, database_of
+from direct_command import DirectCommand
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import NotADatabase, OtherFormat, StoreError
@@ -273,8 +274,7 @@ def test_what_cannot_be_derived_is_named_and_never_removed(
     assert inspection.rows(path, columns) == before
 
 
-@pytest.mark.parametrize("deep", [True, False])
-@pytest.mark.parametrize("name", ["words", "sets"])
+@pytest.mark.parametrize(("name", "deep"), [("words", True), ("sets", False)])
 def test_a_letter_that_was_changed_is_reported_and_not_believed(
     tmp_path: Path, damaged: Callable[..., Path], name: str, deep: bool
 ) -> None:
@@ -282,7 +282,7 @@ def test_a_letter_that_was_changed_is_reported_and_not_believed(
     path = damaged(name, "UPDATE documents SET content = replace(content, 'a', 'e')")
     columns = "SELECT documents.*, signature FROM documents LEFT JOIN signatures USING (doc_id)"
     before = inspection.rows(path, columns)
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     options = ["--deep"] if deep else []
     for repair in ([], ["--repair"]):
         result = command("check", "--json", *options, *repair)
@@ -381,13 +381,13 @@ def test_a_file_that_sqlite_wrote_again_is_the_same(damaged: Callable[..., Path]
     lshdb.open(path).close()
 
 
-@pytest.mark.parametrize("changes", [1, 2, 40, 300])
+@pytest.mark.parametrize("changes", [1, 40, 300])
 def test_single_rows_are_repaired_where_few_differ(path: Path, changes: int) -> None:
     """Random rows deleted, added and changed."""
     rng = random.Random(changes)
     database_of(
         path,
-        ((str(i), [i, i + 1]) for i in range(3000)),
+        ((str(i), [i, i + 1]) for i in range(1000)),
         shingle="set",
         permutations=64,
         bands=16,
@@ -524,7 +524,7 @@ def test_more_documents_than_are_read_at_once(path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
-    lshdb_ = Command(tmp_path)
+    lshdb_ = DirectCommand(tmp_path)
     path = damaged("words", "DELETE FROM bands WHERE doc_id = 9", "DROP VIEW buckets")
     result = lshdb_("check")
     assert result.status == 1

@@ -12,6 +12,7 @@ from typing import Any
 
 import inspection
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of, finish
 
 import lshdb
@@ -52,8 +53,15 @@ def made_with(path: Path, given: list[tuple[str, list[int]]], **settings: Any) -
 # what comes of it
 
 
-@pytest.mark.parametrize("settings", [{}, {"sketch": "minhash"}, {"content": False}], ids=str)
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(
+    ("change", "settings"),
+    [
+        *((change, {}) for change in CHANGES.values()),
+        (CHANGES["threshold"], {"sketch": "minhash"}),
+        (CHANGES["64 bands"], {"content": False}),
+    ],
+    ids=str,
+)
 def test_the_file_is_as_if_made_with_the_new_settings(
     path: Path, change: dict[str, Any], settings: dict[str, Any]
 ) -> None:
@@ -255,9 +263,16 @@ USES: dict[str, Callable[[lshdb.Database], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", USES)
+CASCADE: dict[str, Any] = {"threshold": 0.5, **CHANGES["cascade"]}
+
+
 @pytest.mark.parametrize(
-    "change", [CHANGES["threshold"], {"threshold": 0.5, **CHANGES["cascade"]}], ids=str
+    ("change", "name"),
+    [
+        *((CHANGES["threshold"], name) for name in USES),
+        *((CASCADE, name) for name in ("query a key", "pairs", "update", "dedup")),
+    ],
+    ids=str,
 )
 def test_an_older_handle_does_what_a_new_one_does(
     path: Path, change: dict[str, Any], name: str
@@ -305,8 +320,7 @@ def test_an_older_process_notices(path: Path) -> None:
     inspection.check(path)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("on_similar", ["keep", "skip"])
+@pytest.mark.parametrize(("on_similar", "workers"), [("keep", 0), ("skip", 0), ("keep", 2)])
 def test_a_stream_goes_on_with_the_new_index(path: Path, on_similar: Any, workers: int) -> None:
     """Parts are signed for the old index when it is rebuilt between two batches."""
     limits = Limits(batch_documents=20)

@@ -11,6 +11,7 @@ from typing import Any
 import inspection
 import oracles
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of, shingle
 
 import lshdb

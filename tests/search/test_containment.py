@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of, set_families, text_families
 from oracles import jaccard, word_shingles
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Command, database_of, set_families
+from direct_command import DirectCommand
+from helpers import database_of, set_families
 
 import lshdb
 from lshdb import Limits, LimitWarning
@@ -86,8 +87,7 @@ def test_the_nearest_is_found_wherever_it_is_in_a_large_bucket(
     assert " of the query's buckets hold more than 20 documents each" in said
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("containment", [False, True])
+@pytest.mark.parametrize(("seed", "containment"), [(0, False), (1, True), (2, False)])
 def test_without_a_warning_the_top_are_the_best_of_all(
     path: Path, seed: int, containment: bool
 ) -> None:
@@ -99,9 +99,9 @@ def test_without_a_warning_the_top_are_the_best_of_all(
     sets |= {f"{seed}{key}": own for key, own in under_one_header(30, seed).items()}
     cut = uncut = 0
     with filled(path, sets, threshold=0.4) as db:
-        for key in list(sets)[::5]:
+        for key in list(sets)[::7]:
             everything = db.query(key=key, containment=containment)
-            for top in (1, 5, 30):
+            for top in (1, 30):
                 matches, said = queried(db, key=key, top=top, containment=containment)
                 assert len(matches) <= top
                 if said:
@@ -117,7 +117,7 @@ def test_without_a_warning_the_top_are_the_best_of_all(
 def test_the_command_says_what_was_left_out(tmp_path: Path) -> None:
     """With the limits as they are: more than 2,000 documents in a bucket."""
     database_of(tmp_path / "lsh.db", under_one_header(2_500), threshold=0.5, shingle="set").close()
-    command = Command(tmp_path)
+    command = DirectCommand(tmp_path)
     query = json.dumps([*HEADER, 0])
     result = command.done("query", "-", "--top", "2", "--json", stdin=query)
     assert result.err.startswith("lshdb: ")

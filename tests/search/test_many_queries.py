@@ -38,13 +38,13 @@ def asked(seed: int) -> list[tuple[str, str]]:
     """Some of the documents, some with words exchanged, some cut short, some repeated."""
     rng = random.Random(seed)
     found = []
-    for number, document in enumerate(rng.choices(documents(1), k=20)):
+    for number, document in enumerate(rng.choices(documents(1), k=12)):
         words = str(document.content).split()
         if number % 3 == 1 and words:
             words[rng.randrange(len(words))] = "other"
         elif number % 3 == 2:
             words = words[: rng.randrange(len(words) + 1)]
-        found.append((f"q{number % 15}", " ".join(words)))
+        found.append((f"q{number % 9}", " ".join(words)))
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import oracles
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 import lshdb

@@ -23,11 +23,11 @@ from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.shingling.shingling import Content
 
-SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
-TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)
+SETS: Mapping[str, Content] = set_families(31, families=25, copies=4, size=40)
+TEXTS: Mapping[str, Content] = text_families(32, families=25, copies=4, words=90, most_edits=12)
 CHOOSE = random.Random(33)
 DENSE: Mapping[str, Content] = {
-    str(i): CHOOSE.sample(range(60), CHOOSE.randint(1, 40)) for i in range(400)
+    str(i): CHOOSE.sample(range(60), CHOOSE.randint(1, 40)) for i in range(200)
 }
 LARGE: Mapping[str, Content] = {str(i): range(250 * i, 250 * i + 5_000) for i in range(24)}
 
@@ -85,7 +85,7 @@ def test_pairs_are_those_of_brute_force_that_share_a_bucket(
     assert all(a < b for a, b in order)
     assert order == sorted(order), "the order of addition"
     assert found == {pair: score for pair, score in truth.items() if pair in shared}
-    assert len(shared) > len(found) > 50
+    assert len(shared) > len(found) > 30
     assert len(found) >= 0.99 * len(truth)
 
 

@@ -17,8 +17,9 @@ Arguments = dict[str, Any]
 BAD_THRESHOLDS = [0, -0.1, 1.01, float("nan")]
 
 
-@pytest.fixture
-def db(path: Path) -> Iterator[lshdb.Database]:
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lshdb.Database]:
+    path = tmp_path_factory.mktemp("wrong") / "lsh.db"
     with database_of(path, {"one": "the fox and the grapes"}, passages=8) as db:
         yield db
 

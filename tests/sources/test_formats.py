@@ -19,6 +19,7 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from direct_command import command as command
 from helpers import Command, new_session
 
 import lshdb

@@ -41,19 +41,20 @@ def write(path: Path, contents: list[str], rows: int, **options: Any) -> Path:
 
 def added(path: Path, source: Path, workers: int) -> tuple[Any, list[Failure]]:
     failures: list[Failure] = []
-    with lshdb.open(path) as db:
+    limits = lshdb.Limits(batch_bytes=16_000_000)  # so that few rows are several batches
+    with lshdb.open(path, limits=limits) as db:
         db.add_files([str(source)], on_failure=failures.append, workers=workers)
     return inspection.contents(path), failures
 
 
 def test_rows_are_the_same_wherever_they_are_signed(tmp_path: Path) -> None:
-    contents = texts(6_000)
+    contents = texts(2_400)
     database_of(
         tmp_path / "expected.db",
         (lshdb.Document(f"k{i}", text, {"other": [i]}) for i, text in enumerate(contents)),
     ).close()
     expected = inspection.contents(tmp_path / "expected.db")
-    for rows, workers in ((700, 2), (10_000, 0), (10_000, 2)):
+    for rows, workers in ((280, 2), (4_000, 0), (4_000, 2)):
         source = write(tmp_path / "x.parquet", contents, rows)
         got, failures = added(tmp_path / f"{rows} {workers}.db", source, workers)
         assert got == expected, (rows, workers)
@@ -61,13 +62,13 @@ def test_rows_are_the_same_wherever_they_are_signed(tmp_path: Path) -> None:
 
 
 def test_rows_behind_damage_are_left_out(tmp_path: Path) -> None:
-    source = write(tmp_path / "x.parquet", texts(6_000), 1_000, use_dictionary=False)
+    source = write(tmp_path / "x.parquet", texts(2_400), 400, use_dictionary=False)
     place = pq.ParquetFile(source).metadata.row_group(3).column(2).data_page_offset
     data = bytearray(source.read_bytes())
     data[place : place + 5_000] = b"\xff" * 5_000
     source.write_bytes(data)
     got, failures = added(tmp_path / "x.db", source, 1)
-    assert len(got["documents"]) == 3_000
+    assert len(got["documents"]) == 1_200
     (failure,) = failures
     assert failure.where == str(source)
     assert failure.reason.startswith("not Parquet, or damaged: ")

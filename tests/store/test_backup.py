@@ -50,7 +50,7 @@ def test_a_copy_while_another_process_writes(tmp_path: Path) -> None:
     program = (
         "import json, sys, lshdb\n"
         "rows = (json.loads(line) for line in sys.stdin)\n"
-        "with lshdb.open('lsh.db', limits=lshdb.Limits(batch_documents=2_000)) as db:\n"
+        "with lshdb.open('lsh.db', limits=lshdb.Limits(batch_documents=1_000)) as db:\n"
         "    db.add_many(rows)"
     )
     writer = subprocess.Popen(
@@ -64,8 +64,8 @@ def test_a_copy_while_another_process_writes(tmp_path: Path) -> None:
     sizes: list[int] = []
     line = 0
     path = tmp_path / "lsh.db"
-    while len(sizes) < 4 or sizes[-1] == sizes[0]:
-        for _ in range(4_000):
+    while len(sizes) < 3 or sizes[-1] == sizes[0]:
+        for _ in range(2_500):
             text = f"document {line} of a stream {line * 7} that goes on {line % 13}"
             writer.stdin.write(b'{"id": %d, "text": "%s"}\n' % (line, text.encode()))
             line += 1

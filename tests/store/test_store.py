@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import sys
 import threading
@@ -168,12 +169,19 @@ def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> No
 # plans
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("filled") / "lsh.db"
+    fill(path)
+    return path
+
+
 @pytest.mark.parametrize("analyzed", [False, True])
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> None:
+def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyzed: bool) -> None:
     waiting = name.startswith(("SPOOL_", "GROUPING_"))
     if not waiting:
-        fill(path)
+        shutil.copy(filled, path)
     with inspection.sqlite(path) as connection:
         if waiting:
             connection.executescript(SPOOL_TABLES)

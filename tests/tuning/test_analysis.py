@@ -12,6 +12,7 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of, set_families
 from hypothesis import given
 from hypothesis import strategies as st
