@@ -42,31 +42,33 @@ _PASSAGES = {"code": PASSAGES_OF_PROGRAMS, "word": 8, "char": 40}
 _UNITS = {"code": "tokens", "word": "words", "char": "characters"}
 _HTML = (".html", ".htm")
 
+_Input = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="INPUT", help="Submissions: a directory, archive, table or database of them."
+    ),
+]
+_Outputs = Annotated[
+    Sequence[str] | None,
+    Option(
+        "A file to write, .html, .csv, .jsonl or .parquet, or -; repeatable.",
+        metavar="FILE",
+        flags=("--output", "-o"),
+    ),
+]
+_Old = Annotated[
+    Sequence[str] | None,
+    Option("Earlier work, compared with INPUT and not with itself; repeatable.", metavar="INPUT"),
+]
+
 
 def report(
     *,
-    directory: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="INPUT", help="Submissions: a directory, archive, table or database of them."
-        ),
-    ] = None,
-    output: Annotated[
-        Sequence[str] | None,
-        Option(
-            "A file to write, .html, .csv, .jsonl or .parquet, or -; repeatable.",
-            metavar="FILE",
-            flags=("--output", "-o"),
-        ),
-    ] = None,
+    directory: _Input = None,
+    output: _Outputs = None,
     as_json: AsJson = False,
     file: DatabaseFile,
-    old: Annotated[
-        Sequence[str] | None,
-        Option(
-            "Earlier work, compared with INPUT and not with itself; repeatable.", metavar="INPUT"
-        ),
-    ] = None,
+    old: _Old = None,
     purpose: PurposeOptions,
     base: BasePaths = None,
     pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
@@ -102,26 +104,22 @@ def report(
     files.check_distinct(() if directory else (str(file.db),), [name for name, _ in outputs])
     with ExitStack() as stack:
         compared, options = stack.enter_context(_compared(file, options, purpose, base, directory))
-        olds = [
-            stack.enter_context(_old(name, compared, options, directory or str(file.db)))
-            for name in old or ()
-        ]
-        units = stack.enter_context(_units(compared, olds, options, directory))
+        units = stack.enter_context(_units(compared, old or (), options, directory or str(file.db)))
         progress = stack.enter_context(shown(messages.shows_progress(), "comparing"))
         condition = None if units.files else options.picture.grouping.condition
-        new = None if not units.old else len(units.files) - len(units.old)
         connected = evidence.connections(
-            units.store, compared.lowest, progress, condition=condition, new=new
+            units.store, compared.lowest, progress, condition=condition, new=units.new
         )
-        compared = replace(compared, notes=_notes(compared, connected, file, directory))
+        compared = replace(compared, notes=_notes(compared, connected, file))
         if options.anonymous:
             compared = _renamed(compared, units)
-        heading = title or compared.name
-        hidden = _write(outputs, units, connected, compared, options, pairs, heading)
-    if hidden is not None:
-        messages.message(f"names replaced in texts: {hidden.count:,}")
-    if html:
-        _say_written(html[0], file, directory)
+        if title:
+            compared = replace(compared, name=title)
+        _write(outputs, units, connected, compared, options, pairs)
+    if html and directory is None:
+        pages.say_next(html[0], file.db, "lshdb serve --review", "to decide what stays")
+    elif html:
+        pages.say_next(html[0])
     if not any(files.is_stdout(name) for name, _ in outputs):
         results.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
@@ -134,31 +132,27 @@ def _write(
     compared: "_Compared",
     options: ReportOptions,
     pairs: int,
-    title: str,
-) -> "Names | None":
-    """Write pages and rows; the names that texts are shown without."""
+) -> None:
+    """Write pages and rows."""
     has_page = any(form is None for _, form in outputs)
     hidden = _hidden(units) if options.anonymous and has_page else None
+    missing = [(left_out.name, left_out.reason) for left_out in compared.left_out]
+    about = {
+        "title": compared.name,
+        "failed": compared.failed,
+        "missing": missing,
+        "failures": [failure for failure in compared.failures if failure[0] not in dict(missing)],
+        "notes": compared.notes,
+    }
     for name, form in outputs:
         if form is not None:
             results.write_results(columns.CONNECTED, _rows(connected), form, noun=("pair",))
             continue
         with pages.drawn(name) as (web, page_file, progress):
-            page = web.report(
-                units,
-                connected,
-                options,
-                pairs=pairs,
-                title=title,
-                failed=compared.failed,
-                missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
-                failures=compared.failures,
-                notes=compared.notes,
-                hidden=hidden,
-                progress=progress,
-            )
+            page = web.report(units, connected, options, about, pairs, hidden, progress)
             page_file.write(page.encode())
-    return hidden
+    if hidden is not None:
+        messages.message(f"names replaced in texts: {hidden.count:,}")
 
 
 def _rows(connected: evidence.Connections) -> Iterator[Sequence[object]]:
@@ -203,14 +197,6 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
     return outputs
 
 
-def _say_written(report_file: str, file: DatabaseFile, directory: str | None) -> None:
-    """Say what opens the report."""
-    if directory is None:
-        pages.say_next(report_file, file.db, "lshdb serve --review", "to decide what stays")
-    else:
-        pages.say_next(report_file)
-
-
 @dataclass(frozen=True)
 class _Compared:
     """The documents that a report is about.
@@ -221,6 +207,7 @@ class _Compared:
         name: the heading that says what they are.
         lowest: minimum similarity of pairs.
         group_by: which folders are units.
+        of_database: whether they are those of a database.
         failed: how many files could not be read.
         failures: the paths of these, as printed, and why; none if names are hidden.
         left_out: the submissions without a text to compare.
@@ -232,6 +219,7 @@ class _Compared:
     name: str
     lowest: float
     group_by: str | os.PathLike[str] | None
+    of_database: bool
     failed: int = 0
     failures: Sequence[tuple[str, str]] = ()
     left_out: Sequence[submissions.LeftOut] = ()
@@ -274,35 +262,31 @@ def _compared(
         elif threshold is None:
             options = replaced(options, threshold=settings.threshold)
         name = f"What connects the documents of {paths.printable_path(file.db.name)}"
-        compared = _Compared(store_of(database), settings, name, lowest, options.picture.group_by)
-        yield compared, options
+        store, group_by = store_of(database), options.picture.group_by
+        yield _Compared(store, settings, name, lowest, group_by, of_database=True), options
 
 
 @contextmanager
 def _old(
-    name: str, compared: _Compared, options: ReportOptions, new: str
-) -> Iterator["Collection | None"]:
-    """Earlier work, as a collection of old units; None if it is the new work itself."""
+    name: str, settings: Settings, group_by: str | os.PathLike[str] | None, new: str
+) -> Iterator["Collection"]:
+    """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
     from lshdb.ingest.folder_documents import Collection  # nothing else needs it
 
     shown_name = paths.printable_path(name)
     if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
         raise UsageError(f"--old {shown_name} is what it would be compared with: name another one")
-    group_by = options.picture.group_by
     if paths.is_database(name):
         with DatabaseFile(db=Path(name)).reading() as database:
             yield Collection(store_of(database), group_by, name=shown_name)
         return
-    with _submissions(name, compared.settings, group_by, of_old="--old ") as old:
+    with _submissions(name, settings, group_by, of_old="--old ") as old:
         yield Collection(old.store, old.group_by, name=shown_name)
 
 
 @contextmanager
 def _units(
-    compared: _Compared,
-    olds: Sequence["Collection | None"],
-    options: ReportOptions,
-    directory: str | None,
+    compared: _Compared, olds: Sequence[str], options: ReportOptions, name: str
 ) -> Iterator["Folders"]:
     """What a report compares: documents, folders, or submissions, and earlier ones.
 
@@ -313,29 +297,39 @@ def _units(
 
     settings, condition = compared.settings, options.picture.grouping.condition
     is_text = settings.content and not settings.shingling.of_sets
-    in_file = directory is None and compared.group_by is None and not options.anonymous and not olds
-    if in_file and (condition.where is None or not is_text):
+    is_plain = compared.of_database and not (compared.group_by or options.anonymous or olds)
+    if is_plain and (condition.where is None or not is_text):
         yield folder_documents.Folders(compared.store)
         return
     if settings.threshold > _LOWEST:
         threshold = min(compared.lowest, _LOWEST)
         settings = reindexed(ReindexOptions(threshold=threshold), settings)
-    new = folder_documents.Collection(compared.store, compared.group_by, condition)
-    collections = [new, *filter(None, olds)]
-    with folder_documents.assembled(collections, settings, anonymous=options.anonymous) as units:
-        if compared.group_by is not None and not olds and directory is None:
-            folder_documents.check_units(units, compared.group_by)
-        elif len(units.files) < 2 and directory is not None:
-            alone = "one submission alone, with nothing to compare it with"
-            if options.picture.group_by is not None:
-                alone = f"--group-by {options.picture.group_by} leaves {alone}"
-            raise InputError(f"{paths.printable_path(directory)}: {alone}")
+    group_by = options.picture.group_by
+    with ExitStack() as stack:
+        collections = [folder_documents.Collection(compared.store, compared.group_by, condition)]
+        for old in olds:
+            earlier = _old(old, compared.settings, group_by, name)
+            collections.append(stack.enter_context(earlier))
+        units = stack.enter_context(
+            folder_documents.assembled(collections, settings, anonymous=options.anonymous)
+        )
+        if compared.of_database and group_by is not None and not olds:
+            folder_documents.check_units(units, group_by)
+        elif len(units.files) < 2 and (olds or not compared.of_database):
+            noun = "document" if compared.of_database else "submission"
+            alone = f"one {noun} alone, with nothing to compare it with"
+            if group_by is not None:
+                alone = f"--group-by {group_by} leaves {alone}"
+            raise InputError(f"{paths.printable_path(name)}: {alone}")
+        elif group_by is not None and units.new == 1:
+            messages.warn(
+                f"lshdb: {paths.printable_path(name)}: --group-by {group_by} leaves one submission"
+                ", which is compared with earlier work alone"
+            )
         yield units
 
 
-def _notes(
-    compared: _Compared, connected: evidence.Connections, file: DatabaseFile, directory: str | None
-) -> list[str]:
+def _notes(compared: _Compared, connected: evidence.Connections, file: DatabaseFile) -> list[str]:
     """What the database lacks that a report of its documents would use, and what adds it."""
     settings = compared.settings
     notes = []
@@ -344,7 +338,7 @@ def _notes(
             f"of {connected.total:,} pairs these are the {len(connected.pairs):,} with the highest "
             "scores"
         )
-    if directory is not None or settings.shingling.of_sets:
+    if not compared.of_database or settings.shingling.of_sets:
         return notes
     if not settings.content:
         return ["the database keeps no texts: pairs are those of similar signatures", *notes]
@@ -449,6 +443,7 @@ def _submissions(
             f"Similar submissions in {paths.printable_path(name)}",
             settings.threshold,
             group_by,
+            False,
             len(notes.failures),
             notes.failures,
             missing,

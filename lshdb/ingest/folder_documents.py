@@ -67,6 +67,11 @@ class Folders:
     names: dict[str, str] = field(default_factory=dict)
     old: set[str] = field(default_factory=set)
 
+    @property
+    def new(self) -> int | None:
+        """How many are new, and in each pair; None if all are compared with each other."""
+        return len(self.files) - len(self.old) if self.old else None
+
     def file_of(self, folder: str, index: int) -> FolderFile:
         """The file that has a character of a folder's text."""
         return next(file for file in reversed(self.files[folder]) if file.start <= index)

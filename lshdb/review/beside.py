@@ -314,23 +314,24 @@ def _rare_marked(row: Row, left: Sequence[Marked], right: Sequence[Marked]) -> R
     """A row that differs, with rare words as pieces of the kind `rare`, and long equal runs of
     words that both lines have as pieces of the kind `run`.
     """
-    if row.kind == "same" or row.a is None or row.b is None:
-        marked = [line and painted(line, ["changed"], spans, "rare") for line, spans in
-                  ((row.a, left), (row.b, right))]  # fmt: skip
-        return row if row.kind == "same" else replace(row, a=marked[0], b=marked[1])
-    a_runs, b_runs = (
-        {tuple(piece.text.split()) for piece in line.pieces if piece.kind == "same"}
-        for line in (row.a, row.b)
-    )
-    runs = {words for words in a_runs & b_runs if len(words) >= RUN}
-    a, b = (
-        replace(line, pieces=[
-            replace(piece, kind="run")
-            if piece.kind == "same" and tuple(piece.text.split()) in runs else piece
-            for piece in painted(line, ["changed"], spans, "rare").pieces
-        ])
-        for line, spans in ((row.a, left), (row.b, right))
-    )  # fmt: skip
+    if row.kind == "same":
+        return row
+    lines = (row.a, left), (row.b, right)
+    a, b = (line and painted(line, ["changed"], spans, "rare") for line, spans in lines)
+    if a and b:
+        a_runs, b_runs = (
+            {tuple(piece.text.split()) for piece in line.pieces if piece.kind == "same"}
+            for line in (a, b)
+        )
+        runs = {words for words in a_runs & b_runs if len(words) >= RUN}
+        a, b = (
+            replace(line, pieces=[
+                replace(piece, kind="run")
+                if piece.kind == "same" and tuple(piece.text.split()) in runs else piece
+                for piece in line.pieces
+            ])
+            for line in (a, b)
+        )  # fmt: skip
     return replace(row, a=a, b=b)
 
 

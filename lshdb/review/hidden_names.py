@@ -2,8 +2,9 @@
 
 A name is taken in words, where case changes or a sign stands between: `anna_lee`, `AnnaLee` and
 `Anna Lee` are the same name, and so are `annalee` and `Lee, Anna`. Only the whole name counts, not
-one word of several. A name that is a word of many other submissions says nobody's name, and to
-replace it would show which word it is: such a name stays in the texts.
+one word of several: which word of `lee_anna` or `lab2_ann` is a first name, and whose where two
+submissions have it, is not known. A name that is a word of many other submissions says nobody's
+name, and to replace it would show which word it is: such a name stays in the texts.
 """
 
 from __future__ import annotations

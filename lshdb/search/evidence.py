@@ -7,6 +7,11 @@ of low similarity of which one has at least PART of what is rare in the other, a
 program was copied into a long one, counts as if `weighted` was half of that share, if that is more.
 Pairs of one score are in the order of their similarities.
 
+On labelled programs, licence texts, manuals, answers and essays (scripts/measure
+experiments.reports) no other rule found as many true pairs: the similarity in the product, the mean
+or the root of both, weights with a lowest value, or equal documents counted once in them, each gain
+where half of a class copied one text, which then counts as a template, and lose more elsewhere.
+
 Pairs stand apart if there is a gap between their scores and all others: a step from one score to
 the next of MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as
 are above it and at least NEXT. Of several such steps the lowest is the gap; above it are at most as
@@ -17,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +42,7 @@ from lshdb.search.pairs import pair_blocks
 from lshdb.search.passage_pairs import passage_pairs
 from lshdb.search.reworded import reworded_pairs
 from lshdb.search.similarity import Estimates, Exact, canonical_ids, min_estimate
-from lshdb.shingling.arrays import IntArray, Mask, chunks
+from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
@@ -56,9 +62,9 @@ pairs of signatures take a second."""
 _CANDIDATES = 8
 """Documents of which a text is looked through for reworded copies: 500 essays of 2,000 words take 9
 seconds, and with all that share enough rare words 70."""
+_OF_PASSAGES = ("weighted", "weighted_share", "a_coverage", "b_coverage", "words")
+"""What copied passages say of a pair."""
 _BINS = 20
-
-_Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +114,24 @@ def connections(
         compared = _Compared(reader, doc_ids)
         last = None if new is None else int(doc_ids[new - 1]) if new else 0
         similar_pairs, limit = _similar(store, compared, lowest, progress, condition, new)
-    keys = dict(zip(compared.keys, range(len(compared.keys)), strict=True))
-    values: dict[_Pair, ConnectedPair] = {
-        (keys[pair.a], keys[pair.b]): pair for pair in similar_pairs
-    }
+    numbers = {key: number for number, key in enumerate(compared.keys)}
+    values = {(numbers[pair.a], numbers[pair.b]): pair for pair in similar_pairs}
+
+    def note(a: str, b: str, **evidence: Any) -> None:
+        """Note what connects two documents, if both count."""
+        if a in numbers and b in numbers:
+            pair = numbers[a], numbers[b]
+            values[pair] = replace(values.get(pair) or ConnectedPair(a, b), **evidence)
+
     if settings.passages and settings.content:
-        for pair in passage_pairs(store, PassagePairsOptions(), [], last):
-            if pair.a in keys and pair.b in keys:
-                number = keys[pair.a], keys[pair.b]
-                known = values.get(number) or ConnectedPair(pair.a, pair.b)
-                values[number] = replace(
-                    known,
-                    weighted=pair.weighted,
-                    weighted_share=pair.weighted_share,
-                    a_coverage=pair.a_coverage,
-                    b_coverage=pair.b_coverage,
-                    words=pair.words,
-                )
+        for copied in passage_pairs(store, PassagePairsOptions(), [], last):
+            note(copied.a, copied.b, **{name: getattr(copied, name) for name in _OF_PASSAGES})
     with store.snapshot() as (reader, _):
         if settings.reworded:
             request = PassagePairsOptions(reworded=True)
-            for pair in reworded_pairs(reader, request, progress, last, _CANDIDATES):
-                if pair.a in keys and pair.b in keys:
-                    number = keys[pair.a], keys[pair.b]
-                    known = values.get(number) or ConnectedPair(pair.a, pair.b)
-                    score = max(passage.score or 0 for passage in pair.passages)
-                    values[number] = replace(known, reworded=score)
+            for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
+                score = max(passage.score or 0 for passage in reworded.passages)
+                note(reworded.a, reworded.b, reworded=score)
         compared.reader = reader
         return _ranked(compared, values, limit, lowest)
 
@@ -209,19 +207,15 @@ def _similar(
 
 def _ranked(
     compared: _Compared,
-    values: dict[_Pair, ConnectedPair],
+    values: dict[tuple[int, int], ConnectedPair],
     limit: float | None,
     lowest: float,
 ) -> Connections:
     """The pairs with all columns, in order."""
-    numbers = sorted(values)
-    left, right = (np.array([pair[side] for pair in numbers], dtype=np.int64) for side in (0, 1))
-    apart_pairs = compared.decided.pairs_apart(left, right).tolist()
-    numbers = [
-        number for number, is_apart in zip(numbers, apart_pairs, strict=True) if not is_apart
-    ]
-    a, b = (np.array([pair[side] for pair in numbers], dtype=np.int64) for side in (0, 1))
-    pairs = [values[number] for number in numbers]
+    a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
+    together = ~compared.decided.pairs_apart(a, b)
+    a, b = a[together], b[together]
+    pairs = [values[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)]
     reader = compared.reader
     unknown = np.array([pair.similarity is None for pair in pairs], dtype=np.bool_)
     similarities = np.array([pair.similarity or 0.0 for pair in pairs])
@@ -243,7 +237,7 @@ def _ranked(
     count = len(compared.keys)
     floor = 0.0 if reader.settings.passages else lowest
     apart, gap = standing_apart(scores[order], count, floor)
-    identical = _identical(compared, a, b)
+    identical = (compared.same[a] == compared.same[b]) & (not reader.settings.shingling.foreign)
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
         pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
@@ -257,29 +251,18 @@ def _ranked(
             identical=bool(identical[index]),
             weighted=float(weighted[0, index]) if is_weighted else None,
             weighted_share=float(weighted[1, index]) if is_weighted else None,
-            connected_by=_connected_by(
-                pair, bool(identical[index]), bool(similarities[index] >= lowest)
-            ),
+            connected_by=_connected_by(pair, identical[index], similarities[index] >= lowest),
         )
         ranked.append(described)
     counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
     return Connections(ranked, len(pairs), apart, gap, counts, limit)
 
 
-def _identical(compared: _Compared, a: IntArray, b: IntArray) -> Mask:
-    same: Mask = compared.same[a] == compared.same[b]
-    return same & (not compared.reader.settings.shingling.foreign)
-
-
 def _connected_by(pair: ConnectedPair, is_identical: bool, is_similar: bool) -> str:
     """What connects a pair, in words."""
     if is_identical:
         return "identical"
-    reasons = {
-        "similar": is_similar,
-        "copied": bool(pair.words),
-        "reworded": pair.reworded is not None,
-    }
+    reasons = {"similar": is_similar, "copied": pair.words, "reworded": pair.reworded is not None}
     return ", ".join(reason for reason, holds in reasons.items() if holds)
 
 

@@ -188,6 +188,8 @@ def _candidates(
         dtype=np.bool_,
     )
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
+    # Of terms of one weight the first of the text; their hashes differ from process to process.
+    leading = leading[np.argsort(text.first[text.term[leading]], kind="stable")]
     terms = _RARE if maximum is None else _RAREST
     rare = leading[first_of_each(text.windows[leading], terms, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)

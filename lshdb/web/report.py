@@ -67,14 +67,9 @@ def report(
     folders: Folders,
     connected: Connections,
     options: ReportOptions,
-    *,
+    about: Mapping[str, Any],
     pairs: int,
-    title: str,
-    failed: int = 0,
-    missing: Sequence[tuple[str, str]] = (),
-    failures: Sequence[tuple[str, str]] = (),
-    notes: Sequence[str] = (),
-    hidden: Names | None = None,
+    hidden: Names | None,
     progress: Progress,
 ) -> str:
     """The report as HTML, of up to 10 MB in UTF-8.
@@ -83,13 +78,10 @@ def report(
         folders: the database, which is only read, or its folders.
         connected: the pairs that anything connects.
         options: which documents are in the report, and how clusters are made.
+        about: `title`, the heading; `failed`, the number of files that could not be read;
+            `missing`, the names of submissions that are not compared, and `failures`, those of
+            other files, each with the reason; `notes`, what was not searched, in sentences.
         pairs: maximum number of pairs shown side by side, up to 1,000.
-        title: the heading.
-        failed: number of files that could not be read, and so are not in the report.
-        missing: the names of submissions that are not compared, each with the reason.
-        failures: the names of files that could not be read, each with the reason; none to hide the
-            names.
-        notes: what was not searched, and such, in sentences.
         hidden: the names that texts are shown without.
         progress: called now and then.
     """
@@ -109,10 +101,8 @@ def report(
             "report",
             links=None,
             review=None,
-            title=title,
-            submissions=bool(folders.files),
-            old=len(folders.old),
-            where=None if folders.names else options.picture.grouping.condition.where,
+            folders=folders,
+            options=options,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             keep=listing.rule_words(options.picture.grouping.clusters.order),
             info=database.info(),
@@ -127,22 +117,24 @@ def report(
             shown={pair.number for pair in shown},
             left_out=len(chosen) - len(comparisons),
             comparisons=comparisons,
-            notes=(*notes, *limits),
             hidden=hidden,
-            failed=failed,
-            missing=missing,
-            failures=[failure for failure in failures if failure[0] not in dict(missing)],
+            **{**about, "notes": [*about["notes"], *limits]},
             **_style(),
             **_clusters_and_decisions(database, survey),
         )
+
+
+def _similar(folders: Folders, grouping: GroupingOptions, threshold: float | None) -> JoinOptions:
+    """Which pairs are similar; folders are made of the documents that count."""
+    condition = ConditionOptions() if folders.files else grouping.condition
+    return JoinOptions(similar=SimilarOptions(condition=condition, threshold=threshold))
 
 
 def _survey_clusters(
     database: Database, folders: Folders, grouping: GroupingOptions, progress: Progress
 ) -> listing.Survey[Cluster]:
     """The clusters that have a new document."""
-    condition = ConditionOptions() if folders.files else grouping.condition
-    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=grouping.threshold))
+    join = _similar(folders, grouping, grouping.threshold)
     request = ClustersOptions(join=join, clusters=grouping.clusters)
     survey = listing.survey_clusters(database, request, progress)
     if not folders.old:
@@ -255,8 +247,7 @@ def plot(folders: Folders, options: PictureOptions, name: str, progress: Progres
     database = Database(folders.store)
     settings, grouping = database.settings, options.grouping
     survey = _survey_clusters(database, folders, grouping, progress)
-    condition = ConditionOptions() if folders.files else grouping.condition
-    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=survey.threshold))
+    join = _similar(folders, grouping, survey.threshold)
     return rendering.rendered(
         "plot",
         name=name,
@@ -356,10 +347,14 @@ def _folded(rows: Sequence[Row], shown: Sequence[int]) -> list[int]:
     return folded
 
 
+def _pieces(row: Row) -> Iterator[Piece]:
+    """The pieces of the lines of a row."""
+    return (piece for line in (row.a, row.b) if line for piece in line.pieces)
+
+
 def _begins_file(row: Row) -> bool:
     """Whether a row begins a file in one of the texts."""
-    lines = [line for line in (row.a, row.b) if line]
-    return any(piece.kind == "file" for line in lines for piece in line.pieces)
+    return any(piece.kind == "file" for piece in _pieces(row))
 
 
 def _in_files(
@@ -379,5 +374,4 @@ def _in_files(
 
 def _has_copied(row: Row) -> bool:
     """Whether a row has a part of a copied passage, or begins a file."""
-    lines = [line for line in (row.a, row.b) if line]
-    return any(piece.number or piece.kind == "file" for line in lines for piece in line.pieces)
+    return any(piece.number or piece.kind == "file" for piece in _pieces(row))

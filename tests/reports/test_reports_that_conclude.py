@@ -116,6 +116,14 @@ def test_this_year_is_compared_with_earlier_ones_and_these_not_with_each_other(
     assert found == {("new/ann.txt", f"old/{name}.txt") for name in ("cy", "di", "ed")}
     says = command.fails("report", "new", "--old", "./new", "-o", "o.csv", status=2)
     assert "name another one" in says
+    command.done("init", "-d", "alone.db")
+    command.done("add", "-d", "alone.db", "old/cy.txt")
+    says = command.fails("report", "-d", "alone.db", "--old", "old/cy.txt", "-o", "o.csv", status=1)
+    assert "alone.db: one document alone, with nothing to compare it with" in says
+    command.done("add", "-d", "alone.db", "old/ed.txt")
+    grouped = ("report", "-d", "alone.db", "--group-by", "*", "--old", "new", "-o", "o.csv")
+    says = command.done(*grouped, says=None).err
+    assert "--group-by * leaves one submission, which is compared with earlier" in says
 
 
 def test_units_several_folders_deep(command: Command) -> None:

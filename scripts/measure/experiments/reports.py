@@ -6,6 +6,8 @@ A FOLDER has `docs.jsonl`, a line `{"id": ..., "text": ...}`, and `labels.tsv`, 
 `COPY ORIGINAL LEVEL` with the level `non` for independent work, or `truth.tsv`, a line `ID ID`, or
 `clusters.tsv`, a line `ID CLUSTER`, whose pairs in one cluster are true. Each is reported as a
 table, as `lshdb report FOLDER/docs.jsonl` does; its pairs are then ranked by other columns, too.
+Of equal pairs, of which only some can be among the first, the mean counts: fourteen equal programs
+are 91 pairs of similarity 1, and which of these come first is the order of the files.
 """
 
 from __future__ import annotations
@@ -16,10 +18,16 @@ import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
-COLUMNS = ("number", "weighted", "similarity")
-"""The report's own order, and those of single columns, the highest first."""
+COLUMNS = {
+    "report": ("score", "similarity"),
+    "weighted": ("weighted",),
+    "similarity": ("similarity",),
+}
+"""What orders pairs, the highest first: the report's own order, and single columns."""
+_DIGITS = 9
 Row = dict[str, Any]
 
 
@@ -48,6 +56,19 @@ def reported(folder: Path, purpose: str | None) -> list[Row]:
     return [json.loads(line) for line in lines.splitlines()]
 
 
+def hits(rows: list[Row], columns: tuple[str, ...], true_pairs: set[frozenset[str]]) -> float:
+    """How many true pairs are among the first rows, twice as many as there are true pairs."""
+    groups: dict[tuple[float, ...], list[bool]] = {}
+    for row in rows:
+        rank = tuple(-round(row[column] or 0, _DIGITS) for column in columns)
+        groups.setdefault(rank, []).append(frozenset((row["a"], row["b"])) in true_pairs)
+    left, total = 2 * len(true_pairs), 0.0
+    for rank in sorted(groups):
+        total += mean(groups[rank]) * min(left, len(groups[rank]))
+        left -= min(left, len(groups[rank]))
+    return total
+
+
 def main() -> None:
     """Print a line for each folder."""
     parser = argparse.ArgumentParser(prog="experiments.reports", description=__doc__)
@@ -57,13 +78,8 @@ def main() -> None:
     for folder in arguments.folders:
         true_pairs = labelled(folder)
         rows = reported(folder, arguments.purpose)
-        counts = []
-        for column in COLUMNS:
-            sign = 1 if column == "number" else -1
-            ranked = sorted(rows, key=lambda row: sign * (row[column] or 0))
-            first = ranked[: 2 * len(true_pairs)]
-            hits = sum(frozenset((row["a"], row["b"])) in true_pairs for row in first)
-            name = "report" if column == "number" else column
-            counts.append(f"{name} {hits:,}")
+        counts = [
+            f"{name} {hits(rows, columns, true_pairs):,.1f}" for name, columns in COLUMNS.items()
+        ]
         apart = sum(row["stands_apart"] for row in rows)
         print(f"{folder.name}: of {len(true_pairs):,} pairs {', '.join(counts)}; {apart:,} apart")
