@@ -2,7 +2,7 @@
 
 Each document of the sample is compared with all others by their signatures. Pairs whose estimate
 allows the threshold (lshdb.search.similarity.min_estimate) are compared exactly, if content is
-kept: that misses fewer than one in a million pairs at the threshold. Without content the estimate
+kept: that misses one or two in a million pairs at the threshold. Without content the estimate
 counts, and recall then looks better than it is: a pair whose lanes agree by chance is both
 estimated too similar and more likely to be found.
 
