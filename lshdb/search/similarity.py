@@ -345,10 +345,10 @@ def may_reach(
     for half in range(2):
         (pairs,) = possible.nonzero()
         for part in chunks(len(pairs), _PAIRS):
-            some = pairs[part]
-            cells = halves.take(2 * a_sets[some] + half, axis=0)
-            cells ^= halves.take(2 * b_sets[some] + half, axis=0)
-            differ[some] += np.bitwise_count(cells).sum(axis=1, dtype=np.uint16)
+            compared = pairs[part]
+            cells = halves.take(2 * a_sets[compared] + half, axis=0)
+            cells ^= halves.take(2 * b_sets[compared] + half, axis=0)
+            differ[compared] += np.bitwise_count(cells).sum(axis=1, dtype=np.uint16)
         possible &= differ <= limit
     return possible
 
