@@ -23,7 +23,7 @@ from lshdb.options import (
     QueriesOptions,
     StoredKey,
 )
-from lshdb.search.passages import unit_of
+from lshdb.sketching.settings import unit_of
 
 if TYPE_CHECKING:
     from lshdb.sources.session import Session
@@ -218,7 +218,7 @@ def _note_common(
     """Note in one line the longest of the runs that do not count, if there are any."""
     if not runs:
         return
-    unit, max_documents = unit_of(database.settings), options.copied.runs.common
+    unit, max_documents = unit_of(database.settings.shingling), options.copied.runs.common
     shown = []
     for key, run in sorted(runs, key=lambda row: -row[1].words):
         lines = f"s {run.line} to {run.end_line}" if run.end_line > run.line else f" {run.line}"

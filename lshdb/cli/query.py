@@ -228,9 +228,9 @@ def _note_recall(database: Database, options: RankingOptions) -> float:
 def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
     if run := database.settings.passages:
-        from lshdb.search.passages import unit_of
+        from lshdb.sketching.settings import unit_of
 
-        unit = unit_of(database.settings)
+        unit = unit_of(database.settings.shingling)
         messages.message(
             f"documents that hold {run} or more {unit}s of the query in a row are found, however "
             "long they are; --exhaustive also finds those that hold only shorter pieces"

@@ -17,7 +17,6 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import DropReason
-from lshdb.search.lookup import IndexCodes, members
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
@@ -83,7 +82,8 @@ class BucketMatcher:
         reader: of the stored ones.
         count: n.
         codes: documents int64[c] and codes int64[c], of the batch.
-        kind: that of the codes, by which stored documents are looked up.
+        look_up: gives the indices of codes int64[n] and the doc_ids of the stored documents that
+            have these, int64[r] both: the first ones of each code.
         scored: how candidates are compared, from the doc_ids of the stored ones, ascending.
         replaced: how many documents of the batch may replace a stored one; None if none of the
             batch is kept.
@@ -93,7 +93,7 @@ class BucketMatcher:
     reader: StoreReader
     count: int
     codes: tuple[IntArray, IntArray]
-    kind: Callable[[IntArray], IndexCodes]
+    look_up: Callable[[IntArray, int], tuple[IntArray, IntArray]]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
     whole_texts: Mapping[int, DropReason] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class BucketMatcher:
         codes, code_of, sizes = np.unique(all_codes, return_inverse=True, return_counts=True)
         # One more shows whether all are listed.
         first = self._listed + 1 + (self.replaced or 0)
-        owner, doc_ids = members(self.reader, self.kind(codes), first)
+        owner, doc_ids = self.look_up(codes, first)
         shared = sizes > 1
         shared[owner] = True
         inside = shared[code_of]

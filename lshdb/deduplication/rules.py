@@ -22,7 +22,6 @@ from lshdb.groups import replaced
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import query_batch
 from lshdb.options import RuleOptions, SettingsOptions
-from lshdb.search.lookup import BucketCodes, FingerprintCodes
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
@@ -149,7 +148,9 @@ class SimilarRule:
                 scorer: Scorer = exact if is_exact else estimates
                 return Scored(scorer, exact.same, min_similarity, is_exact, also)
 
-            return BucketMatcher(reader, len(query), codes, BucketCodes, scored, replaced)
+            return BucketMatcher(
+                reader, len(query), codes, reader.documents_of_buckets, scored, replaced
+            )
 
         return matcher
 
@@ -210,9 +211,8 @@ class CopiedRule:
                 return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
             whole = {} if short is None else short.reasons(query.stored)
-            return BucketMatcher(
-                reader, len(query), codes, FingerprintCodes, scored, replaced, whole
-            )
+            look_up = reader.documents_of_fingerprints
+            return BucketMatcher(reader, len(query), codes, look_up, scored, replaced, whole)
 
         return matcher
 

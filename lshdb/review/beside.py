@@ -21,10 +21,9 @@ from lshdb.search.differences import (
     differences,
     sets_beside,
 )
-from lshdb.search.passages import unit_of
 from lshdb.search.reworded import RUN, shared_rare_words
 from lshdb.shingling.shingling import Element
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, unit_of
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS
 
 PART_ROWS = 500
@@ -214,7 +213,7 @@ def contents_beside(
         texts = Beside(
             rows,
             copied,
-            unit_of(database.settings),
+            unit_of(database.settings.shingling),
             coloured,
             agreement(a, b, programs=programs),
             programs or looks_like_code(a) or looks_like_code(b),

@@ -4,7 +4,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
 
     stored_documents  documents by their keys: their fields, their buckets, lists of keys
     query       documents similar to one or many: candidates, estimates, verification, ranking
-    lookup      the documents that have buckets, fingerprints or rare words in common
+    lookup      the documents in the buckets of signatures
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
     passage_windows  the windows of texts that count, by which runs are found

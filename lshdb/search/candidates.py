@@ -28,7 +28,7 @@ _LOW = (1 << _32) - 1
 
 
 _SLOT_BITS = 24
-"""Holders of shingles are counted in 2^24 slots, 64 MB: of a million, few share one."""
+"""Holders of shingles are counted in at most 2^24 slots, 64 MB: of a million, few share one."""
 _ROUNDING = 1e-6
 
 
@@ -263,36 +263,45 @@ def prefix_filtered(
         exact: reads documents.
         labels: int64[m]; buckets whose documents all have one label stay as they are.
         threshold: the similarity.
-        whole: buckets of up to this many documents stay as they are.
+        whole: maximum size of buckets that stay as they are; less, where that is quicker.
 
     Returns:
         None if there is nothing to gain.
     """
+    # A pair of a bucket takes about as long as a shingle here.
+    whole = min(whole, 2 * int(exact.sizes.sum()) // max(1, len(exact.sizes)))
     hot = (buckets.sizes > whole) & buckets.have_several(labels)
     if not hot.any():
         return None
-    of_hot = np.repeat(hot, buckets.sizes)
-    documents = np.unique(buckets.members[of_hot]).astype(np.int64)
-    few = exact.sizes[documents].sum() <= exact.limits.join_hashes
-    known = [*exact.public_sets(documents)] if few else None
-    counts, min_size = _count(known or exact.public_sets(documents))
+    read = np.zeros(len(exact.sizes), dtype=np.bool_)
+    read[buckets.members[np.repeat(hot, buckets.sizes)]] = True
+    documents = np.flatnonzero(read)
+    shingles = int(exact.sizes[documents].sum())
+    bits = min(shingles.bit_length() + 1, _SLOT_BITS)  # fewer slots fit in the processor's cache
+    known = [*exact.public_sets(documents)] if shingles <= exact.limits.join_hashes else None
+    counts, min_size = _count(known or exact.public_sets(documents), bits)
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     rows = 0
     for batch, sets in known or exact.public_sets(documents):
-        count = counts[_slots(sets.hashes)]
+        count = counts[_slots(sets.hashes, bits)]
         sizes = np.diff(sets.offsets)
         shared = threshold / (1 + threshold) * (sizes + np.maximum(min_size, threshold * sizes))
         length = sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
-        of_set = np.repeat(np.arange(len(batch)), sizes)
+        # A shingle of one set only is among its first, and pairs it with none.
+        (several,) = (count > 1).nonzero()
+        of_set = np.repeat(np.arange(len(batch)), sizes)[several]
+        length -= sizes - np.bincount(of_set, minlength=len(batch))
+        further = length[of_set] > 0
+        several, of_set = several[further], of_set[further]
         # Hashes are sorted, so that those with equal counts have the same order in all documents.
-        order = np.argsort(of_set << 32 | count, kind="stable")
-        inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
-        first, holder = order[inside], batch[of_set[inside]]
+        order = np.argsort(of_set << 32 | count[several], kind="stable")
+        inside = np.arange(len(order)) - of_set.searchsorted(of_set) < length[of_set]
+        first, holder = several[order[inside]], batch[of_set[inside]]
         count = count[first]
         max_holders = exact.limits.rare_holders
         frequent[holder[count > max_holders]] = True
-        rare = (count > 1) & (count <= max_holders)
+        rare = count <= max_holders
         hashes.append(sets.hashes[first[rare]])
         holders.append(holder[rare].astype(np.int32))
         rows += len(hashes[-1])
@@ -301,22 +310,26 @@ def prefix_filtered(
     rare_buckets = SharedBuckets.of(np.concatenate(hashes), np.concatenate(holders))
     if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):
         return None
-    return buckets.of_rows(~of_hot | frequent[buckets.members]).joined(rare_buckets)
+    paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])
+    compared = ~np.repeat(paired, buckets.sizes) | frequent[buckets.members]
+    return buckets.of_rows(compared).joined(rare_buckets)
 
 
 def _pairs(sizes: IntArray) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def _count(read: Iterable[tuple[IntArray, Shingles]]) -> tuple[npt.NDArray[np.uint32], int]:
+def _count(
+    read: Iterable[tuple[IntArray, Shingles]], bits: int
+) -> tuple[npt.NDArray[np.uint32], int]:
     """How many sets have a shingle, or another in the same slot; and the smallest set's size."""
-    counts = np.zeros(1 << _SLOT_BITS, dtype=np.uint32)
+    counts = np.zeros(1 << bits, dtype=np.uint32)
     sizes = []
     for _, sets in read:
-        np.add.at(counts, _slots(sets.hashes), np.uint32(1))
+        np.add.at(counts, _slots(sets.hashes, bits), np.uint32(1))
         sizes.append(int(np.diff(sets.offsets).min()))
     return counts, min(sizes)
 
 
-def _slots(hashes: npt.NDArray[np.uint64]) -> IntArray:
-    return (hashes >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
+def _slots(hashes: npt.NDArray[np.uint64], bits: int) -> IntArray:
+    return (hashes >> np.uint64(64 - bits)).view(np.int64)

@@ -76,7 +76,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         a_in_b=a_in_b,
         b_in_a=b_in_a,
         estimate=estimate,
-        standard_error=float(standard_error(likely, settings)),
+        standard_error=float(standard_error(likely, settings, settings.permutations)),
         agreeing_lanes=agreeing,
         lanes=lanes,
         shared_buckets=buckets,

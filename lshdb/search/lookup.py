@@ -1,92 +1,12 @@
-"""The one place that looks up documents by codes: buckets, fingerprints or rare words."""
+"""The documents in the buckets of signatures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from lshdb.shingling.arrays import IntArray, Lanes, expand_ranges, sizes_of
 from lshdb.sketching import banding, constructions
 from lshdb.store.lookups import StoreReader
-
-
-class Members(NamedTuple):
-    """The documents that have some of n codes.
-
-    Attributes:
-        code: int64[r], the index of a code, ascending.
-        doc_ids: int64[r], of a document that has it.
-    """
-
-    code: IntArray
-    doc_ids: IntArray
-
-
-class IndexCodes(Protocol):
-    """Codes of an index, all of one kind."""
-
-    def members(
-        self, reader: StoreReader, first: int | None, max_rows: int | None
-    ) -> tuple[IntArray, IntArray]:
-        """See `members`: the fields of `Members`."""
-
-
-@dataclass(frozen=True, slots=True)
-class BucketCodes:
-    """Buckets, by int64[n] as lshdb.sketching.banding.bucket_codes gives them."""
-
-    codes: IntArray
-
-    def members(
-        self, reader: StoreReader, first: int | None, max_rows: int | None
-    ) -> tuple[IntArray, IntArray]:
-        """See IndexCodes."""
-        return reader.documents_of_buckets(self.codes, first, max_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class FingerprintCodes:
-    """Fingerprints of an index of passages, by their values int64[n]."""
-
-    values: IntArray
-
-    def members(
-        self, reader: StoreReader, first: int | None, max_rows: int | None
-    ) -> tuple[IntArray, IntArray]:
-        """See IndexCodes."""
-        code, doc_ids = reader.documents_of_fingerprints(self.values, first)
-        return code[:max_rows], doc_ids[:max_rows]
-
-
-@dataclass(frozen=True, slots=True)
-class RareWords:
-    """Terms of an index of rare words, and the doc_id after which documents are looked for."""
-
-    terms: Sequence[str]
-    after: int = 0
-
-    def members(
-        self, reader: StoreReader, first: int | None, max_rows: int | None
-    ) -> tuple[IntArray, IntArray]:
-        """See IndexCodes; nobody wants a part of these."""
-        assert first is None
-        assert max_rows is None
-        return reader.documents_of_terms(self.terms, self.after)
-
-
-def members(
-    reader: StoreReader, codes: IndexCodes, first: int | None = None, max_rows: int | None = None
-) -> Members:
-    """The documents that have some codes.
-
-    Args:
-        reader: the database.
-        codes: n of one kind.
-        first: how many documents of each code are read, those added first; None for all.
-        max_rows: how many rows are read in all; None for all of them.
-    """
-    return Members(*codes.members(reader, first, max_rows))
 
 
 class BucketMembers(NamedTuple):
@@ -141,7 +61,7 @@ def bucket_members_up_to(
     """The same, or None if there are more rows than `max_rows`."""
     buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
     if len(keys) == 1 and max_rows is None:
-        bucket, doc_ids = members(store, BucketCodes(buckets), first)
+        bucket, doc_ids = store.documents_of_buckets(buckets, first)
         return BucketMembers(
             np.bincount(bucket, minlength=len(buckets)).reshape(keys.shape), doc_ids
         )
@@ -149,7 +69,7 @@ def bucket_members_up_to(
     if len(keys) > 1:
         buckets, inverse = np.unique(buckets, return_inverse=True)
     read = None if max_rows is None else max_rows + 1
-    bucket, doc_ids = members(store, BucketCodes(buckets), first, read)
+    bucket, doc_ids = store.documents_of_buckets(buckets, first, read)
     begins = bucket.searchsorted(np.arange(len(buckets) + 1))
     sizes = sizes_of(begins)[inverse]
     if max_rows is not None and (len(bucket) > max_rows or sizes.sum() > max_rows):

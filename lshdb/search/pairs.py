@@ -114,6 +114,7 @@ class _Join:
                 self._shingles,
                 self.reader,
                 numbers=similar.distinguish is not None,
+                estimates=self.estimates,
             )
 
     def __len__(self) -> int:

@@ -25,7 +25,6 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
 from lshdb.search import similarity
-from lshdb.search.lookup import FingerprintCodes, members
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
@@ -43,8 +42,6 @@ _COMMON_NAMED = 5
 """The longest of all common runs, which are named to the user."""
 _COMMON_SEARCHED = 100
 """Documents in which these are looked for."""
-
-_NO_WINDOWS = np.empty(0, dtype=np.uint64)
 
 WINDOW = np.dtype(
     [
@@ -203,8 +200,7 @@ def _units_before(windows: Mask, run: int) -> IntArray:
 def _base_windows(shingling: Shingling, run: int, secret: int) -> Hashes:
     """The windows of the base texts, each once and sorted."""
     counting = Counting(replace(shingling, base=()), run, 0, secret, NO_NUMBERS)
-    texts = [text for _, text in shingling.base]
-    return np.unique(counting.windows_of(texts).windows["hash"]) if texts else _NO_WINDOWS
+    return np.unique(counting.windows_of([text for _, text in shingling.base]).windows["hash"])
 
 
 def run_of(settings: Settings) -> int:
@@ -219,7 +215,7 @@ def run_of(settings: Settings) -> int:
 
 def common_windows(reader: StoreReader, hot: IntArray) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
-    doc_ids = members(reader, FingerprintCodes(hot), COMMON_SAMPLE).doc_ids
+    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
     counting = Counting.of(reader.settings, hot)
     batches = similarity.batches_of_text(reader, np.unique(doc_ids))
     return agreed([counting.around_hot(text) for texts in batches for text in texts])
@@ -237,7 +233,7 @@ def longest_common(
     reader: StoreReader, hot: IntArray, common: Hashes
 ) -> list[tuple[str, CommonPassage]]:
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
-    doc_ids = np.unique(members(reader, FingerprintCodes(hot), 1).doc_ids)[:_COMMON_SEARCHED]
+    doc_ids = np.unique(reader.documents_of_fingerprints(hot, 1)[1])[:_COMMON_SEARCHED]
     counting = Counting.of(reader.settings, hot)
     passages: dict[str, tuple[str, CommonPassage]] = {}
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):

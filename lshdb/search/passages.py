@@ -17,13 +17,12 @@ from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, similarity, weights
-from lshdb.search.lookup import FingerprintCodes, members
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
 from lshdb.search.shared_windows import MAX_CELLS, SharedWindows
 from lshdb.shingling import content, winnowing
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Shares, int_array, runs
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
@@ -63,8 +62,8 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int)
     limit = query.copied.runs.common or store.limits.common
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
-        return Passages(0, criteria.run, unit_of(settings), (), ())
-    index, doc_ids = members(store, FingerprintCodes(prints.values), limit + 1)
+        return Passages(0, criteria.run, unit_of(settings.shingling), (), ())
+    index, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = passage_windows.common_windows(store, hot)
@@ -101,7 +100,7 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int)
     runs = passage_windows.common_passages(text, text_windows.windows, common, criteria.run)
     units = int(text_windows.units[0])
     ranked = weights.ranked(sources, query.weighted, query.top)
-    return Passages(units, criteria.run, unit_of(settings), tuple(ranked), tuple(runs))
+    return Passages(units, criteria.run, unit_of(settings.shingling), tuple(ranked), tuple(runs))
 
 
 def _weighted(
@@ -113,11 +112,6 @@ def _weighted(
     others = np.arange(1, len(sizes))
     firsts = np.zeros_like(others)
     return zip(*weights.weigh(store, contents, sizes, firsts, others, base), strict=True)
-
-
-def unit_of(settings: Settings) -> str:
-    """What a unit is called."""
-    return {"word": "word", "code": "token"}.get(settings.shingling.kind, "character")
 
 
 @dataclass(eq=False, slots=True)

@@ -23,13 +23,14 @@ from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
 from lshdb.search.cut_notes import query_cut, runs_cut
-from lshdb.search.lookup import FingerprintCodes, bucket_members_up_to, members
+from lshdb.search.lookup import bucket_members_up_to
 from lshdb.search.similarity import (
     Exact,
     canonical_ids,
     check_numbers,
     containment_at,
     estimates,
+    lowest_estimate,
     min_estimate,
     similarities,
     similarity_at,
@@ -388,7 +389,7 @@ def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch)
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
                 scores = estimates(batch.signed.signatures[0], signatures)
-                minimum = min_estimate(_threshold(store, query), store.settings)
+                minimum = lowest_estimate(_threshold(store, query), store.settings)
                 doc_ids = doc_ids[scores >= minimum]
             parts.append(doc_ids)
     return np.concatenate(parts)
@@ -401,7 +402,7 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     """
     settings, limit = store.settings, store.limits.query_first
     codes = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    index, doc_ids = members(store, FingerprintCodes(codes), limit + 1)
+    index, doc_ids = store.documents_of_fingerprints(codes, limit + 1)
     hot = np.bincount(index, minlength=len(codes)) > limit
     cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts
@@ -435,7 +436,9 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
         return np.minimum(minimum, 1)
 
     def possible(subset: _Pairs) -> Mask:
-        return subset.estimates >= min_estimate(needed(subset), settings)
+        if containment:
+            return subset.estimates >= min_estimate(needed(subset), settings)
+        return subset.estimates >= lowest_estimate(threshold, settings)
 
     pairs = _estimated(store, query, batch, pairs, possible)
     if top is not None:

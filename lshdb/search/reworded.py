@@ -25,7 +25,6 @@ from lshdb.model import CopiedPassage, PassagePair, Passages, Source
 from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
-from lshdb.search.lookup import RareWords, members
 from lshdb.search.weights import TermWeights
 from lshdb.shingling import positions, rare_words
 from lshdb.shingling.arrays import (
@@ -194,7 +193,7 @@ def _candidates(
     rare = leading[first_of_each(text.windows[leading], terms, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
-    place, doc_ids = members(rarity.reader, RareWords(names, after))
+    place, doc_ids = rarity.reader.documents_of_terms(names, after)
     others = doc_ids != doc_id
     place, doc_ids = place[others], doc_ids[others]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))

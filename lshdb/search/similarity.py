@@ -12,9 +12,13 @@ of the join. What they read is kept while there is room, and then all dropped: p
 order of their documents, so that most of the next ones were just read.
 """
 
+from __future__ import annotations
+
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -46,13 +50,17 @@ from lshdb.store.lookups import StoreReader
 _WITH_DIGITS = re.compile(r"\w*\d\w*")
 Parities = npt.NDArray[np.uint64]
 
-MARGIN = 5.0
-"""Standard errors by which an estimate may be below a similarity that is still verified: fewer than
-one in a million pairs at that similarity is lower."""
+_MARGIN = 5.0
+"""Standard errors by which an estimate may be below a similarity that is still verified."""
 _PARITIES = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
-_PAIRS = 1 << 13
+_PAIRS = 1 << 11
 """Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
+_LAST_LANES = 64
+"""Lanes by which pairs are ruled out before they are read. Usually no band has the last ones: where
+half of each document is one header, a pair in a thousand agrees in enough of them for 0.8."""
+_ROUNDING = 1e-6
+"""Hashes by which a limit may be wrong as it is computed with 53 bits."""
 _CELLS = 1 << 22
 """Cells of parities made at once, a byte each."""
 _FEW_PAIRS = 3
@@ -113,7 +121,7 @@ def estimates(a_lanes: Lanes, b_lanes: Lanes) -> Shares:
     return minhash.estimate(agreeing, b_lanes.shape[-1], 8 * b_lanes.itemsize)
 
 
-def standard_error(similarity: Shares | float, settings: Settings) -> Shares:
+def standard_error(similarity: Shares | float, settings: Settings, lanes: int) -> Shares:
     """The standard error of the estimate of a similarity J from k lanes, float64[n].
 
     With the probability e of an accident a lane agrees with probability p = J + (1 - J) e, so the
@@ -123,13 +131,37 @@ def standard_error(similarity: Shares | float, settings: Settings) -> Shares:
     by_accident = minhash.accident(settings.lane_bits)
     different = 1.0 - np.asarray(similarity)
     agree = similarity + different * by_accident
-    errors: Shares = np.sqrt(agree * different / ((1 - by_accident) * settings.permutations))
+    errors: Shares = np.sqrt(agree * different / ((1 - by_accident) * lanes))
     return errors
 
 
 def min_estimate(similarity: Shares | float, settings: Settings) -> Shares:
-    """The lowest estimate of a pair that may still have the similarity, by MARGIN."""
-    return np.asarray(similarity) - MARGIN * standard_error(similarity, settings)
+    """The lowest estimate of a pair that is still verified at a similarity, float64[n].
+
+    At 0.8 with 128 lanes, one or two pairs in a million are lower. A lower bound would verify twice
+    as many under a header of 70%.
+    """
+    errors = standard_error(similarity, settings, settings.permutations)
+    return np.asarray(similarity) - _MARGIN * errors
+
+
+def min_estimate_of_pairs(similarity: float, settings: Settings, lanes: int) -> float:
+    """The lowest estimate, by k lanes, of a pair that may still have the similarity.
+
+    At that similarity, fewer than one pair in a million is lower (three with 16 lanes). The lanes
+    that agree have a binomial distribution: below a half its tail ends sooner than that of a normal
+    one with its standard error, and above a half sooner than that of arcsin(sqrt(p)), whose
+    standard error is 1 / (2 sqrt(k)).
+    """
+    by_error = float(similarity - _MARGIN * standard_error(similarity, settings, lanes))
+    angle = math.asin(math.sqrt(similarity)) - _MARGIN / (2 * math.sqrt(lanes))
+    return min(by_error, math.sin(max(angle, 0)) ** 2)
+
+
+@lru_cache(maxsize=64)
+def lowest_estimate(similarity: float, settings: Settings) -> float:
+    """The same of one similarity, which each query asks for again: 20 microseconds."""
+    return float(min_estimate(similarity, settings))
 
 
 # one set and many
@@ -161,7 +193,7 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Sh
     query_hashes: Hashes | None = None
     scores: list[float] = []
     same: list[bool] = []
-    for batch in bounded(store.contents(doc_ids), len, store.limits.text_batch):
+    for batch in batches_of_text(store, doc_ids):
         same += [text == stored for text in batch]
         others = [text for text in batch if text != stored]
         if not others:
@@ -279,31 +311,46 @@ def parities(shingles: Shingles, words: int) -> Parities:
     return made
 
 
-def max_shared(sizes: IntArray, table: Parities, a_sets: IntArray, b_sets: IntArray) -> IntArray:
-    """An upper bound on how many hashes pairs of sets share.
+def may_reach(
+    sizes: IntArray,
+    table: Parities,
+    a_sets: IntArray,
+    b_sets: IntArray,
+    min_similarity: Shares | float,
+) -> Mask:
+    """Which pairs of sets may reach a Jaccard similarity, by their sizes and parities.
 
-    A cell whose parities differ holds a hash of only one of the two, so that |A xor B| is at least
-    the number of such cells, and |A and B| = (|A| + |B| - |A xor B|) / 2 (the bitmap filter of
-    Sandes, Teodoro, Melo, 2020). It takes some nanoseconds per pair of any size, the exact count
-    some microseconds: without it, pairs under one header take ten times as long.
+    A cell whose parities differ holds a hash of only one of the two, so that x = |A xor B| is at
+    least the number of such cells (the bitmap filter of Sandes, Teodoro, Melo, 2020), and at least
+    the difference of the sizes. J = (|A| + |B| - x) / (|A| + |B| + x) reaches t if x is at most
+    (|A| + |B|) (1 - t) / (1 + t). It takes some nanoseconds per pair of any size, the exact count
+    some microseconds: without it, pairs under one header take ten times as long. Half of the cells
+    rule out most of them.
 
     Args:
         sizes: int64[m], of all sets.
-        table: uint64[m, w], their parities.
+        table: uint64[m, w], their parities, w even.
         a_sets: int64[c], the first of each pair.
         b_sets: int64[c], the second.
+        min_similarity: t, of all pairs or float64[c].
 
     Returns:
-        int64[c].
+        bool[c].
     """
-    bound: IntArray = np.minimum(sizes[a_sets], sizes[b_sets])
-    upper = sizes[a_sets] + sizes[b_sets]
-    for part in chunks(len(a_sets), _PAIRS):
-        differ = np.bitwise_count(table[a_sets[part]] ^ table[b_sets[part]])
-        upper[part] -= differ.sum(axis=1, dtype=np.int64)
-    upper >>= 1
-    np.minimum(bound, upper, out=bound)
-    return bound
+    a_sizes, b_sizes = sizes[a_sets], sizes[b_sets]
+    limit = (a_sizes + b_sizes) * ((1 - min_similarity) / (1 + min_similarity)) + _ROUNDING
+    possible: Mask = np.abs(a_sizes - b_sizes) <= limit
+    differ = np.zeros(len(a_sets), dtype=np.int64)
+    halves = table.reshape(2 * len(table), -1)
+    for half in range(2):
+        (pairs,) = possible.nonzero()
+        for part in chunks(len(pairs), _PAIRS):
+            compared = pairs[part]
+            cells = halves.take(2 * a_sets[compared] + half, axis=0)
+            cells ^= halves.take(2 * b_sets[compared] + half, axis=0)
+            differ[compared] += np.bitwise_count(cells).sum(axis=1, dtype=np.uint16)
+        possible &= differ <= limit
+    return possible
 
 
 # pairs of a join
@@ -314,7 +361,7 @@ class Exact:
     """Exact similarities, of documents whose contents are kept.
 
     Digests show documents with the same content. Other pairs are first bounded by sizes and
-    parities (see `max_shared`); sets are compared only if a pair may reach `min_similarity`.
+    parities (see `may_reach`); sets are compared only if a pair may reach `min_similarity`.
 
     Attributes:
         contents: gives the stored contents of documents, by ascending numbers int64[n].
@@ -324,6 +371,7 @@ class Exact:
         pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
             save if there are fewer pairs than documents.
         numbers: whether texts whose numbers differ have nothing in common.
+        estimates: rule out pairs of documents that were not read yet; None if they did before.
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
             was read.
     """
@@ -334,6 +382,7 @@ class Exact:
     store: StoreReader
     pairs: int | None = None
     numbers: bool = False
+    estimates: Estimates | None = None
 
     def __post_init__(self) -> None:
         self.limits = limits = self.store.limits
@@ -354,7 +403,12 @@ class Exact:
         If it is below `min_similarity`, the result may be any number below that. It is fastest if
         pairs with the same `a` are adjacent.
         """
-        return self.compared(a, b, min_similarity)[0]
+        if self.estimates is None:
+            return self.compared(a, b, min_similarity)[0]
+        scores = np.zeros(len(a))
+        likely = self._likely(self.same[a], self.same[b], min_similarity)
+        scores[likely] = self.compared(a[likely], b[likely], min_similarity)[0]
+        return scores
 
     def compared(
         self, a_documents: IntArray, b_documents: IntArray, min_similarity: Shares | float
@@ -371,9 +425,8 @@ class Exact:
         a, b = self.same[a_documents[different]], self.same[b_documents[different]]
         if self._parities.size:
             self._read_unread(_marked(a, b, len(self.same)))
-            bound = max_shared(self.sizes, self._parities, a, b)
             wanted = np.broadcast_to(min_similarity, len(a_documents))[different]
-            chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
+            chosen = may_reach(self.sizes, self._parities, a, b, wanted)
             different, a, b = different[chosen], a[chosen], b[chosen]
         for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
             self._keep(_marked(a[part], b[part], len(self.same)))
@@ -384,6 +437,19 @@ class Exact:
             differ = different[self._numbers[a] != self._numbers[b]]
             scores[differ] = contained[differ] = 0
         return scores, contained
+
+    def _likely(self, a: IntArray, b: IntArray, min_similarity: float) -> Mask:
+        """Which pairs may be similar by their estimates, where one of the two was not read yet.
+
+        Reading a document takes as long as some hundred estimates, so this is only done if there
+        are more pairs than documents. Where a header is half of each document, none is then read.
+        """
+        likely: Mask = self._read[a] & self._read[b]
+        (unread,) = (~likely).nonzero()
+        if self.estimates is None or len(unread) < 2 * len(_marked(a, b, len(self.same))):
+            return np.ones(len(a), dtype=np.bool_)
+        likely[unread] = self.estimates.may_reach(a[unread], b[unread], min_similarity)
+        return likely
 
     def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
@@ -471,34 +537,58 @@ class Estimates:
     def scores(self, a_documents: IntArray, b_documents: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
         """Like Exact.scores; an estimate costs the same for any `min_similarity`."""
         scores = np.ones(len(a_documents))
-        for part, a, b in self._signatures_of(a_documents, b_documents):
-            scores[part] = estimates(a, b)
+        different = np.flatnonzero(self.same[a_documents] != self.same[b_documents])
+        pairs = a_documents[different], b_documents[different]
+        for part, a, b in self._lanes_of(*pairs, slice(None)):
+            scores[different[part]] = estimates(a, b)
         return scores
+
+    def may_reach(
+        self, a_documents: IntArray, b_documents: IntArray, min_similarity: float
+    ) -> Mask:
+        """Which pairs int64[c] may have a similarity, by their last lanes: bool[c]."""
+        settings = self.store.settings
+        lanes = min(settings.permutations, _LAST_LANES)
+        minimum = min_estimate_of_pairs(min_similarity, settings, lanes)
+        possible = np.ones(len(a_documents), dtype=np.bool_)
+        for part, a, b in self._lanes_of(a_documents, b_documents, slice(-lanes, None)):
+            possible[part] = estimates(a, b) >= minimum
+        return possible
 
     def share_bucket(self, a_documents: IntArray, b_documents: IntArray) -> Mask:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
         collide = np.ones(len(a_documents), dtype=np.bool_)
         construction = self.store.settings.construction
         shape = (-1, construction.bands, construction.rows)
-        for part, a, b in self._signatures_of(a_documents, b_documents):
-            agree = (a == b)[:, : construction.lanes].reshape(shape)
-            collide[part] = evaluate(np.logical_and.reduce(agree, axis=2), construction)
+        for part, a, b in self._lanes_of(a_documents, b_documents, slice(construction.lanes)):
+            agree = np.logical_and.reduce((a == b).reshape(shape), axis=2)
+            collide[part] = evaluate(agree, construction)
         return collide
 
-    def _signatures_of(
-        self, a_documents: IntArray, b_documents: IntArray
-    ) -> Iterator[tuple[IntArray, Lanes, Lanes]]:
-        """The signatures [p, k] of pairs at indices int64[p], except equal ones."""
-        different = np.flatnonzero(self.same[a_documents] != self.same[b_documents])
-        pair_bytes = 2 * self.store.settings.signature_bytes
-        at_once = max(1, self.store.limits.join_signatures // pair_bytes)
-        for block in chunks(len(different), at_once):
-            indices = different[block]
-            documents = _marked(a_documents[indices], b_documents[indices], len(self.same))
-            signatures = self.signatures(documents)
-            a, b = (documents.searchsorted(side[indices]) for side in (a_documents, b_documents))
-            for part in chunks(len(indices), _PAIRS):
-                yield indices[part], signatures[a[part]], signatures[b[part]]
+    def _lanes_of(
+        self, a_documents: IntArray, b_documents: IntArray, which: slice
+    ) -> Iterator[tuple[slice, Lanes, Lanes]]:
+        """Some lanes of the signatures of pairs int64[c]: the indices of p pairs, and [p, l] twice.
+
+        As many signatures are read at a time as fit in memory.
+        """
+        waiting = [slice(0, len(a_documents))]
+        limit = self.store.limits.join_signatures // self.store.settings.signature_bytes
+        row = np.empty(len(self.same), dtype=np.int64)
+        while waiting:
+            block = waiting.pop()
+            a, b = a_documents[block], b_documents[block]
+            documents = _marked(a, b, len(row))
+            if len(documents) > limit and len(a) > 1:
+                middle = (block.start + block.stop) // 2
+                waiting += [slice(middle, block.stop), slice(block.start, middle)]
+                continue
+            row[documents] = np.arange(len(documents))
+            lanes = np.ascontiguousarray(self.signatures(documents)[:, which])
+            for start in range(block.start, block.stop, _PAIRS):
+                part = slice(start, min(start + _PAIRS, block.stop))
+                a, b = row[a_documents[part]], row[b_documents[part]]
+                yield part, lanes.take(a, axis=0), lanes.take(b, axis=0)
 
 
 Scorer = Exact | Estimates

@@ -32,7 +32,6 @@ import numpy as np
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
-from lshdb.search import lookup
 from lshdb.search.passage_windows import is_in
 from lshdb.shingling import rare_words
 from lshdb.shingling.arrays import IntArray, Shares, bounded, chunks_of, expand_ranges, offsets_of
@@ -194,8 +193,8 @@ def weigh(
         texts = [*contents(numbers)]
         prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
-        having = lookup.members(reader, lookup.FingerprintCodes(values), limits.query_first + 1)
-        counts = np.bincount(having.code, minlength=len(values))
+        print_index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
+        counts = np.bincount(print_index, minlength=len(values))
         weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
         weighted[:, pairs] = weights.compared(prints, *indices.reshape(2, -1))
     return weighted.tolist()

@@ -150,7 +150,7 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
         ),
     }
     if settings.passages:
-        words["passages"] = f"of {settings.passages} {_unit(shingling)}s or more are found"
+        words["passages"] = f"of {settings.passages} {unit_of(shingling)}s or more are found"
     if settings.reworded:
         words["reworded copies"] = "are found"
     if shingling.base:
@@ -171,7 +171,7 @@ def purpose_in_words(settings: Settings) -> str:
     if settings.recall < _USUAL_RECALL:
         finds += f" ({percent(settings.recall)} of those at {share})"
     if settings.passages:
-        finds += f", and copied passages of {settings.passages} {_unit(shingling)}s or more"
+        finds += f", and copied passages of {settings.passages} {unit_of(shingling)}s or more"
     return finds + (", and reworded copies" if settings.reworded else "")
 
 
@@ -181,10 +181,10 @@ def _details(shingling: Shingling) -> str:
     return counts + ("" if shingling.numbers else ", all digits alike")
 
 
-def _unit(shingling: Shingling) -> str:
+def unit_of(shingling: Shingling) -> str:
     """What a shingle or a passage is a run of."""
     return {"char": "character", "code": "token"}.get(shingling.kind, "word")
 
 
 def _runs(shingling: Shingling) -> str:
-    return f"runs of {shingling.size} {_unit(shingling)}{'' if shingling.size == 1 else 's'}"
+    return f"runs of {shingling.size} {unit_of(shingling)}{'' if shingling.size == 1 else 's'}"

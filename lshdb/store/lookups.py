@@ -212,7 +212,7 @@ class StoreReader:
     def documents_of_buckets(
         self, buckets: IntArray, first: int | None = None, max_rows: int | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The documents in some buckets; lshdb.search.lookup looks up all codes.
+        """The documents in some buckets.
 
         In the order of the buckets, pages of the table are read in order.
 

@@ -1,9 +1,9 @@
 """Measuring what the index of a database finds, by brute force for a sample of its documents.
 
 Each document of the sample is compared with all others by their signatures. Pairs whose estimate
-is within MARGIN standard errors of the threshold (lshdb.search.similarity) are compared exactly, if
-content is kept: that misses fewer than one in a million pairs at the threshold. Without content the
-estimate counts, and recall then looks better than it is: a pair whose lanes agree by chance is both
+allows the threshold (lshdb.search.similarity.min_estimate) are compared exactly, if content is
+kept: that misses one or two in a million pairs at the threshold. Without content the estimate
+counts, and recall then looks better than it is: a pair whose lanes agree by chance is both
 estimated too similar and more likely to be found.
 
 The index's candidates are read from the file: the band rows, and in a cascade its levels.

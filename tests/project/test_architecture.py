@@ -331,17 +331,6 @@ def test_only_the_store_has_sql() -> None:
     assert not [text for text in texts if begins.match(text[1])]
 
 
-def test_codes_are_looked_up_in_one_place() -> None:
-    lookups = {"documents_of_buckets", "documents_of_fingerprints", "documents_of_terms"}
-    users = {
-        name: node.attr
-        for name in PATHS
-        for node in ast.walk(tree_of(name))
-        if isinstance(node, ast.Attribute) and node.attr in lookups
-    }
-    assert set(users) == {"search.lookup"}
-
-
 def test_only_the_command_line_knows_the_terminal() -> None:
     users = {name for name in PATHS if "typer" in foreign_imports(name)}
     assert {room_of(name) for name in users} == {"cli"}

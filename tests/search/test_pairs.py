@@ -106,6 +106,25 @@ def test_little_memory_gives_the_same_pairs(path: Path) -> None:
             assert list(db.pairs(estimate=True)) == estimated
 
 
+def test_documents_whose_estimates_rule_them_out_are_not_read(path: Path) -> None:
+    """Half of each is one header, which makes many candidates that are similar to nothing."""
+    words = random.Random(34)
+    header = " ".join(words.choices("abcdefghijklmnop", k=100))
+    documents = {
+        str(i): f"{header} {' '.join(words.choices('abcdefghijklmnop', k=100))}" for i in range(150)
+    }
+    with lshdb.open(made(path, documents, shingle="word:3", threshold=0.8)) as db:
+        assert len(candidate_pairs(path)) > 600
+        assert list(db.pairs()) == []
+    with inspection.sqlite(path) as connection:
+        connection.execute("UPDATE documents SET content = NULL")
+        connection.commit()
+    with lshdb.open(path) as db:
+        assert list(db.pairs()) == []
+        with pytest.raises(DamagedFile):
+            list(db.pairs(threshold=0.2))
+
+
 def test_the_database_may_be_written_while_pairs_are_read(path: Path) -> None:
     """A user removes the second of each pair while the pairs of before still come."""
     with lshdb.open(made(path, SETS)) as db:

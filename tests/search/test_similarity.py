@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from pathlib import Path
 
@@ -12,17 +13,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
+from lshdb.options import SettingsOptions
 from lshdb.search.similarity import (
     containment,
     containment_at,
     intersections,
     jaccard,
-    max_shared,
+    may_reach,
+    min_estimate_of_pairs,
     parities,
     shared_by_pairs,
     similarity_at,
 )
 from lshdb.shingling.shingling import Shingles
+from lshdb.tuning.resolve import resolve
 
 HASHES = st.integers(0, (1 << 64) - 1) | st.integers(0, 20) | st.integers(1, 20).map(lambda n: -n)
 
@@ -42,7 +46,7 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
     similar, held = jaccard(whole, sizes[0], sizes), containment(whole, sizes[0])
     assert containment_at(similar, sizes[0], sizes) == pytest.approx(held)
     assert similarity_at(held, sizes[0], sizes) == pytest.approx(similar)
-    for words in (1, 4):
+    for words in (2, 4):
         made = parities(shingles, words)
         odd = np.zeros((len(sets), 64 * words), dtype=np.uint8)
         for number, each in enumerate(sets):
@@ -50,9 +54,26 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
                 odd[number, value * 64 * words >> 64] ^= 1
         assert np.unpackbits(made.view(np.uint8), axis=1).tolist() == odd.tolist()
         most = (sizes[a] + sizes[b] - (odd[a] ^ odd[b]).sum(axis=1, dtype=np.int64)) // 2
-        expected = np.minimum(most, np.minimum(sizes[a], sizes[b]))
-        assert max_shared(sizes, made, a, b).tolist() == expected.tolist()
-        assert (expected >= shared).all()
+        bound = jaccard(np.minimum(most, np.minimum(sizes[a], sizes[b])), sizes[a], sizes[b])
+        similar = jaccard(np.array(shared), sizes[a], sizes[b])
+        for minimum in (0.0, 0.3, 0.8, 1.0, *similar[similar > 0]):
+            reached = may_reach(sizes, made, a, b, minimum)
+            empty = sizes[a] + sizes[b] == 0
+            assert reached.tolist() == ((bound >= minimum) | empty).tolist()
+            assert reached[similar >= minimum].all()
+
+
+@pytest.mark.parametrize("lanes", [32, 64, 128, 500])
+def test_estimates_rule_out_less_than_a_millionth_of_the_pairs_at_a_similarity(lanes: int) -> None:
+    settings = resolve(SettingsOptions())
+    for percent in range(1, 100):
+        similarity = percent / 100
+        needed = math.ceil(lanes * min_estimate_of_pairs(similarity, settings, lanes))
+        fewer = range(max(0, needed))
+        rates = (
+            math.comb(lanes, n) * similarity**n * (1 - similarity) ** (lanes - n) for n in fewer
+        )
+        assert sum(rates) < 1e-6
 
 
 @pytest.mark.parametrize("content", [True, False])
