@@ -292,11 +292,21 @@ def _warm_up(command: Callable[[], None]) -> None:
     ):
         text, database = f"{directory}/text.txt", f"{directory}/lsh.db"
         Path(text).write_text("the fox and the grapes", "utf-8")
-        for words in (("add", text), ("query", text), ("clusters", "--json")):
+        report = ("report", "-o", f"{directory}/report.html")
+        for words in (("add", text), ("query", text), ("clusters", "--json"), report):
             sys.argv = ["lshdb", *words, "-d", database]
             with suppress(SystemExit):
                 command()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a command lets it end Python at once
+
+
+def _compile_pages() -> None:
+    """Compile the templates of all pages: that takes most of the time of a server's first page."""
+    from lshdb.web import rendering
+
+    templates = rendering._TEMPLATES
+    for name in templates.list_templates():
+        templates.get_template(name)
 
 
 if __name__ == "__main__":
@@ -313,6 +323,8 @@ if __name__ == "__main__":
                 raise
     for name in loaded:
         import_module(name)
+    if loaded:
+        _compile_pages()
     gc.freeze()
     words = _serve(socket.socket(fileno=int(descriptor)))
     if words is not None:

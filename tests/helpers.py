@@ -565,7 +565,7 @@ def datasette(directory: Path, *files: str) -> Iterator[Site]:
         environment(directory),
         5 * TIMEOUT,
         (os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), errors),
-        loaded=SERVING,
+        loaded=(*SERVING, "datasette.cli"),
     )
     with os.fdopen(err, "rb") as stderr:
         try:

@@ -7,7 +7,6 @@ import email.message
 import os
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -58,20 +57,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         builder = ProjectBuilder.from_isolated_env(environment, unpacked, quiet_subprocess_runner)
         assert builder.get_requires_for_build("wheel") <= builder.build_system_requires
         return sdist, Path(builder.build("wheel", index))
-
-
-def run(module: str, *arguments: str | Path, **variables: str) -> str:
-    """Run a tool of this environment."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": "", **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def sources() -> set[str]:
@@ -148,7 +133,6 @@ def test_the_recipe_of_conda_has_the_same_dependencies() -> None:
 
 
 def test_the_citation_is_of_this_version() -> None:
-    run("check_jsonschema", "--builtin-schema", "vendor.citation-file-format", "CITATION.cff")
     cited, project = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8")), project_table()
     assert cited["version"] == lshdb.__version__
     for ours, theirs in ("name", "title"), ("description", "abstract"), ("license", "license"):
@@ -156,9 +140,7 @@ def test_the_citation_is_of_this_version() -> None:
     assert cited["authors"] == project["authors"]
 
 
-def test_workflows_are_as_github_reads_them() -> None:
-    run("check_jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
-    run("check_jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml")
+def test_workflows_run_scripts_that_exist_and_only_the_one_that_publishes_may() -> None:
     texts = {path.stem: path.read_text("utf-8") for path in WORKFLOWS}
     for text in texts.values():
         for script in re.findall(r"(?:\.ci|scripts)/[\w/]+", text):
@@ -171,15 +153,8 @@ def test_workflows_are_as_github_reads_them() -> None:
     assert "password" not in texts["release"].replace("no password", "")
 
 
-def test_the_image_is_made_as_hadolint_advises() -> None:
-    linter = shutil.which("hadolint", path=Path(sys.executable).parent)
-    if linter is None:
-        pytest.skip("hadolint is not installed: it has no wheel for this system")
-    file = PACKAGING / "Dockerfile"
-    done = subprocess.run([linter, file], capture_output=True, text=True, check=False)
-    assert not done.stdout
-    text = file.read_text("utf-8")
-    (extras,) = re.findall(r"\.\[([\w,]+)\]", text)
+def test_the_image_is_built_from_what_there_is() -> None:
+    (extras,) = re.findall(r"\.\[([\w,]+)\]", (PACKAGING / "Dockerfile").read_text("utf-8"))
     assert {*extras.split(",")} <= project_table()["optional-dependencies"].keys()
     # All that the wheel is built from is sent to the builder, and exists.
     lines = (PACKAGING / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
