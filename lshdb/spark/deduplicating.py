@@ -107,6 +107,8 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             copied_passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
         )
     pairs = clustering.checkpointed(pairs)
+    if options.only_against:
+        pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
     is_decided = isinstance(rule, ContainedRule) or options.only_against
     decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
     dropped = _reasons(decided, [name for _, name in references])

@@ -45,7 +45,7 @@ def test_a_killed_process_leaves_whole_batches(tmp_path: Path) -> None:
 BREAKS = {
     "no transactions": (
         "import contextlib, lshdb.store.store as store\n"
-        "store.Transaction = lambda *arguments: contextlib.nullcontext()\n"
+        "store.transactions.Transaction = lambda *arguments: contextlib.nullcontext()\n"
         # Each row is then a transaction, and to bring each to the disk would take most of the time.
         "own = store.connect\n"
         "def connect(*arguments, **options):\n"
@@ -56,12 +56,12 @@ BREAKS = {
         "wrong",
     ),
     "reported too early": (
-        "import lshdb.database as database\n"
+        "import lshdb\nimport lshdb.database as database\n"
         "own = database.Database.add_many\n"
         "def add_many(self, documents, *, on_batch=None, **options):\n"
         "    documents = list(documents)\n"
         "    for _ in documents[::15] if on_batch else ():\n"
-        "        on_batch(database.AddReport(added=15))\n"
+        "        on_batch(lshdb.AddReport(added=15))\n"
         "    return own(self, documents, **options)\n"
         "database.Database.add_many = add_many\n",
         "lost",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import helpers
@@ -14,8 +15,7 @@ import pytest
 import lshdb
 from lshdb.database import store_of
 from lshdb.errors import StoreError
-from lshdb.store import late
-from lshdb.store.index import rows_of
+from lshdb.store import index, late
 
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
 DOCUMENTS = [
@@ -28,19 +28,24 @@ class Killed(Exception):
     pass
 
 
+def index_with(rows_of: Callable[..., Any]) -> SimpleNamespace:
+    """The module, with another function that makes its rows."""
+    return SimpleNamespace(**{**vars(index), "rows_of": rows_of})
+
+
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Stop the pass after some of its transactions, as a kill does; never with 0."""
 
     def stop(steps: int) -> None:
-        own, left = rows_of, itertools.count(steps - 1, -1)
+        left = itertools.count(steps - 1, -1)
 
         def stopping(*arguments: Any) -> Any:
             if not next(left):
                 raise Killed
-            return own(*arguments)
+            return index.rows_of(*arguments)
 
-        monkeypatch.setattr(late, "rows_of", stopping)
+        monkeypatch.setattr(late, "index", index_with(stopping))
 
     return stop
 
@@ -166,7 +171,7 @@ def test_a_full_disk_says_that_documents_are_stored(
         raise StoreError("the disk is full")
 
     with added(tmp_path / "late.db", limits=LIMITS) as database:
-        monkeypatch.setattr(late, "rows_of", full)
+        monkeypatch.setattr(late, "index", index_with(full))
         with pytest.raises(StoreError, match="full; the documents are all stored"):
             database.add_many(DOCUMENTS, workers=0)
         monkeypatch.undo()

@@ -721,13 +721,19 @@ def test_inputs_without_rows_in_partitions_and_of_pandas_are_read(
 
 
 def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkSession) -> None:
-    """Nor does it matter that the rows have failures of their own."""
+    """Nor does it matter that the rows have failures of their own, or when Spark runs its jobs."""
     own, theirs = (
         frame(spark, [("a", "the fox and the grapes"), bad], "id string, text string")
         for bad in ((None, "some text of no key"), ("b", None))
     )
     with pytest.raises(lshdb.InputError, match="rows of the reference have no usable key"):
         lshdb.spark.dedup(own, lshdb.spark.make_settings(), against=theirs)
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        with pytest.raises(lshdb.InputError, match="rows of the reference have no usable key"):
+            lshdb.spark.dedup(own, lshdb.spark.make_settings(), against=theirs, only_against=True)
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
 
 
 @pytest.mark.parametrize(
