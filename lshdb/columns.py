@@ -7,9 +7,9 @@ the position of a column.
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -25,7 +25,9 @@ _TYPES = {"int": int, "float": float, "bool": bool}
 def columns_of(kind: Any, *others: str) -> dict[str, type]:
     """The fields of a dataclass as columns, with their types, without others and metadata."""
     types = {
-        field.name: str(field.type) for field in fields(kind) if not field.name.endswith("metadata")
+        field.name: str(field.type)
+        for field in dataclasses.fields(kind)
+        if not field.name.endswith("metadata")
     }
     return {
         name: list if hint.startswith("tuple") else _TYPES.get(hint.partition(" | ")[0], str)
@@ -86,7 +88,7 @@ def rows_of(
     return zip(*(columns[name] for name in names), strict=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Some rows of a result.
 
@@ -113,9 +115,11 @@ class Block:
             KeyError: a field has neither.
         """
         values: list[Iterable[Any]] = []
-        for field in fields(kind):  # type: ignore[arg-type]
-            is_missing = field.name not in self.columns and field.default is not MISSING
-            values.append(repeat(field.default) if is_missing else self.columns[field.name])
+        for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+            is_missing = field.name not in self.columns and field.default is not dataclasses.MISSING
+            values.append(
+                itertools.repeat(field.default) if is_missing else self.columns[field.name]
+            )
         return map(kind, *values)
 
     def take(self, indices: Iterable[int]) -> Block:
@@ -131,5 +135,8 @@ class Block:
         blocks = list(blocks)
         names = blocks[0].columns if blocks else ()
         return cls(
-            {name: [*chain.from_iterable(block[name] for block in blocks)] for name in names}
+            {
+                name: [*itertools.chain.from_iterable(block[name] for block in blocks)]
+                for name in names
+            }
         )

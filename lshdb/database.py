@@ -44,20 +44,12 @@ from lshdb.store.store import Store
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lshdb.exchange.result_tables import (
-        Buckets,
-        Matches,
-        PairResults,
-        PassageResults,
-        Results,
-        SqlRows,
-    )
+    from lshdb.exchange import result_tables
     from lshdb.ingest.add import Select
     from lshdb.maintenance.findings import CheckReport
     from lshdb.model import Cluster
-    from lshdb.sketching.signature_sets import SignatureSet, Sketching
-    from lshdb.tuning.choices import Constructions
-    from lshdb.tuning.measuring import Measured
+    from lshdb.sketching import signature_sets
+    from lshdb.tuning import choices, measuring
 
 Documents = Iterable[model.Document | tuple[object, Content] | Mapping[str, object]]
 
@@ -380,9 +372,9 @@ class Database:
         ...     db.get("fox").content
         'The fox and the grapes'
         """
-        from lshdb.search.stored_documents import stored_document
+        from lshdb.search import stored_documents
 
-        return stored_document(self._store, key_argument("key", key))
+        return stored_documents.stored_document(self._store, key_argument("key", key))
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -414,9 +406,9 @@ class Database:
         ...     db.keys(prefix="fable/")
         ['fable/1', 'fable/2']
         """
-        from lshdb.search.stored_documents import keys
+        from lshdb.search import stored_documents
 
-        return keys(self._store, options)
+        return stored_documents.keys(self._store, options)
 
     @takes()
     def key_of(self, doc_id: int) -> str:
@@ -428,9 +420,9 @@ class Database:
         ...     db.key_of(1)
         'fox'
         """
-        from lshdb.search.stored_documents import key_of
+        from lshdb.search import stored_documents
 
-        return key_of(self._store, doc_id)
+        return stored_documents.key_of(self._store, doc_id)
 
     @takes()
     def find_words(
@@ -456,14 +448,14 @@ class Database:
         ...     db.find_words(["Grapes", "fox"])
         WordMatches(documents=(('fox', 'The fox and the grapes'),), following=None)
         """
-        from lshdb.search.stored_documents import documents_with
+        from lshdb.search import stored_documents
 
-        return documents_with(self._store, words, top, after, seconds)
+        return stored_documents.documents_with(self._store, words, top, after, seconds)
 
     # similar documents
 
     @takes(QueryOptions)
-    def query(self, options: QueryOptions) -> "Matches":
+    def query(self, options: QueryOptions) -> "result_tables.Matches":
         """The stored documents similar to a document, best first.
 
         Candidates share a bucket with it. Where content is kept they are ranked by their exact
@@ -487,18 +479,18 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        from lshdb.exchange.result_tables import matches_of
+        from lshdb.exchange import result_tables
 
         matches = search(self._store, options.ranking, options)
         minimum = options.ranking.similar.threshold or self._store.settings.threshold
-        return matches_of(
+        return result_tables.matches_of(
             matches, options.ranking.containment, options.ranking.similar.fields, minimum
         )
 
     @takes(QueryManyOptions)
     def query_many(
         self, documents: Documents, options: QueryManyOptions
-    ) -> "Iterator[tuple[str, Matches]]":
+    ) -> "Iterator[tuple[str, result_tables.Matches]]":
         """The stored documents similar to each of many: the results of `query`, many times as fast.
 
         Queries are read and looked up in batches of some thousands. Each batch sees one state of
@@ -523,12 +515,14 @@ class Database:
         ...     [(key, [match.key for match in matches]) for key, matches in db.query_many(asked)]
         [('a', ['fox']), ('b', [])]
         """
-        from lshdb.exchange.result_tables import answers_of
+        from lshdb.exchange import result_tables
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
         minimum = options.ranking.similar.threshold or self.settings.threshold
-        return answers_of(answer_many([self._store], documents, options), options, minimum, total)
+        return result_tables.answers_of(
+            answer_many([self._store], documents, options), options, minimum, total
+        )
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> model.Passages:
@@ -557,7 +551,7 @@ class Database:
         return find_passages(self._store, options)
 
     @takes(PassagePairsOptions)
-    def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
+    def passage_pairs(self, options: PassagePairsOptions) -> "result_tables.PassageResults":
         """All pairs of stored documents that share runs of words, and which runs.
 
         Each pair comes once, as it is found, in the order of addition; with `top` those of which a
@@ -577,9 +571,9 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.result_tables import passage_results
+        from lshdb.exchange import result_tables
 
-        return passage_results(self._store, options)
+        return result_tables.passage_results(self._store, options)
 
     @takes()
     def compare(self, a: object, b: object) -> model.Comparison:
@@ -615,7 +609,7 @@ class Database:
         return compare(self._store, a_side, b_side)
 
     @takes(PairsOptions)
-    def pairs(self, options: PairsOptions) -> "PairResults":
+    def pairs(self, options: PairsOptions) -> "result_tables.PairResults":
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept, their similarities are exact. They come as
@@ -636,9 +630,9 @@ class Database:
         ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
         [('a', 'c', 1.0, True)]
         """
-        from lshdb.exchange.result_tables import pair_results
+        from lshdb.exchange import result_tables
 
-        return pair_results(self._store, options)
+        return result_tables.pair_results(self._store, options)
 
     @takes(PairsOptions)
     def store_pairs(self, options: PairsOptions) -> int:
@@ -661,12 +655,12 @@ class Database:
         ...     db.store_pairs(), list(db.sql("select a, b, similarity from similar_pairs"))
         (1, [Row(a='a', b='c', similarity=1.0)])
         """
-        from lshdb.exchange.result_tables import store_pairs
+        from lshdb.exchange import result_tables
 
-        return store_pairs(self._store, options)
+        return result_tables.store_pairs(self._store, options)
 
     @takes(ClustersOptions)
-    def clusters(self, options: ClustersOptions) -> "Results[Cluster]":
+    def clusters(self, options: ClustersOptions) -> "result_tables.Results[Cluster]":
         """Clusters of similar documents, and which document of each to keep.
 
         A cluster is all documents that similar pairs connect; with `star`, each is similar to the
@@ -692,9 +686,9 @@ class Database:
         [('c', ('a', 'c'))]
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        from lshdb.exchange.result_tables import cluster_results
+        from lshdb.exchange import result_tables
 
-        return cluster_results(self._store, options)
+        return result_tables.cluster_results(self._store, options)
 
     # deciding
 
@@ -733,9 +727,9 @@ class Database:
         ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
         (('a', 'c'), [], 1)
         """
-        from lshdb.ingest.storing_decisions import decide
+        from lshdb.ingest import storing_decisions
 
-        return decide(self._store, verdict, list(keys), note, who)
+        return storing_decisions.decide(self._store, verdict, list(keys), note, who)
 
     def decisions(self) -> list[model.Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
@@ -767,9 +761,9 @@ class Database:
             InputError: one is not a decision; nothing is written.
             KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
-        from lshdb.ingest.storing_decisions import add_decisions
+        from lshdb.ingest import storing_decisions
 
-        return add_decisions(self._store, decisions)
+        return storing_decisions.add_decisions(self._store, decisions)
 
     @takes()
     def undo_decision(
@@ -787,9 +781,9 @@ class Database:
         Raises:
             KeyNotFound: the decision does not exist.
         """
-        from lshdb.ingest.storing_decisions import undo_decision
+        from lshdb.ingest import storing_decisions
 
-        return undo_decision(self._store, decision, decided)
+        return storing_decisions.undo_decision(self._store, decision, decided)
 
     def undo_last_decisions(self) -> list[model.Decision]:
         """Undo all decisions of the last command, or key or button of a review.
@@ -810,9 +804,9 @@ class Database:
         ...     [decision.decision for decision in db.undo_last_decisions()]
         [1, 2]
         """
-        from lshdb.ingest.storing_decisions import undo_last_decisions
+        from lshdb.ingest import storing_decisions
 
-        return undo_last_decisions(self._store)
+        return storing_decisions.undo_last_decisions(self._store)
 
     @takes()
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
@@ -855,7 +849,7 @@ class Database:
 
     # signatures
 
-    def signatures(self) -> "SignatureSet":
+    def signatures(self) -> "signature_sets.SignatureSet":
         """The signatures of all documents, as a matrix with its keys.
 
         Documents without shingles are similar to nothing and are left out.
@@ -876,7 +870,7 @@ class Database:
         self,
         keys: Iterable[Any],
         signatures: "npt.ArrayLike",
-        made_with: "Sketching",
+        made_with: "signature_sets.Sketching",
         *,
         shingles: "npt.ArrayLike | None" = None,
         digests: Sequence[bytes] | None = None,
@@ -930,12 +924,12 @@ class Database:
     def query_signature(
         self,
         signature: "npt.ArrayLike",
-        made_with: "Sketching",
+        made_with: "signature_sets.Sketching",
         *,
         top: int | None = None,
         threshold: float | None = None,
         exhaustive: bool = False,
-    ) -> "Matches":
+    ) -> "result_tables.Matches":
         """The stored documents similar to a document given by its signature only, best first.
 
         Similarities are estimates even where contents are kept.
@@ -981,7 +975,7 @@ class Database:
             return model.Info(store.settings, *counts, store.table_bytes() if tables else None)
 
     @takes()
-    def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
+    def buckets(self, key: object = None, *, top: int = 10) -> "result_tables.Buckets":
         """The buckets of a document, one per band; without a key the `top` largest of all.
 
         Returns:
@@ -991,14 +985,16 @@ class Database:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
-        from lshdb.exchange.result_tables import Buckets
-        from lshdb.search.stored_documents import largest_buckets
+        from lshdb.exchange import result_tables
+        from lshdb.search import stored_documents
 
         checked_key = None if key is None else key_argument("key", key)
-        return Buckets(largest_buckets(self._store, checked_key, top))
+        return result_tables.Buckets(
+            stored_documents.largest_buckets(self._store, checked_key, top)
+        )
 
     @takes()
-    def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
+    def sql(self, statement: str, parameters: Parameters = ()) -> "result_tables.SqlRows":
         """Run a SELECT on the file's tables and views.
 
         Returns:
@@ -1018,14 +1014,14 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        from lshdb.exchange.result_tables import SqlRows
+        from lshdb.exchange import result_tables
 
-        return SqlRows(partial(self._store.sql, statement, parameters))
+        return result_tables.SqlRows(partial(self._store.sql, statement, parameters))
 
     # choosing, measuring and changing the index
 
     @takes(TuneOptions)
-    def tune(self, options: TuneOptions) -> "Constructions":
+    def tune(self, options: TuneOptions) -> "choices.Constructions":
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a
@@ -1038,12 +1034,12 @@ class Database:
         Warns:
             LimitWarning: buckets were too large to be read whole.
         """
-        from lshdb.tuning.choices import tune_stored
+        from lshdb.tuning import choices
 
-        return tune_stored(self._store, options)
+        return choices.tune_stored(self._store, options)
 
     @takes(MeasureOptions)
-    def measure(self, options: MeasureOptions) -> "Measured":
+    def measure(self, options: MeasureOptions) -> "measuring.Measured":
         """Measure what the index finds and costs, by brute force for a sample of the documents.
 
         Warns:
@@ -1057,9 +1053,9 @@ class Database:
         >>> measured.recall.pairs, measured.recall.recall, measured.candidates
         (1, 1.0, 1.0)
         """
-        from lshdb.tuning.measuring import measure
+        from lshdb.tuning import measuring
 
-        return measure(self._store, options)
+        return measuring.measure(self._store, options)
 
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> model.Reindexed:

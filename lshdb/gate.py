@@ -11,13 +11,13 @@ cutting programs into tokens, which is done once for signatures and fingerprints
 """
 
 import codecs
+import contextlib
 import hashlib
 import os
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -26,9 +26,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lshdb import CopiedPassage, Database, Failure, InputError, Shingling, UsageError
+from lshdb import CopiedPassage, Database, Failure, InputError, Shingling, UsageError, formatting
 from lshdb import open as open_database
-from lshdb.formatting import counted, number
 from lshdb.groups import replaced
 from lshdb.json_text import loads
 from lshdb.options import (
@@ -39,10 +38,9 @@ from lshdb.options import (
     SyncOptions,
 )
 from lshdb.shingling import boilerplate, positions
-from lshdb.sources import git
-from lshdb.sources.paths import STDIN, key_of, opened, printable_path
+from lshdb.sources import git, paths
 from lshdb.sources.session import session_of
-from lshdb.store.partial_files import PartialFile, clear_left_over
+from lshdb.store import partial_files
 from lshdb.workers import in_processes
 
 _CODE = (
@@ -101,7 +99,7 @@ class Finding:
         if self.similarity is None:
             lines = f"{self.other}:{self.other_line}-{self.other_end_line}"
             return f"{self.tokens} tokens copied from {lines}"
-        return f"similar to {self.other}: {number(self.similarity)}"
+        return f"similar to {self.other}: {formatting.number(self.similarity)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +194,11 @@ def gate(
     accepted = _baseline(request.baseline)
     for path in files:
         if not os.path.exists(path):
-            raise InputError(f"{printable_path(path)}: no such file or directory")
+            raise InputError(f"{paths.printable_path(path)}: no such file or directory")
     top, index_directory = git.repository(directory)
     patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
     changes = None if request.since is None else git.changes(top, request.since, patterns)
-    checked_paths = {key_of(path, top): path for path in files}
+    checked_paths = {paths.key_of(path, top): path for path in files}
     job = _GateRun(top, index_directory, request, checked_paths, changes, progress, _tag(version))
     return job.findings(accepted)
 
@@ -267,7 +265,7 @@ class _GateRun:
         notes += [
             f"{key}: not checked: {_why(path)}"
             for key, path in missing.items()
-            if printable_path(key) not in failed
+            if paths.printable_path(key) not in failed
         ]
         new = [finding for finding in findings if finding.fingerprint not in accepted]
         result = Findings(
@@ -284,18 +282,18 @@ class _GateRun:
         share = result.share
         return replace(result, found=[replace(finding, repository_share=share) for finding in new])
 
-    @contextmanager
+    @contextlib.contextmanager
     def _index(self, opening: OpenOptions, step: SyncOptions) -> Iterator[Database]:
         """The index, in step with the files; a new one takes its name when it is complete."""
         path, is_made = opening.path, False
-        clear_left_over(os.fspath(path))
+        partial_files.clear_left_over(os.fspath(path))
         if not os.path.exists(path):
-            partial = PartialFile(os.fspath(path))
+            partial = partial_files.PartialFile(os.fspath(path))
             try:
                 limits = replace(opening.limits, durable=False)
                 with open_database(replaced(opening, path=partial.path, limits=limits)) as database:
                     database.sync([self.top], step)
-                with suppress(FileExistsError):  # another run was faster
+                with contextlib.suppress(FileExistsError):  # another run was faster
                     partial.take_name(replace=False, sync=True)
                     is_made = True
             finally:
@@ -321,7 +319,7 @@ class _GateRun:
 
     def _failed(self, failure: Failure) -> None:
         """Take in what cannot be read, with its path from the top."""
-        where = failure.where.removeprefix(printable_path(os.path.join(self.top, "")))
+        where = failure.where.removeprefix(paths.printable_path(os.path.join(self.top, "")))
         self.failures[replace(failure, where=where)] = None
 
     def _keys(self, database: Database) -> list[str] | None:
@@ -362,7 +360,7 @@ class _GateRun:
             for batch in session.file(path, key):
                 texts.update((key, str(content)) for content in batch.contents)
                 for _, failure in batch.failures:
-                    self._failed(replace(failure, where=printable_path(key)))
+                    self._failed(replace(failure, where=paths.printable_path(key)))
             if key in texts and self.changes is not None:
                 self.changes[key] = git.Changed(True, [git.ALL_LINES])
         return texts
@@ -389,7 +387,7 @@ def _delete_others(index_directory: str, tag: str) -> None:
     for name in os.listdir(index_directory):
         match = _INDEX.fullmatch(name)
         if match and match[3] != f"-{tag}":
-            with suppress(OSError):  # in use, on Windows
+            with contextlib.suppress(OSError):  # in use, on Windows
                 os.unlink(os.path.join(index_directory, name))
 
 
@@ -467,7 +465,9 @@ class _Search:
                 notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
             if len(counts.unmatched) > _MARKERS:
                 more = len(counts.unmatched) - _MARKERS
-                notes.append(f"{key}: {counted(more, 'more marker')} without counterpart")
+                notes.append(
+                    f"{key}: {formatting.counted(more, 'more marker')} without counterpart"
+                )
         return _CheckedSizes(len(checked), tokens, left_out, notes)
 
     def copied(self) -> int:
@@ -559,21 +559,23 @@ def _baseline(path: str | None) -> set[str]:
     """The fingerprints of findings in a file of JSON lines."""
     if path is None:
         return set()
-    if path == STDIN:
+    if path == paths.STDIN:
         raise UsageError("--baseline takes a file, not standard input")
     try:
-        with opened(path, None) as file:
+        with paths.opened(path, None) as file:
             data = file.read()
         encoding = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
         lines = data.decode(encoding).encode().split(b"\n")
         return {loads(line)["fingerprint"] for line in lines if line.strip()}
     except OSError as error:
-        raise InputError(f"{printable_path(path)}: {(error.strerror or '').lower()}") from None
+        raise InputError(
+            f"{paths.printable_path(path)}: {(error.strerror or '').lower()}"
+        ) from None
     except InputError as error:
-        raise InputError(f"{printable_path(path)}: {error}") from None
+        raise InputError(f"{paths.printable_path(path)}: {error}") from None
     except (ValueError, TypeError, KeyError):
         raise InputError(
-            f"{printable_path(path)}: not the findings of lshdb gate --json, one per line"
+            f"{paths.printable_path(path)}: not the findings of lshdb gate --json, one per line"
         ) from None
 
 
@@ -627,8 +629,8 @@ def summary(findings: Findings) -> str:
     kinds = [finding.kind for finding in findings.found]
     accepted = f", accepted {findings.accepted:,}" if findings.accepted else ""
     return (
-        f"checked {findings.checked:,} of {counted(findings.files, 'file')}: copied passages "
-        f"{kinds.count('copied'):,}, similar files {kinds.count('similar'):,}{accepted}"
+        f"checked {findings.checked:,} of {formatting.counted(findings.files, 'file')}: "
+        f"copied passages {kinds.count('copied'):,}, similar files {kinds.count('similar'):,}{accepted}"
     )
 
 

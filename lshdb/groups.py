@@ -8,11 +8,11 @@ itself. A command whose parameter is a group has its options (lshdb.cli.running)
 library are in lshdb.options.
 """
 
+import dataclasses
+import functools
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, replace
-from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -53,7 +53,7 @@ _Returned = TypeVar("_Returned", covariant=True)
 _Changed = TypeVar("_Changed", bound="Options")
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Option:
     """What is known of an option besides its name, type and default.
 
@@ -136,7 +136,9 @@ class Declared(NamedTuple):
         return str(self.group.section) if section is None else section
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,)
+)
 class Options:
     """A group of options, each with a value of its type and in its range; it may hold groups.
 
@@ -155,7 +157,7 @@ class Options:
     """The kind of error for a wrong value."""
     section: ClassVar[str] = ""
     """The heading of help pages for the options that the group itself declares."""
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     _declared: ClassVar[dict[str, Declared]]
     """All options, those of the groups that it holds among them, in the order of declaration."""
     _fields: ClassVar[dict[str, str]]
@@ -170,7 +172,7 @@ class Options:
             raise TypeError(f"{cls.__name__} extends a group: let it hold that group")
         if any(isinstance(kind, str) for kind in cls.__annotations__.values()):
             cls.__annotations__ = get_annotations(cls, eval_str=True)
-        dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
+        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
         known, targets, defaults = dict[str, Declared](), dict[str, str](), dict[str, Any]()
         required = list[str]()
         for each in cls.__dataclass_fields__.values():
@@ -185,9 +187,9 @@ class Options:
                     defaults[name] = part()
             else:
                 annotation, option = get_args(part)
-                default = Parameter.empty if each.default is MISSING else each.default
+                default = Parameter.empty if each.default is dataclasses.MISSING else each.default
                 known[name] = Declared(name, annotation, default, option, bool(each.kw_only), cls)
-                if each.default is MISSING:
+                if each.default is dataclasses.MISSING:
                     required.append(name)
                 else:
                     defaults[name] = default
@@ -234,7 +236,9 @@ class Options:
         self.__post_init__()
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"cannot assign to {name!r}: make other options instead")
+        raise dataclasses.FrozenInstanceError(
+            f"cannot assign to {name!r}: make other options instead"
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({vars(self)})"
@@ -279,7 +283,7 @@ def replaced(options: _Changed, **changes: Any) -> _Changed:
     Where the group itself declares them, `dataclasses.replace` does the same, and knows their
     types.
     """
-    return replace(options, **changes)
+    return dataclasses.replace(options, **changes)
 
 
 def unfold(group: Any) -> Signature:
@@ -363,7 +367,7 @@ def without_none(annotation: Any) -> Any:
     return Union[tuple(member for member in get_args(annotation) if member is not NoneType)]  # noqa: UP007
 
 
-@cache
+@functools.cache
 def kind_of(annotation: Any) -> ValueKind:
     """What the values of a type are called, and how to tell; of some types anything fits."""
     known = without_none(annotation)
@@ -488,7 +492,7 @@ def takes(group: Any = None) -> Any:
 def _checking(function: Callable[..., Any]) -> Any:
     known = signature(function)
 
-    @wraps(function)
+    @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         for name in keywords:
             if name not in known.parameters:
@@ -510,7 +514,7 @@ def _taking(group: Any, function: Callable[..., Any]) -> Any:
     caller, count = function.__name__, len(before)
     checks = [each for each in before if each.annotation is not Parameter.empty]
 
-    @wraps(function)
+    @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         leading, option_args = args[:count], args[count:]
         for parameter in before[len(leading) :]:

@@ -6,7 +6,7 @@ from inspect import Parameter
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from lshdb.groups import Declared, without_none
+from lshdb import groups
 
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 
@@ -32,7 +32,7 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
-def option_schema(declared: Declared, kind: Any = None) -> dict[str, Any]:
+def option_schema(declared: groups.Declared, kind: Any = None) -> dict[str, Any]:
     """The schema of an option of a group, with its range, default and help.
 
     Args:
@@ -48,7 +48,7 @@ def option_schema(declared: Declared, kind: Any = None) -> dict[str, Any]:
         "default": declared.default,
     }
     if kind is None:
-        kind = without_none(declared.annotation)
+        kind = groups.without_none(declared.annotation)
     missing = (None, Parameter.empty)
     given = {name: value for name, value in known.items() if value not in missing}
     return schema_of(kind) | given

@@ -1,11 +1,11 @@
 """Sizes of batches and blocks, and limits of every kind, which a caller may set."""
 
-from dataclasses import dataclass, fields
+import dataclasses
 
 from lshdb.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Limit:
     """The number of later documents of a bucket with which a document is compared.
 
@@ -20,7 +20,7 @@ class Limit:
     others: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much is read, held, compared and written at once, and where long work ends.
 
@@ -187,7 +187,7 @@ class Limits:
         return self.largest_document // 4
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, Limit | bool) and value < isinstance(value, int):
                 raise UsageError(f"limits: {field.name} {value} is too small")

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from lshdb import errors
 from lshdb.database import Database
-from lshdb.errors import SettingsWarning, warn
 from lshdb.groups import takes
 from lshdb.options import OpenOptions
 from lshdb.sketching.settings import Settings
@@ -39,7 +39,7 @@ def open(options: OpenOptions) -> Database:  # lshdb.open
     database, note = opened(options)
     try:
         if note:
-            warn(SettingsWarning(note))
+            errors.warn(errors.SettingsWarning(note))
     except BaseException:  # where warnings are errors
         database.close()
         raise

@@ -10,6 +10,7 @@ instead of 1 ms where 50,000 documents wait.
 """
 
 import asyncio
+import dataclasses
 import os
 import threading
 import time
@@ -18,7 +19,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -56,13 +56,13 @@ _LATE_TIMEOUT = 5.0
 """Seconds that their thread waits for other writers, and so may `close` for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Call:
     """A task for a thread, the future of its result, and the time of the call."""
 
     result: "Future[Any]"
     task: Arrival | Callable[[Database], Any]
-    since: float = field(default_factory=time.monotonic)
+    since: float = dataclasses.field(default_factory=time.monotonic)
 
 
 _Calls = SimpleQueue[_Call | None]
@@ -336,7 +336,7 @@ class _Threads:
             options.path,
             mode="write",
             timeout=min(_LATE_TIMEOUT, options.timeout),
-            limits=replace(options.limits, reindex_rows=rows),
+            limits=dataclasses.replace(options.limits, reindex_rows=rows),
         )
         self._begin(partial(self._index, writing), None)
 

@@ -1,15 +1,15 @@
 """One collection in several files, each written by one task; queries merge the matches of all."""
 
+import contextlib
 import glob
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from lshdb import errors
 from lshdb.database import Database
-from lshdb.exchange.result_tables import Matches, matches_of
+from lshdb.exchange import result_tables
 from lshdb.model import Match
 from lshdb.opening import open as open_database
 from lshdb.options import TIMEOUT, QueryOptions, SqlValue
@@ -20,7 +20,7 @@ from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
 
-@contextmanager
+@contextlib.contextmanager
 def new_file(path: Path, settings: Settings) -> Iterator[Database]:
     """A new database, made on this machine's own disk; at the end it is copied to the path.
 
@@ -49,7 +49,7 @@ def band_rows(database: Database) -> Iterator[Sequence[SqlValue]]:
     return database.sql(sql.ALL_BANDS).rows()
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
     """The files of a name, open for reading: one file, or those of a pattern like `dir/*.db`.
 
@@ -62,7 +62,7 @@ def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
         paths = sorted(map(Path, glob.glob(str(path))))
     if not paths:
         raise errors.InputError(f"no file matches {path}")
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         files: list[Database] = []
         for file_path in paths:
             file = stack.enter_context(open_database(file_path, mode="read", timeout=timeout))
@@ -74,7 +74,7 @@ def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
         yield files
 
 
-def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
+def query_files(files: Sequence[Database], options: QueryOptions) -> result_tables.Matches:
     """The matches of `Database.query` in several files together, best first.
 
     Equal matches come in the order of the files. A key is looked up in all files; other documents
@@ -100,4 +100,6 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
     ranking = options.ranking
     minimum = ranking.similar.threshold or files[0].settings.threshold
     best_matches = best(matches, ranking)
-    return matches_of(best_matches, ranking.containment, ranking.similar.fields, minimum)
+    return result_tables.matches_of(
+        best_matches, ranking.containment, ranking.similar.fields, minimum
+    )

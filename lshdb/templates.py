@@ -5,15 +5,15 @@ Needs jinja2, of the extra `web`.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lshdb.formatting import counted, digits, number, percent, share, worded
+from lshdb import formatting
 
 if TYPE_CHECKING:
     import jinja2
@@ -27,7 +27,7 @@ _INVISIBLE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Table:
     """Rows for a notebook, in which everything is text.
 
@@ -61,9 +61,13 @@ class Table:
         if self.whole or not self.rows:
             return self
         columns = [*zip(*self.rows, strict=True)]
-        kept = [index for index, column in enumerate(columns) if any(map(worded, column))]
+        kept = [
+            index for index, column in enumerate(columns) if any(map(formatting.worded, column))
+        ]
         rows = [[row[index] for index in kept] for row in self.rows]
-        return replace(self, names=[self.names[index] for index in kept if self.names], rows=rows)
+        return dataclasses.replace(
+            self, names=[self.names[index] for index in kept if self.names], rows=rows
+        )
 
 
 def facts(values: Mapping[str, object], title: str = "") -> Table:
@@ -96,11 +100,13 @@ def environment(pages: Path) -> jinja2.Environment:
     templates.filters |= {
         "visible": visible,
         "number": "{:,}".format,
-        "share": share,
-        "digits": digits,
-        "percent": percent,
-        "counted": counted,
-        "plain": lambda value: number(value, True) if isinstance(value, float) else worded(value),
+        "share": formatting.share,
+        "digits": formatting.digits,
+        "percent": formatting.percent,
+        "counted": formatting.counted,
+        "plain": lambda value: (
+            formatting.number(value, True) if isinstance(value, float) else formatting.worded(value)
+        ),
     }
     return templates
 

@@ -3,9 +3,9 @@
 Some clients show only the text of a result, and some only its structure.
 """
 
+import dataclasses
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from lshdb.formatting import shortened
@@ -22,11 +22,11 @@ _KEPT = 4
 """Number of the last shortened answers that are kept whole."""
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Answers:
     """The answers of a server; the last answers that were shortened are also kept whole."""
 
-    _whole: dict[int, str] = field(default_factory=dict)
+    _whole: dict[int, str] = dataclasses.field(default_factory=dict)
     _count: int = 0
 
     def shown(self, line: str, result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -48,7 +48,7 @@ class Answers:
         return self._whole.get(int(number))
 
 
-@dataclass
+@dataclasses.dataclass
 class _Answer:
     """Makes the answer of a tool short, and free of control characters.
 

@@ -11,34 +11,34 @@ from difflib import get_close_matches
 from inspect import Parameter
 from typing import Annotated, Any, TypeVar
 
-from lshdb import UsageError
-from lshdb.groups import Declared, Option, Options, argument, declared, without_none
+from lshdb import UsageError, groups, keys
 from lshdb.json_schema import option_schema
 from lshdb.json_text import without_surrogates
-from lshdb.keys import key_argument, key_arguments
 
-_Group = TypeVar("_Group", bound=Options)
+_Group = TypeVar("_Group", bound=groups.Options)
 _KEY = str | int
 _TRUTHS = {"true": True, "false": False}
 
-ComparedText = Annotated[str | None, argument("A text to compare; or give a key.")]
+ComparedText = Annotated[str | None, groups.argument("A text to compare; or give a key.")]
 Key = Annotated[
     Any,
-    argument("A stored document in place of a text: its key or its uri.", convert=key_argument),
+    groups.argument(
+        "A stored document in place of a text: its key or its uri.", convert=keys.key_argument
+    ),
 ]
-ToolTop = Annotated[int, Option("Maximum number of results.", min=1, max=100)]
+ToolTop = Annotated[int, groups.Option("Maximum number of results.", min=1, max=100)]
 ToolThreshold = Annotated[
-    float | None, Option("Minimum similarity; by default the database's.", above=0, max=1)
+    float | None, groups.Option("Minimum similarity; by default the database's.", above=0, max=1)
 ]
 
 
-def schema_of_tool(group: type[Options]) -> dict[str, Any]:
+def schema_of_tool(group: type[groups.Options]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments."""
     return {
         "type": "object",
         "properties": {
             name: option_schema(option, _sent_type(option))
-            for name, option in declared(group).items()
+            for name, option in groups.declared(group).items()
         },
         "required": _required(group),
         "additionalProperties": False,
@@ -53,7 +53,7 @@ def arguments_of(
     Raises:
         UsageError: an argument is unknown, missing, or of another type or range.
     """
-    known = declared(group)
+    known = groups.declared(group)
     for name in values:
         if name not in known:
             matches = get_close_matches(name, known, 1)
@@ -75,27 +75,27 @@ def arguments_of(
     return group(**present), notes
 
 
-def _required(group: type[Options]) -> list[str]:
-    every = declared(group).items()
+def _required(group: type[groups.Options]) -> list[str]:
+    every = groups.declared(group).items()
     return [name for name, option in every if option.default is Parameter.empty]
 
 
-def _help(option: Declared) -> str:
+def _help(option: groups.Declared) -> str:
     text = option.option.help.rstrip(".")
     return text[:1].lower() + text[1:]
 
 
-def _sent_type(option: Declared) -> Any:
+def _sent_type(option: groups.Declared) -> Any:
     """The type of the value that a client sends for an option."""
     convert = option.option.convert
-    if convert is key_arguments:
+    if convert is keys.key_arguments:
         return list[_KEY] | str | int
-    return _KEY if convert is key_argument else None
+    return _KEY if convert is keys.key_argument else None
 
 
-def _converted(option: Declared, value: Any) -> Any:
+def _converted(option: groups.Declared, value: Any) -> Any:
     """A value in the type of its option, if it has one possible meaning in that type."""
-    kind = without_none(option.annotation)
+    kind = groups.without_none(option.annotation)
     if kind in (int, float) and isinstance(value, bool):
         raise UsageError(f"{option.name} {str(value).lower()} is not a number")
     if kind is int and isinstance(value, float) and value.is_integer():

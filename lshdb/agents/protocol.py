@@ -27,7 +27,7 @@ from mcp_types.jsonrpc import (
 )
 from pydantic import ValidationError
 
-from lshdb.json_text import check_depth, encode
+from lshdb import json_text
 
 _IDLE_TURNS = 40
 """At the end of the input, after this many turns without an answer the requests that wait are given
@@ -66,7 +66,7 @@ def message_of(line: bytes) -> JSONRPCMessage:
     text = line.decode("utf-8", "surrogateescape")
     try:
         value = json.loads(text, parse_constant=_no_number)
-        check_depth(value)
+        json_text.check_depth(value)
     except (ValueError, RecursionError) as error:
         match = _ID.search(text)
         number = json.loads(match[1] or match[2]) if match else None
@@ -159,11 +159,11 @@ class _Conversation:
             async for item in out_of:
                 if isinstance(item, SessionMessage):
                     message = item.message
-                    line = encode(message.model_dump(by_alias=True, exclude_unset=True))
+                    line = json_text.encode(message.model_dump(by_alias=True, exclude_unset=True))
                     if isinstance(message, JSONRPCResponse | JSONRPCError):
                         self.waiting -= 1
                 else:
-                    line = encode(item)
+                    line = json_text.encode(item)
                 await anyio.to_thread.run_sync(self._send, line + b"\n")
 
     def _send(self, line: bytes) -> None:

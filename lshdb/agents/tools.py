@@ -17,9 +17,9 @@ from lshdb import (
     Similar,
     StoredDocument,
     UsageError,
+    formatting,
 )
 from lshdb.agents.arguments import ComparedText, Key, ToolThreshold, ToolTop
-from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
 from lshdb.keys import key_argument, key_arguments
 from lshdb.search.differences import changed_words
@@ -168,7 +168,7 @@ def find_similar(database: Database, arguments: SimilarArguments) -> ToolResult:
             {"key": match.key, **_scores(match), "changes": _changes(text, stored)}
             | _excerpt(stored)
         )
-    names = [f"{match['key']} ({number(match['similarity'])})" for match in matches]
+    names = [f"{match['key']} ({formatting.number(match['similarity'])})" for match in matches]
     result = {"matches": matches, "more": len(nearest) > arguments.top}
     return _listed("similar document", names), result | _compared(threshold, compares_all, recall)
 
@@ -178,7 +178,9 @@ def find_passages(database: Database, arguments: PassageArguments) -> ToolResult
     passages = database.passages(
         arguments.text, key=named(database, arguments.key), top=arguments.top
     )
-    names = [f"{source.key} ({counted(source.words, passages.unit)})" for source in passages]
+    names = [
+        f"{source.key} ({formatting.counted(source.words, passages.unit)})" for source in passages
+    ]
     sources = [asdict(source) | {"uri": uri_of(database.get(source.key))} for source in passages]
     line = _listed("source", names)
     return line, {"words": passages.words, "unit": passages.unit, "sources": sources}
@@ -191,7 +193,9 @@ def find_words(database: Database, arguments: WordsArguments) -> ToolResult:
     """
     words = arguments.words.split()
     if not words or len(words) > _MAX_WORDS:
-        raise UsageError(f"words has {counted(len(words), 'word')}: give 1 to {_MAX_WORDS}")
+        raise UsageError(
+            f"words has {formatting.counted(len(words), 'word')}: give 1 to {_MAX_WORDS}"
+        )
     if not database.settings.content:
         raise UsageError("find_words searches contents, and this database keeps signatures only")
     matches = database.find_words(
@@ -211,7 +215,7 @@ def compare_documents(database: Database, arguments: PairArguments) -> ToolResul
     compared = database.compare(a, b).record()
     del compared["shared_buckets"]
     compared["changes"] = _changes(_text(database.get(a).content), database.get(b))
-    return f"similarity {number(compared['similarity'])}", compared
+    return f"similarity {formatting.number(compared['similarity'])}", compared
 
 
 def list_clusters(database: Database, arguments: ClustersArguments) -> ToolResult:
@@ -241,7 +245,9 @@ def list_pairs(database: Database, arguments: PairsArguments) -> ToolResult:
         }
         for pair in stored_pairs
     ]
-    names = [f"{pair.a} and {pair.b} ({number(pair.similarity)})" for pair in stored_pairs]
+    names = [
+        f"{pair.a} and {pair.b} ({formatting.number(pair.similarity)})" for pair in stored_pairs
+    ]
     return _listed("pair", names), {"pairs": pairs, "drawn_from": result.drawn_from}
 
 
@@ -250,8 +256,8 @@ def describe_database(database: Database, _: NoArguments) -> ToolResult:
     info = database.info()
     settings = settings_record(info.settings)
     line = (
-        f"{counted(info.documents, 'document')}; similar from {settings['threshold']} on, by "
-        f"{settings['shingle']}"
+        f"{formatting.counted(info.documents, 'document')}; similar from "
+        f"{settings['threshold']} on, by {settings['shingle']}"
     )
     counts = {"documents": info.documents, "empty": info.empty, "bytes": info.bytes}
     return line, counts | settings | {"read_only": database.read_only}
@@ -278,7 +284,7 @@ def add_unless_similar(database: Database, arguments: AdditionArguments) -> Tool
             "key": match.key,
             **_scores(match),
             "changes": [asdict(change) for change in match.changes],
-            "excerpt": shortened(_text(match.content), _LONGEST),
+            "excerpt": formatting.shortened(_text(match.content), _LONGEST),
             "uri": _uri_if_stored(database, match.key),
         }
         for match in admission.similar
@@ -301,7 +307,9 @@ def remove_documents(database: Database, arguments: RemovalArguments) -> ToolRes
     keys = [named(database, key) or "" for key in arguments.keys]
     removed = [{"key": key, "excerpt": _excerpt(database.get(key))["excerpt"]} for key in keys]
     count = database.remove(keys)
-    return f"removed {counted(count, 'document')}: {', '.join(keys)}", {"removed": removed}
+    return f"removed {formatting.counted(count, 'document')}: {', '.join(keys)}", {
+        "removed": removed
+    }
 
 
 TOOLS = (
@@ -364,7 +372,7 @@ def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> dict[str, s
         start = max(0, match.start() - _BEFORE) if match else 0
         end = start + _LONGEST - 2
         text = _DOTS * (start > 0) + text[start:end] + _DOTS * (end < len(text))
-    return {"excerpt": shortened(text, _LONGEST), "uri": uri_of(document)}
+    return {"excerpt": formatting.shortened(text, _LONGEST), "uri": uri_of(document)}
 
 
 def _scores(result: Match | Pair | Similar) -> dict[str, Any]:
@@ -410,9 +418,9 @@ def _near(similar: Similar) -> str:
         changes = ["the same text"]
     elif not changes and isinstance(similar.content, str):
         changes = ["the same words"]
-    words = f", {listed(changes, _CHANGES)}" if changes else ""
-    return f"{similar.key} ({number(similar.similarity)}{words})"
+    words = f", {formatting.listed(changes, _CHANGES)}" if changes else ""
+    return f"{similar.key} ({formatting.number(similar.similarity)}{words})"
 
 
 def _listed(noun: str, names: list[str]) -> str:
-    return f"{counted(len(names), noun)}: {', '.join(names)}" if names else f"no {noun}"
+    return f"{formatting.counted(len(names), noun)}: {', '.join(names)}" if names else f"no {noun}"

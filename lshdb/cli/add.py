@@ -9,13 +9,12 @@ from typing import Annotated
 
 import typer
 
+from lshdb import formatting, groups
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
 from lshdb.columns import DROPPED
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.formatting import counted, number
-from lshdb.groups import Option, replaced
 from lshdb.ingest.add import first_database
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
@@ -35,10 +34,12 @@ def add(
     ] = None,
     file: DatabaseFile,
     options: AddFilesOptions,
-    key: Annotated[str | None, Option("Key of the text on standard input.", metavar="KEY")] = None,
+    key: Annotated[
+        str | None, groups.Option("Key of the text on standard input.", metavar="KEY")
+    ] = None,
     files_from: Annotated[
         str | None,
-        Option("Add the paths that FILE (or -) lists.", metavar="FILE", section=INPUT),
+        groups.Option("Add the paths that FILE (or -) lists.", metavar="FILE", section=INPUT),
     ] = None,
     null: Null = False,
     list_skipped: ListSkipped = False,
@@ -71,7 +72,7 @@ def add(
         batches: list[AddReport] = []
         on_skip = partial(_print_dropped, as_json=as_json)
         progress = messages.shows_progress()
-        options = replaced(
+        options = groups.replaced(
             options, reader=session, on_batch=batches.append, on_skip=on_skip, progress=progress
         )
         interrupted = False
@@ -132,7 +133,7 @@ def _print_dropped(dropped: DroppedRow, *, as_json: bool) -> None:
         results.json_line({name: getattr(dropped, name) for name in DROPPED})
     else:
         kind = results.exactness(dropped.exact, dropped.identical)
-        cells = str(number(dropped.similarity)), kind, dropped.key, dropped.kept
+        cells = str(formatting.number(dropped.similarity)), kind, dropped.key, dropped.kept
         print("\t".join(map(escaped, cells)))
 
 
@@ -151,7 +152,8 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         _report_conflicts(total)
     if total.decisions:
         messages.message(
-            f"left out {counted(total.decisions, 'decision')} of added databases: they stay there"
+            f"left out {formatting.counted(total.decisions, 'decision')} of added databases: they "
+            "stay there"
         )
     documents.report_reading(skipped_files, total.replaced, total.empty)
 

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from lshdb.cli import results
-from lshdb.cli.options import DatabaseFile, Form
+from lshdb.cli import options, results
 from lshdb.groups import Option
 from lshdb.model import Bucket
 from lshdb.options import StoredKey
@@ -11,10 +10,10 @@ from lshdb.options import StoredKey
 
 def buckets(
     *,
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     top: Annotated[int, Option("How many, the largest.", min=1)] = 10,
     key: StoredKey = None,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Show the largest buckets, or all those of one stored document.
 

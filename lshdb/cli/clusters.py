@@ -7,7 +7,7 @@ from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.exchange.result_tables import dropped_members, roles
+from lshdb.exchange import result_tables
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
@@ -93,8 +93,8 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
     def dropped() -> Iterator[tuple[str]]:
         nonlocal below, unprintable, same
         for cluster in clusters:
-            below += roles(cluster, threshold).count("below")
-            keys = dropped_members(cluster, threshold)
+            below += result_tables.roles(cluster, threshold).count("below")
+            keys = result_tables.dropped_members(cluster, threshold)
             kept_files = FilesRead()
             for key in {*cluster.members}.difference(keys):
                 for path in paths_of_key(key):

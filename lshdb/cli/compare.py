@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from lshdb import errors
 from lshdb.cli import documents, messages, options, parameters, results
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database
-from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import number, shortened
 from lshdb.groups import Option
 from lshdb.model import Comparison, Document
@@ -65,7 +65,7 @@ def compare(
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
     if a == b == "-":
-        raise UsageError("standard input can be read once: give - for one document only")
+        raise errors.UsageError("standard input can be read once: give - for one document only")
     files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
     form.check(file.db, *files)
     alone = len(files) == 2 and not file.is_there
@@ -161,9 +161,9 @@ def _document(database: Database, name: str, reading: EncodingOption) -> str | D
         if not os.path.exists(name):
             try:
                 database.get(key)
-            except KeyNotFound as error:
+            except errors.KeyNotFound as error:
                 reason = f"{key}: no document has this key, and there is no such file"
-                raise KeyNotFound(reason, error.nearest) from None
+                raise errors.KeyNotFound(reason, error.nearest) from None
     return Document(key, documents.content_of_file(database, name, reading))
 
 

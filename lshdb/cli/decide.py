@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, get_args
 
+from lshdb import formatting, model
 from lshdb.cli import files, messages, options
 from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.formatting import counted, listed
 from lshdb.groups import Option
 from lshdb.ingest import storing_decisions
-from lshdb.model import Decision, Verdict
 
 _SHOWN_UNDONE = 20
 
@@ -76,13 +75,15 @@ def _decide(
     file: options.DatabaseFile, words: Sequence[str], note: str | None, who: str | None
 ) -> None:
     """Store a verdict, the first word, about the documents whose keys follow it."""
-    if len(words) < 2 or words[0] not in get_args(Verdict):
+    if len(words) < 2 or words[0] not in get_args(model.Verdict):
         raise UsageError("give keep, drop or different, and then KEY...")
     verdict, *keys = words
     with file.open("write") as database:
         stored = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
     numbers = f"{stored[0].decision}" + (f" to {stored[-1].decision}" if len(stored) > 1 else "")
-    messages.message(f"{verdict}: {counted(len(set(keys)), 'document')}, decision {numbers}")
+    messages.message(
+        f"{verdict}: {formatting.counted(len(set(keys)), 'document')}, decision {numbers}"
+    )
 
 
 def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
@@ -91,11 +92,13 @@ def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
         if not (text.isascii() and text.isdigit()):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
 
-    def chosen(decisions: list[Decision]) -> list[Decision]:
+    def chosen(decisions: list[model.Decision]) -> list[model.Decision]:
         by_number = {decision.decision: decision for decision in decisions}
         distinct = dict.fromkeys(map(int, numbers))
         if missing := [number for number in distinct if number not in by_number]:
-            raise KeyNotFound(f"there is no decision {listed(missing, 10)}; nothing is undone")
+            raise KeyNotFound(
+                f"there is no decision {formatting.listed(missing, 10)}; nothing is undone"
+            )
         return [by_number[number] for number in distinct]
 
     with file.open("write") as database:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from lshdb import formatting
 from lshdb.cli import messages, options, results
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.formatting import counted, listed
 from lshdb.groups import Option
 from lshdb.ingest import sync
 from lshdb.ingest import trash as aside
@@ -83,7 +83,7 @@ def _write_disagreements(stored: Sequence[Decision], form: options.Form) -> None
         kappa = "" if agreement.kappa is None else f"; Cohen's kappa is {agreement.kappa:.2f}"
         messages.message(
             f"{agreement.a} and {agreement.b} agree about {agreement.agreed:,} of "
-            f"{counted(agreement.documents, 'document')}{kappa}"
+            f"{formatting.counted(agreement.documents, 'document')}{kappa}"
         )
 
 
@@ -91,10 +91,12 @@ def _print_files(database: Database, root: str | None, *, null: bool) -> None:
     """Print the paths of files to drop, and say why others are none, or are the only copy."""
     to_drop = list(sync.files_of_dropped(store_of(database), root))
     if alone := aside.files_without_copy(store_of(database), to_drop, root):
-        names = listed([paths.escaped(paths.printable_path(dropped.path)) for dropped in alone], 3)
+        names = formatting.listed(
+            [paths.escaped(paths.printable_path(dropped.path)) for dropped in alone], 3
+        )
         messages.warn(
-            f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
-            f"file: {names}; lshdb trash leaves them"
+            f"lshdb: {formatting.counted(len(alone), 'file')} listed without a kept copy in "
+            f"another file: {names}; lshdb trash leaves them"
         )
     unprintable = 0
     for dropped in to_drop:

@@ -136,10 +136,10 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
         if amount := counts.get(kind):
             messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
     if left_out := counts.get("documents"):
-        from lshdb.sources.extracting import INSTALL, lacks_library
+        from lshdb.sources import extracting
 
-        if lacks_library():
-            text = f"to read the {counted(left_out, 'document')} left out: {INSTALL}"
+        if extracting.lacks_library():
+            text = f"to read the {counted(left_out, 'document')} left out: {extracting.INSTALL}"
             messages.message(f"{of}{text}")
 
 
@@ -149,10 +149,10 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        from lshdb.sources.extracting import INSTALL, can_guess
+        from lshdb.sources import extracting
 
-        if not can_guess():
-            messages.message(f"to have the encodings of texts guessed: {INSTALL}")
+        if not extracting.can_guess():
+            messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
     report_skipped_files(counts)
     if left_out := counts.get("archives"):
         messages.message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")

@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from lshdb import formatting
 from lshdb.cli import messages, options
-from lshdb.formatting import plain, shortened
 from lshdb.sources.paths import escaped
 
 _LONGEST_CELL = 100
@@ -110,12 +110,12 @@ def _first_words(
 
 def _single_line(text: object, longest: int) -> str:
     """A text without line ends and control characters, without its middle if it is longer."""
-    return escaped(shortened(" ".join(str(text).split()), longest))
+    return escaped(formatting.shortened(" ".join(str(text).split()), longest))
 
 
 def _cell(value: object) -> Text:
     """The text of a value, shortened; numbers are to the right."""
-    text = escaped(plain(value))
+    text = escaped(formatting.plain(value))
     if isinstance(value, str | tuple):
-        return Text(shortened(text, _LONGEST_CELL))
+        return Text(formatting.shortened(text, _LONGEST_CELL))
     return Text(text, justify="right")

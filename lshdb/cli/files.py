@@ -1,14 +1,14 @@
 """Files that a command writes: whole under their names, or not at all."""
 
+import contextlib
 import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
+from lshdb import errors
 from lshdb.cli import messages, running
-from lshdb.errors import InputError, UsageError
 from lshdb.sources import paths
 from lshdb.sources.outputs import Output
 
@@ -47,7 +47,7 @@ def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
     for path in outputs:
         identity = _identity(path, 1)
         if identity is not None and identity in seen:
-            raise UsageError(
+            raise errors.UsageError(
                 f"{path} is the same file as {seen[identity]}: give the output another name"
             )
         seen[identity] = path
@@ -73,14 +73,14 @@ def entries_of(path: str, *, null: bool) -> Iterator[str]:
         yield from paths.entries(file, null=null)
 
 
-@contextmanager
+@contextlib.contextmanager
 def input_of(path: str, standard_input: BinaryIO | None) -> Iterator[BinaryIO]:
     """A file that is read, or standard input for `-`; an InputError says its name."""
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(paths.opened(path, standard_input))
-        except InputError as error:
-            raise InputError(f"{paths.printable_path(path)}: {error}") from error
+        except errors.InputError as error:
+            raise errors.InputError(f"{paths.printable_path(path)}: {error}") from error
         yield file
 
 

@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
-from lshdb import __version__
+from lshdb import __version__, groups
 from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import Form
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.gate import Finding, Findings, left_out, sarif, summary
 from lshdb.gate import gate as check
-from lshdb.groups import Option, Options
 from lshdb.json_text import encode
 from lshdb.options import OUTPUT, GateOptions
 from lshdb.sources.json_rows import in_ascii
@@ -25,13 +24,15 @@ _PLACES = {"file": str, "other": str, "tokens": int}
 _PAIRS = {"file": str, "other": str, "findings": int, "tokens": int}
 
 
-class GateForm(Options):
+class GateForm(groups.Options):
     """The format of findings: as for other commands, or SARIF."""
 
     section = OUTPUT
 
     usual: Form
-    as_sarif: Annotated[bool, Option("Print SARIF 2.1.0, for GitHub.", flags=("--sarif",))] = False
+    as_sarif: Annotated[
+        bool, groups.Option("Print SARIF 2.1.0, for GitHub.", flags=("--sarif",))
+    ] = False
 
     @property
     def is_sarif(self) -> bool:

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from lshdb.cli import results
-from lshdb.cli.options import DatabaseFile, Form
+from lshdb.cli import options, results
 from lshdb.database import store_of
 from lshdb.groups import Option
 from lshdb.model import Info
@@ -17,11 +16,11 @@ _MEASURED = 1 << 30
 
 def info(
     *,
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     tables: Annotated[
         bool, Option("Measure the tables also of a file of more than 1 GB, 1.4 s for each GB.")
     ] = False,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Show the database's settings, and the bytes of the file and of each table in it.
 

@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from lshdb.cli import documents, messages
-from lshdb.cli.options import BasePaths, DatabaseFile
+from lshdb.cli import documents, messages, options
 from lshdb.options import SettingsOptions
 from lshdb.sketching.settings import purpose_in_words
 from lshdb.tuning.resolve import resolve
 
 
-def init(*, file: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
+def init(
+    *, file: options.DatabaseFile, settings: SettingsOptions, base: options.BasePaths = None
+) -> None:
     """Make a database with settings of your own.
 
     Prints what the database finds. Not needed before add, which makes one with the defaults. A file

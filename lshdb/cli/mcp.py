@@ -2,18 +2,17 @@
 
 from typing import Annotated
 
-from lshdb import __version__
+from lshdb import __version__, options
 from lshdb.cli import files, pages, running
 from lshdb.cli.options import DatabaseFile
 from lshdb.errors import InputError
 from lshdb.groups import Option
-from lshdb.options import PurposeOptions, SettingsOptions
 
 
 def mcp(
     *,
     file: DatabaseFile,
-    purpose: PurposeOptions,
+    purpose: options.PurposeOptions,
     read_only: Annotated[bool, Option("Offer no tool that writes.")] = False,
 ) -> None:
     """Give a language model tools for the database, by the Model Context Protocol (MCP).
@@ -29,7 +28,7 @@ def mcp(
     """
     if files.stdin() is None:
         raise InputError("standard input is closed: a client of MCP speaks over it")
-    settings = SettingsOptions(kind=purpose)
+    settings = options.SettingsOptions(kind=purpose)
     with file.open("read" if read_only else "create", settings) as database:
         with pages.installed("lshdb mcp needs the SDK of MCP", "mcp"):
             from lshdb.agents.server import serve

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lshdb.sketching.settings import Settings
+    from lshdb.spark import reading
     from lshdb.spark.counts import CountName, Counts
-    from lshdb.spark.reading import SparkRows
 
 SparkInput = Annotated[
     str,
@@ -81,15 +81,17 @@ class Spark(groups.Options):
             check_installed()
         except ImportError as error:
             raise LshdbError(str(error)) from error
-        from lshdb.spark.starting import exists, session
+        from lshdb.spark import starting
 
-        with session(self.master, dict(setting.split("=", 1) for setting in self.conf)) as spark:
+        with starting.session(
+            self.master, dict(setting.split("=", 1) for setting in self.conf)
+        ) as spark:
             for path in filter(None, outputs):
-                if exists(spark, path):
+                if starting.exists(spark, path):
                     raise UsageError(f"{path} already exists: name a new directory")
             yield spark
 
-    def read(self, spark: SparkSession, path: str, columns: Mapping[str, Any]) -> SparkRows:
+    def read(self, spark: SparkSession, path: str, columns: Mapping[str, Any]) -> reading.SparkRows:
         """INPUT, whose format OUTPUT has too; what is special about it is printed."""
         source = rows_of_input(spark, path, self.format, columns)
         for note in source.notes:
@@ -119,12 +121,12 @@ def check_names(*paths: str | None) -> None:
 
 def rows_of_input(
     spark: SparkSession, path: str, format: str, columns: Mapping[str, Any]
-) -> SparkRows:
+) -> reading.SparkRows:
     """The rows of a file or folder, of which these columns are wanted, and its broken lines."""
-    from lshdb.spark.reading import read
+    from lshdb.spark import reading
 
     names = [columns.get("key") or "id", columns.get("text") or columns.get("set") or "text"]
-    return read(spark, path, "json" if format == "jsonl" else format, names)
+    return reading.read(spark, path, "json" if format == "jsonl" else format, names)
 
 
 def report_failures(*failures: DataFrame | None) -> int:

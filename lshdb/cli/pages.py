@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lshdb import errors
 from lshdb.cli import files, messages
-from lshdb.errors import LshdbError, UsageError
 from lshdb.progress import Progress, shown
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import printable_path
@@ -23,7 +23,7 @@ def say_next(drawn: str, database: Path | None = None, command: str = "", why: s
 def check_name(name: str, *suffixes: str) -> None:
     """UsageError for an output whose name has another suffix."""
     if not files.is_open_file(name) and not name.lower().endswith(suffixes):
-        raise UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
+        raise errors.UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
 
 
 @contextmanager
@@ -52,4 +52,4 @@ def installed(needs: str, extra: str = "web") -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("lshdb"):
             raise
-        raise LshdbError(f"{needs}: pip install 'lshdb[{extra}]'") from error
+        raise errors.LshdbError(f"{needs}: pip install 'lshdb[{extra}]'") from error

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb import columns, groups
+from lshdb import columns, formatting, groups, model
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.options import TEXT_BELOW, Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.formatting import counted, listed
 from lshdb.limits import DEFAULTS
-from lshdb.model import CommonPassage, Failure
 from lshdb.options import (
     FieldOptions,
     PassagePairsOptions,
@@ -152,7 +150,7 @@ def _write_sources(
     several: bool,
 ) -> int:
     """Write the passages that stored documents share with each text; return how many."""
-    common: list[tuple[str, CommonPassage]] = []
+    common: list[tuple[str, model.CommonPassage]] = []
     coverage = [] if options.reworded else ["coverage"]
     lead = ["query"] if several else []
     count = results.write_results(
@@ -179,7 +177,7 @@ def _text_queries(session: "Session", files: Sequence[str]) -> Iterator[_TextQue
     for batch in session.batches(files):
         of_files = {key for key, _ in batch.states}
         for document in batch.items():
-            if isinstance(document, Failure):
+            if isinstance(document, model.Failure):
                 session.counts.failures(document)
             elif isinstance(document.content, str):
                 yield document.key, document.content, document.key in of_files
@@ -189,7 +187,7 @@ def _rows(
     database: Database,
     queries: Iterable[_TextQuery],
     options: PassagePairsOptions,
-    common: list[tuple[str, CommonPassage]],
+    common: list[tuple[str, model.CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
     """The passages of each query; the document of a file is not its own source.
 
@@ -213,7 +211,9 @@ def _rows(
 
 
 def _note_common(
-    runs: Sequence[tuple[str, CommonPassage]], database: Database, options: PassagePairsOptions
+    runs: Sequence[tuple[str, model.CommonPassage]],
+    database: Database,
+    options: PassagePairsOptions,
 ) -> None:
     """Note in one line the longest of the runs that do not count, if there are any."""
     if not runs:
@@ -224,6 +224,6 @@ def _note_common(
         lines = f"s {run.line} to {run.end_line}" if run.end_line > run.line else f" {run.line}"
         shown.append(f"{key} line{lines} ({run.words:,} {unit}s)")
     messages.message(
-        f"runs in more than {counted(max_documents or DEFAULTS.common, 'document')} do not count: "
-        f"{listed(shown, _COMMON_SHOWN)}"
+        f"runs in more than {formatting.counted(max_documents or DEFAULTS.common, 'document')} do not "
+        f"count: {formatting.listed(shown, _COMMON_SHOWN)}"
     )

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb import groups, shards
+from lshdb import errors, groups, progress, shards
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
-from lshdb.errors import InputError, UsageError
 from lshdb.exchange import result_tables
 from lshdb.formatting import percent
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
-from lshdb.progress import Progress, silent
-from lshdb.shingling.shingling import Content, OfSets
+from lshdb.shingling import shingling
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.paths import key_of
 
@@ -44,13 +42,13 @@ class QueryChoice(groups.Options):
         """UsageError unless there is one kind of query, and files if `unmatched` is given."""
         kinds = bool(files), self.text is not None, self.key is not None
         if sum(kinds) != 1:
-            raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
+            raise errors.UsageError("give one of FILE..., -, --text TEXT and --key KEY")
         if unmatched and not files:
-            raise UsageError("--unmatched is for FILE...")
+            raise errors.UsageError("--unmatched is for FILE...")
 
     def content(
-        self, session: "Session | None", files: Sequence[str], of_sets: OfSets
-    ) -> Content | None:
+        self, session: "Session | None", files: Sequence[str], of_sets: shingling.OfSets
+    ) -> shingling.Content | None:
         """What the one file has, or the text; None for a stored document."""
         if session is not None:
             return documents.read_content(session, files[0])
@@ -60,8 +58,8 @@ class QueryChoice(groups.Options):
 
         try:
             return RecordOptions(of_sets).content_of(self.text)
-        except InputError as error:
-            raise InputError(f"--text: {error}") from error
+        except errors.InputError as error:
+            raise errors.InputError(f"--text: {error}") from error
 
 
 def query(
@@ -150,7 +148,7 @@ class _QueryCounts:
     def __post_init__(self) -> None:
         self.queries = self.matched = 0
         self.files: set[str] = set()
-        self.progress: Progress = silent
+        self.progress: progress.Progress = progress.silent
 
     def files_noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
         """The batches; the keys of text files among them are remembered."""

@@ -4,12 +4,12 @@ import shlex
 import sys
 from typing import Annotated
 
+from lshdb import groups
 from lshdb.cli import files, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, Null, key_argument
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
-from lshdb.groups import Option, replaced
 from lshdb.ingest.add import removed
 from lshdb.options import RemovalOptions, RemoveOptions
 from lshdb.sources.paths import printable_path
@@ -28,11 +28,13 @@ def remove(
     options: RemovalOptions,
     listed: Annotated[
         str | None,
-        Option("Take the keys from FILE (or -), one a line.", metavar="FILE", flags=("--from",)),
+        groups.Option(
+            "Take the keys from FILE (or -), one a line.", metavar="FILE", flags=("--from",)
+        ),
     ] = None,
     null: Null = False,
     yes: Annotated[
-        bool, Option("Never ask, even for many documents.", flags=("--yes", "-y"))
+        bool, groups.Option("Never ask, even for many documents.", flags=("--yes", "-y"))
     ] = False,
     form: Form,
 ) -> None:
@@ -61,7 +63,10 @@ def remove(
     request = RemoveOptions(keys, removal=options)
     with file.open("read" if options.dry_run else "write") as database:
         if not (options.dry_run or yes) and _is_interactive():
-            _ask(len(removed(store_of(database), replaced(request, dry_run=True))), len(database))
+            _ask(
+                len(removed(store_of(database), groups.replaced(request, dry_run=True))),
+                len(database),
+            )
         removed_keys = removed(store_of(database), request)
         if options.dry_run:
             rows = ((key,) for key in removed_keys)

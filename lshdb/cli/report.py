@@ -32,7 +32,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
 
 if TYPE_CHECKING:
-    from lshdb.ingest.folder_documents import Collection, Folders
+    from lshdb.ingest import folder_documents
     from lshdb.review.hidden_names import Names
 
 _LOWEST = 0.2
@@ -127,7 +127,7 @@ def report(
 
 def _write(
     outputs: Sequence[tuple[str, Form | None]],
-    units: "Folders",
+    units: "folder_documents.Folders",
     connected: evidence.Connections,
     compared: "_Compared",
     options: ReportOptions,
@@ -160,7 +160,7 @@ def _rows(connected: evidence.Connections) -> Iterator[Sequence[object]]:
     return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in connected.pairs)
 
 
-def _hidden(units: "Folders") -> "Names":
+def _hidden(units: "folder_documents.Folders") -> "Names":
     """The names that texts are shown without; names that stay in them are printed."""
     from lshdb.review.hidden_names import Names  # nothing else needs it
 
@@ -269,25 +269,25 @@ def _compared(
 @contextmanager
 def _old(
     name: str, settings: Settings, group_by: str | os.PathLike[str] | None, new: str
-) -> Iterator["Collection"]:
+) -> Iterator["folder_documents.Collection"]:
     """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
-    from lshdb.ingest.folder_documents import Collection  # nothing else needs it
+    from lshdb.ingest import folder_documents  # nothing else needs it
 
     shown_name = paths.printable_path(name)
     if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
         raise UsageError(f"--old {shown_name} is what it would be compared with: name another one")
     if paths.is_database(name):
         with DatabaseFile(db=Path(name)).reading() as database:
-            yield Collection(store_of(database), group_by, name=shown_name)
+            yield folder_documents.Collection(store_of(database), group_by, name=shown_name)
         return
     with _submissions(name, settings, group_by, of_old="--old ") as old:
-        yield Collection(old.store, old.group_by, name=shown_name)
+        yield folder_documents.Collection(old.store, old.group_by, name=shown_name)
 
 
 @contextmanager
 def _units(
     compared: _Compared, olds: Sequence[str], options: ReportOptions, name: str
-) -> Iterator["Folders"]:
+) -> Iterator["folder_documents.Folders"]:
     """What a report compares: documents, folders, or submissions, and earlier ones.
 
     Raises:
@@ -360,7 +360,7 @@ def _notes(compared: _Compared, connected: evidence.Connections, file: DatabaseF
     return notes
 
 
-def _renamed(compared: _Compared, units: "Folders") -> _Compared:
+def _renamed(compared: _Compared, units: "folder_documents.Folders") -> _Compared:
     """The same with submissions under names that say nothing, and without the reasons.
 
     Those left out that have no such name get the numbers after the others, in random order.
@@ -400,7 +400,7 @@ def _submissions(
     name: str, settings: Settings, group_by: str | os.PathLike[str] | None, of_old: str = ""
 ) -> Iterator[_Compared]:
     """The submissions of an input, in a temporary database; what cannot be read is printed."""
-    from lshdb.ingest.folder_documents import DEPTH  # nothing else needs it
+    from lshdb.ingest import folder_documents  # nothing else needs it
 
     notes = submissions.Notes()
 
@@ -434,7 +434,7 @@ def _submissions(
         if is_directory:
             # A number is one of levels below the directory.
             is_depth = group_by is not None and str(group_by).isdigit()
-            group_by = f"{name}{DEPTH}{group_by}" if is_depth else group_by or name
+            group_by = f"{name}{folder_documents.DEPTH}{group_by}" if is_depth else group_by or name
         elif group_by is None and archives.is_archive(name):
             group_by = "folder"
         yield _Compared(

@@ -12,10 +12,10 @@ as escapes, a file has them as they are.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, cycle, islice
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -41,7 +41,7 @@ def noting_absent(
 ) -> Iterator[Sequence[Any]]:
     """The rows; a note at the end names the fields of metadata without a value in any of them."""
     # For two documents, columns of all fields of the one come before those of the other.
-    field = dict(zip(fields_of(columns), cycle(names), strict=False))
+    field = dict(zip(fields_of(columns), itertools.cycle(names), strict=False))
     absent = set(names)
     row = None
     for row in rows:
@@ -94,12 +94,12 @@ def write_results(
 
     rows = counting()
     if form.is_text:
-        first = [*islice(rows, 1)]
+        first = [*itertools.islice(rows, 1)]
         if not first and none is not None:
             messages.message(none)
             return 0
         shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
-        _write_text(names, chain(first, rows), shown, form.heading, extras)
+        _write_text(names, itertools.chain(first, rows), shown, form.heading, extras)
         return count
     path = files.STDOUT if form.output is None else form.output
     is_screen = form.output is None or files.is_open_file(path)
@@ -123,8 +123,8 @@ def _write_formatted(
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     if formats.KIND[format] == "columns":
         if object in columns.values():
-            first = list(islice(rows, _TABLE_ROWS))
-            columns, rows = _typed(columns, first), chain(first, rows)
+            first = list(itertools.islice(rows, _TABLE_ROWS))
+            columns, rows = _typed(columns, first), itertools.chain(first, rows)
     elif object in columns.values():
         as_json = formats.KIND[format] == "json"
         rows = ([_written(value, as_json) for value in row] for row in rows)
@@ -231,8 +231,8 @@ def _write_text(
     if drawn:
         from lshdb.cli import drawn_tables  # rich, which only a terminal needs
 
-        parts = iter(lambda: [*islice(lines, _TABLE_ROWS)], [])
-        for part in chain([next(parts, [])], parts):
+        parts = iter(lambda: [*itertools.islice(lines, _TABLE_ROWS)], [])
+        for part in itertools.chain([next(parts, [])], parts):
             drawn_tables.draw(shown, part, heading is not False, extras)
         return
     if heading:

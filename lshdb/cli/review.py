@@ -42,7 +42,7 @@ def review(
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
     from lshdb.cli.screen import ReviewScreen
-    from lshdb.review.listing import Filters, survey_clusters
+    from lshdb.review import listing
     from lshdb.review.reviewing import Review
 
     with file.open("write") as database:
@@ -51,11 +51,13 @@ def review(
         similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
         join = JoinOptions(similar=similar, key=options.key, ignore_decisions=True)
         request = ClustersOptions(join=join, clusters=grouping.clusters)
-        survey = survey_clusters(database, request, silent)
+        survey = listing.survey_clusters(database, request, silent)
         if not survey.items:
             messages.message("no two documents are similar: nothing to review")
             return
-        work = ReviewScreen(database, survey, Filters(sort=order), Review(database.path, who, own))
+        work = ReviewScreen(
+            database, survey, listing.Filters(sort=order), Review(database.path, who, own)
+        )
         try:
             work.run()
         finally:

@@ -1,12 +1,12 @@
 """Two documents on the screen of a terminal, with their cluster: for compare and review."""
 
+import itertools
 import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import Any
 
 import typer
@@ -19,8 +19,8 @@ from lshdb.formatting import share
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster
 from lshdb.review import beside, listing, reviewing
+from lshdb.search import differences
 from lshdb.search.cut_notes import text_cut
-from lshdb.search.differences import Line, shown_rows
 from lshdb.sources.paths import escaped
 
 _KEYS = {
@@ -143,7 +143,7 @@ class ReviewScreen:
         """Print lines, as many at once as half of the screen has, and take a key."""
         room = max(self._console.height // 2, len(_KEYS))
         while True:
-            shown = list(islice(lines, room))
+            shown = list(itertools.islice(lines, room))
             show(self._console, *shown)
             if len(shown) == room:
                 self._say("more [m]")
@@ -155,7 +155,7 @@ class ReviewScreen:
                 return key
             if key != "m":
                 names = (Text(f"{name}  {what}") for name, (what, _) in _KEYS.items())
-                lines = chain(names, lines)
+                lines = itertools.chain(names, lines)
 
     def _say(self, text: str) -> None:
         self._console.print(escaped(text), soft_wrap=True)
@@ -246,7 +246,9 @@ def _drawn_texts(console: Console, texts: beside.Beside) -> Iterator[Text]:
         warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
     if texts.says:
         yield Text(texts.says, style="bold")
-    for row in beside.lines_of(texts, shown_rows(texts.rows, _BESIDE), 0, len(texts.rows)):
+    for row in beside.lines_of(
+        texts, differences.shown_rows(texts.rows, _BESIDE), 0, len(texts.rows)
+    ):
         if row.kind == "left out":
             yield Text(f"  ... {row.skipped:,} equal", style="dim")
         elif row.kind == "same":
@@ -259,7 +261,7 @@ def _drawn_texts(console: Console, texts: beside.Beside) -> Iterator[Text]:
 
 
 def _side(
-    console: Console, sign: str, given: Line | None, elsewhere: tuple[int, int] | None
+    console: Console, sign: str, given: differences.Line | None, elsewhere: tuple[int, int] | None
 ) -> Iterator[Text]:
     """A line of one document, its changed words marked, on as many lines as it takes; at its end
     the line of the other document that has what moved.

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb import errors, options
+from lshdb import errors, groups, options
 from lshdb.cli import on_spark
 from lshdb.cli.options import ReferenceFields
-from lshdb.groups import Option, Options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +32,7 @@ _LEFT_OUT: tuple[CountName, ...] = (
 """Counts that are printed besides those of rows."""
 
 
-class Dropping(Options):
+class Dropping(groups.Options):
     """What is dropped, and where that is listed."""
 
     buckets: options.BucketOptions
@@ -41,7 +40,7 @@ class Dropping(Options):
 
     against: Annotated[
         Sequence[str],
-        Option(
+        groups.Option(
             "First drop what is similar to a document of this, repeatable: rows like those of "
             "INPUT, or databases ('*.db'), whose settings are then the default.",
             metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
@@ -52,7 +51,7 @@ class Dropping(Options):
     on_null: options.OnNull = "fail"
     dropped: Annotated[
         str | None,
-        Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
+        groups.Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
     ] = None
 
 

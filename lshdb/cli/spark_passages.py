@@ -6,21 +6,20 @@ from typing import Annotated
 
 import typer
 
-from lshdb import options
+from lshdb import groups, options
 from lshdb.cli import files, on_spark
 from lshdb.cli.documents import ignored_texts, read_content
 from lshdb.cli.options import Base
-from lshdb.groups import Option, Options
 
 
-class Copying(Options):
+class Copying(groups.Options):
     """Which passages are found."""
 
     runs: options.CommonOptions
 
     words: Annotated[
         int | None,
-        Option(
+        groups.Option(
             "Shortest run that is surely found. [default: 8]",
             min=1,
             metavar="WORDS",
@@ -52,7 +51,7 @@ def spark_passages(
 
     Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
     """
-    from lshdb.sources.session import Session, SessionOptions
+    from lshdb.sources import session
 
     on_spark.check_names(input, output)
     words = 8 if copying.words is None and spark.settings_from is None else copying.words
@@ -63,12 +62,11 @@ def spark_passages(
         copying.base or (),
         wanted.shingling,
         lambda name: read_content(
-            Session(SessionOptions(of_sets=False, stdin=files.stdin())), name
+            session.Session(session.SessionOptions(of_sets=False, stdin=files.stdin())), name
         ),
     )
     with spark.session(output) as running:
-        from lshdb.spark import Counts, passage_pairs
-        from lshdb.spark.frame_documents import documents, failures
+        from lshdb.spark import Counts, frame_documents, passage_pairs
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
@@ -82,7 +80,9 @@ def spark_passages(
         pairs = written.select("a", "b").distinct().count()
         unusable = None
         if counts["bad_keys"] or counts["bad_documents"]:
-            unusable = failures(documents(source.rows, data), wanted.shingling)
+            unusable = frame_documents.failures(
+                frame_documents.documents(source.rows, data), wanted.shingling
+            )
         failed = on_spark.report_failures(source.broken, unusable)
         numbers = {"pairs": pairs, "passages": written.count(), "failed": failed}
         spark.report(numbers, counts, "bad_keys", "bad_documents", "cut_passages")

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli import files, results
-from lshdb.cli.options import DatabaseFile, Form
+from lshdb.cli import files, options, results
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
 from lshdb.options import WhereParameters
@@ -24,9 +23,9 @@ def sql(
             metavar="SELECT", help="One statement that reads, in quotes; - for standard input."
         ),
     ],
-    file: DatabaseFile,
+    file: options.DatabaseFile,
     parameters: WhereParameters = (),
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Run a SELECT on the file's tables and views.
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from lshdb import model
 from lshdb.cli import documents, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, ListSkipped
 from lshdb.groups import replaced
 from lshdb.ingest.sync import check_directories
-from lshdb.model import SyncChange, SyncReport
 from lshdb.options import Mode, SyncOptions
 
 
@@ -62,11 +62,13 @@ def sync(
 
 
 def _report_sync(
-    report: SyncReport, options: SyncOptions, skipped_files: Mapping[str, int], form: Form
+    report: model.SyncReport, options: SyncOptions, skipped_files: Mapping[str, int], form: Form
 ) -> None:
     if options.dry_run:
         changes = report.changes
-        results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
+        results.write_results(
+            model.SyncChange, changes, form, noun=("change",), none="nothing to do"
+        )
     elif not form.is_text:
         record = asdict(report)
         for name in ("changes", "refused", "failures", "damaged", "guessed"):

@@ -3,11 +3,11 @@
 import shlex
 from typing import Annotated
 
+from lshdb import formatting
 from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
-from lshdb.formatting import counted, size
 from lshdb.groups import Option, Options
 from lshdb.ingest import trash as aside
 from lshdb.search.decisions import dropped_contents
@@ -109,14 +109,14 @@ def trash(
     would = "would have " * dry_run
     action = "restored" if options.restore else "linked" if options.link else "moved"
     left = len(files) - len(sizes)
-    messages.message(f"{would}{action} {counted(len(sizes), 'file')}, left {left:,}")
+    messages.message(f"{would}{action} {formatting.counted(len(sizes), 'file')}, left {left:,}")
     if options.undoes:
-        messages.message(f"undone: {counted(undone, 'decision')}")
+        messages.message(f"undone: {formatting.counted(undone, 'decision')}")
     if still and not dry_run:
         _report_still_dropped(still, file, options)
     if sizes and not options.restore:
         frees = "would then free" if dry_run else "frees"
-        total = size(sum(sizes))
+        total = formatting.size(sum(sizes))
         messages.message(f"deleting {directory} {frees} {total}; --restore moves them back")
 
 
@@ -126,7 +126,7 @@ def _report_still_dropped(count: int, file: DatabaseFile, options: TrashOptions)
     command += f" --move-to {shlex.quote(options.move_to)}" if options.move_to else ""
     command += f" --root {shlex.quote(options.root)}" if options.root else ""
     messages.message(
-        f"{counted(count, 'document')} of these files {'is' if count == 1 else 'are'} still to "
-        "be dropped, so sync leaves out the files whose documents were removed: "
+        f"{formatting.counted(count, 'document')} of these files "
+        f"{'is' if count == 1 else 'are'} still to be dropped, so sync leaves out the files whose documents were removed: "
         f"{command} --restore --undo undoes these decisions"
     )

@@ -1,13 +1,13 @@
 """Documents that others are compared with: kept ones, those of a database or of a reference."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from lshdb.ingest.locations import Locations
 from lshdb.model import CopiedPassage
-from lshdb.shingling.arrays import IntArray, chunks_of
+from lshdb.shingling import arrays
 from lshdb.sources.batch import RowPlace
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import StoreReader
@@ -17,7 +17,7 @@ from lshdb.store.store import Store
 NOWHERE: RowPlace = (None, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class DropReason:
     """Why a document is dropped.
 
@@ -36,7 +36,7 @@ class DropReason:
     passage: CopiedPassage | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Collection:
     """Documents that others are compared with.
 
@@ -52,7 +52,7 @@ class Collection:
     locations: Locations | None = None
     reference: str | None = None
     is_private: bool = False
-    original_keys: dict[int, str] = field(default_factory=dict)
+    original_keys: dict[int, str] = dataclasses.field(default_factory=dict)
 
     @property
     def is_reference(self) -> bool:
@@ -68,11 +68,11 @@ class Collection:
         with self.store.snapshot() as (reader, _):
             yield reader
 
-    def _parts(self) -> Iterator[tuple[StoreReader, IntArray, list[str]]]:
+    def _parts(self) -> Iterator[tuple[StoreReader, arrays.IntArray, list[str]]]:
         """The doc_ids and keys of all documents, part by part, with what reads them."""
         with self.reader() as reader:
             for doc_ids, keys in reader.all_keys():
-                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
+                for part in arrays.chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
                     yield reader, doc_ids[part], keys[part]
 
     def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:

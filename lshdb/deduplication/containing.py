@@ -11,27 +11,15 @@ long as they fit into memory, and a few of them always stay there. `scripts/benc
 measures the cost of a pair.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.deduplication.collection import Collection, picked_fields
 from lshdb.model import DroppedRow
-from lshdb.shingling.arrays import (
-    NO_NUMBERS,
-    IntArray,
-    Mask,
-    bounded,
-    chunks_of,
-    expand_ranges,
-    int_array,
-    lengths_of,
-    offsets_of,
-    runs,
-    sizes_of,
-)
+from lshdb.shingling import arrays
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
@@ -52,7 +40,7 @@ _SAMPLE = 4
 the half of their shingles, one in 16 has all of them."""
 
 
-def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
+def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> arrays.IntArray:
     """The rarest shingle of each set that is not empty, by the counts of all sets so far.
 
     Args:
@@ -63,7 +51,7 @@ def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
     Returns:
         int64[any], the indices of their hashes, ascending.
     """
-    filled = sets.offsets[:-1][sizes_of(sets.offsets) > 0]
+    filled = sets.offsets[:-1][arrays.sizes_of(sets.offsets) > 0]
     if not len(filled):
         return filled
     cells = (sets.hashes >> np.uint64(64 - _CELL_BITS)).view(np.int64)
@@ -76,7 +64,7 @@ def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
     return chosen[np.searchsorted(chosen, filled)]
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Codes:
     """The rarest shingle of each document, by the number of the document.
 
@@ -90,12 +78,12 @@ class Codes:
     """
 
     shingling: Shingling
-    kept: dict[int, Hashes] = field(default_factory=dict)
+    kept: dict[int, Hashes] = dataclasses.field(default_factory=dict)
     kept_hashes: int = 0
 
     def __post_init__(self) -> None:
         self._counts = np.zeros(CELLS, dtype=np.uint32)
-        self._parts: list[tuple[Hashes, Hashes, IntArray, npt.NDArray[np.int32]]] = []
+        self._parts: list[tuple[Hashes, Hashes, arrays.IntArray, npt.NDArray[np.int32]]] = []
 
     def shingles(self, stored: Sequence[str]) -> Shingles:
         """The distinct shingles of documents in their stored form."""
@@ -105,9 +93,9 @@ class Codes:
     def add(self, numbers: Sequence[int], stored: Sequence[str]) -> list[int]:
         """Remember documents; return how many distinct shingles each has."""
         sets = self.shingles(stored)
-        sizes = sizes_of(sets.offsets)
+        sizes = arrays.sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
-        numbers_and_sizes = int_array(numbers)[filled], sizes[filled].astype(np.int32)
+        numbers_and_sizes = arrays.int_array(numbers)[filled], sizes[filled].astype(np.int32)
         first = np.minimum(np.arange(_SAMPLE), sizes[filled, np.newaxis] - 1)
         samples = sets.hashes[sets.offsets[filled, np.newaxis] + first]
         self._parts.append((sets.hashes[rarest(sets, self._counts)], samples, *numbers_and_sizes))
@@ -116,9 +104,12 @@ class Codes:
 
     def finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
-        none = NO_NUMBERS.view(np.uint64)
+        none = arrays.NO_NUMBERS.view(np.uint64)
         no_samples = none.reshape(0, _SAMPLE)
-        parts = [*self._parts, (none, no_samples, NO_NUMBERS, NO_NUMBERS.astype(np.int32))]
+        parts = [
+            *self._parts,
+            (none, no_samples, arrays.NO_NUMBERS, arrays.NO_NUMBERS.astype(np.int32)),
+        ]
         codes, samples, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
         order = np.argsort(codes)
         self._codes, self._samples = codes[order], samples[order]
@@ -180,7 +171,7 @@ class Codes:
             yield rows
 
     def contained(
-        self, stored: Sequence[str], larger_numbers: IntArray, *, all_of: bool
+        self, stored: Sequence[str], larger_numbers: arrays.IntArray, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that the documents of a batch contain.
 
@@ -194,7 +185,7 @@ class Codes:
             the two.
         """
         sets = self.shingles(stored)
-        sizes = sizes_of(sets.offsets)
+        sizes = arrays.sizes_of(sets.offsets)
         first_codes = np.searchsorted(self._codes, sets.hashes)
         many = np.searchsorted(self._codes, sets.hashes, "right") - first_codes
         hits = np.flatnonzero(many)
@@ -202,19 +193,22 @@ class Codes:
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
         numbers = larger_numbers.tolist()
         batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
-        for part in chunks_of(many, _PAIRS):
+        for part in arrays.chunks_of(many, _PAIRS):
             # What a contained document contains is in the other one, too.
             holder_numbers = larger_numbers[holders[part]]
             free = (holder_numbers < 0) | ~self.dropped[holder_numbers]
             first, counts = first_codes[part][free], many[part][free]
-            entries, holder = expand_ranges(first, counts), np.repeat(holders[part][free], counts)
+            entries, holder = (
+                arrays.expand_ranges(first, counts),
+                np.repeat(holders[part][free], counts),
+            )
             number = self._numbers[entries]
             possible = (self._sizes[entries] <= sizes[holder]) & (number != larger_numbers[holder])
             if not all_of:
                 possible &= ~self.dropped[number]
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
-            begins, ends = runs(holder[order])
+            begins, ends = arrays.runs(holder[order])
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
@@ -227,7 +221,7 @@ class Codes:
         self,
         hashes: Hashes,
         larger_number: int,
-        entries: IntArray,
+        entries: arrays.IntArray,
         batch_sets: dict[int, Hashes],
         *,
         all_of: bool,
@@ -251,11 +245,15 @@ class Codes:
         entries = entries[
             _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
-        for part in chunks_of(self._sizes[entries].astype(np.int64), self.spool.limits.join_read):
+        for part in arrays.chunks_of(
+            self._sizes[entries].astype(np.int64), self.spool.limits.join_read
+        ):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
             smaller = self._sets_of(numbers.tolist(), batch_sets)
             whole = _has(hashes, np.concatenate(smaller))
-            inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
+            inside = np.logical_and.reduceat(
+                whole, arrays.offsets_of(arrays.lengths_of(smaller))[:-1]
+            )
             documents = self.spool.documents(numbers[inside].tolist())
             yield from zip(documents, sizes[inside].tolist(), strict=True)
 
@@ -263,7 +261,7 @@ class Codes:
         """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
         kept = self.kept
         missing = [number for number in numbers if number not in batch_sets and number not in kept]
-        for batch in bounded(
+        for batch in arrays.bounded(
             self.spool.documents(missing),
             lambda document: len(document.stored),
             self.spool.limits.text_batch,
@@ -278,10 +276,10 @@ class Codes:
         return known
 
 
-def _has(larger: Hashes, hashes: Hashes) -> Mask:
+def _has(larger: Hashes, hashes: Hashes) -> arrays.Mask:
     """Which of some hashes are in a set, whose hashes are sorted: bool[n]."""
     position = larger.searchsorted(hashes)
-    is_member: Mask = larger.take(position, mode="clip") == hashes
+    is_member: arrays.Mask = larger.take(position, mode="clip") == hashes
     return is_member
 
 
@@ -310,7 +308,7 @@ def _all(
     for collection in references:
         for batch in collection.documents():
             yield collection, batch
-    for batch in bounded(
+    for batch in arrays.bounded(
         waiting.in_order(), lambda document: len(document.stored), waiting.limits.text_batch
     ):
         yield None, batch

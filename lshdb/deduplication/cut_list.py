@@ -13,10 +13,10 @@ from operator import itemgetter
 from os.path import commonprefix
 from typing import BinaryIO
 
+from lshdb import json_text
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.errors import InputError
-from lshdb.exchange.result_tables import dropped_columns, dropped_row
-from lshdb.json_text import dumps, loads
+from lshdb.exchange import result_tables
 from lshdb.sources.json_rows import is_blank
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of
@@ -52,13 +52,16 @@ class CutList:
             if dropped and index not in cut
         ]
         blanks = [(index, None) for index, is_row in changes if not is_row]
-        columns = dropped_columns((), copied=True)
+        columns = result_tables.dropped_columns((), copied=True)
         # Blank lines come before the row whose index they have.
         for index, row in sorted((*blanks, *rows.cuts, *dropped_whole), key=itemgetter(0)):
             line = changes.pop((index, row is not None), {})
             if row is not None:
-                line = dict(zip(columns, dropped_row(row, copied=True), strict=True)) | line
-            self.file.write(dumps(line).encode() + b"\n")
+                line = (
+                    dict(zip(columns, result_tables.dropped_row(row, copied=True), strict=True))
+                    | line
+                )
+            self.file.write(json_text.dumps(line).encode() + b"\n")
 
     def _changes(self, rows: DecidedBatch) -> Iterator[tuple[tuple[int, bool], _Change]]:
         """The changes of bytes, each with the index of its row and True.
@@ -96,7 +99,7 @@ class CutList:
     def finish(self) -> None:
         """Write the last line."""
         if self._size is not None:
-            self.file.write(dumps({"size": self._size}).encode() + b"\n")
+            self.file.write(json_text.dumps({"size": self._size}).encode() + b"\n")
 
 
 def _change(offset: int, removed: int, original: bytes) -> _Change:
@@ -113,7 +116,7 @@ def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
     size = None
     for number, line in enumerate(cuts, 1):
         try:
-            change = loads(line)
+            change = json_text.loads(line)
             size = int(change["size"]) if "size" in change else None
             if "offset" not in change:
                 continue

@@ -3,18 +3,18 @@
 All documents are added with their whole texts, so each passage that is cut is in an earlier text.
 """
 
+import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lshdb.model import DroppedRow
+from lshdb.shingling import positions
 from lshdb.shingling.arrays import covering_spans
 from lshdb.shingling.boundaries import readable_cuts
-from lshdb.shingling.positions import count, with_line_feeds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Cutting:
     """How passages are cut out.
 
@@ -50,17 +50,17 @@ def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
     """The row with a part of its passage; the passage in the stored document stays whole."""
     passage = row.passage
     assert passage is not None
-    lines = with_line_feeds(text)
-    part = replace(
+    lines = positions.with_line_feeds(text)
+    part = dataclasses.replace(
         passage,
         start=start,
         end=end,
         line=passage.line + lines.count("\n", passage.start, start),
         end_line=passage.end_line - lines.count("\n", end - 1, passage.end - 1),
-        words=count(text[start:end], "char"),
+        words=positions.count(text[start:end], "char"),
         text=text[start:end],
     )
-    return replace(row, passage=part)
+    return dataclasses.replace(row, passage=part)
 
 
 def _span(row: DroppedRow) -> tuple[int, int]:

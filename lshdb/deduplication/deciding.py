@@ -6,29 +6,29 @@ of earlier runs and with those kept so far. The result depends only on the order
 on how they are cut into batches.
 """
 
+import itertools
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
 
 import numpy as np
 
+from lshdb.deduplication import rules
 from lshdb.deduplication.collection import Collection, DropReason, picked_fields
 from lshdb.deduplication.cutting import Cutting, covering, without
 from lshdb.deduplication.matching import Matcher
-from lshdb.deduplication.rules import Comparing, RowRule, SimilarRule
 from lshdb.errors import warn_of_limit
+from lshdb.ingest import writing
 from lshdb.ingest.add import Select
 from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, joined
 from lshdb.keys import distinct_key
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
-from lshdb.search.cut_notes import dedup_cut, reference_cut
+from lshdb.search import cut_notes
 from lshdb.shingling.arrays import int_array
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
@@ -129,7 +129,7 @@ class Plan:
         clusters: numbers the clusters; None if nobody wants them.
     """
 
-    rule: RowRule
+    rule: rules.RowRule
     references: Sequence[Collection] = ()
     stored: Collection | None = None
     kept: Collection | None = None
@@ -205,7 +205,7 @@ class Decider:
 
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
-        documents = joined(parts, self.store.settings)
+        documents = writing.joined(parts, self.store.settings)
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
@@ -234,7 +234,7 @@ class Decider:
     def _compare(
         self,
         collection: Collection,
-        comparing: Comparing,
+        comparing: rules.Comparing,
         parts: Sequence[SignedPart],
         rows: "_Rows",
     ) -> None:
@@ -255,7 +255,7 @@ class Decider:
         self,
         stack: ExitStack,
         collection: Collection,
-        comparing: Comparing,
+        comparing: rules.Comparing,
         parts: Sequence[SignedPart],
     ) -> "_Compared":
         """A collection as it is now, which is not changed meanwhile."""
@@ -269,7 +269,7 @@ class Decider:
         settings = replace(collection_settings, reworded=run_settings.reworded)
         if not self.plan.rule.index(settings).passages:
             settings = replace(settings, passages=run_settings.passages)
-        return joined(parts, settings)
+        return writing.joined(parts, settings)
 
     def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
@@ -365,7 +365,7 @@ class _Compared:
         """The rows of dropped documents, or of passages, with their indices in the batch."""
         batch, fields, collection = rows.documents.batch, rows.plan.fields, self.collection
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
-        metadata = self.reader.metadata_of(doc_ids) if fields else repeat(None)
+        metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
         columns = zip(doc_ids.tolist(), self.reader.keys_of(doc_ids), metadata, strict=False)
         kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
         for row, reason in reasons:
@@ -508,7 +508,7 @@ class _Loop:
 
     def finish(self) -> AddReport:
         """Write the kept documents, and record why the others are dropped."""
-        writer = Writer(self._kept.store)
+        writer = writing.Writer(self._kept.store)
         part = self.documents.take(self._written)
         if self._keys:
             keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
@@ -545,9 +545,9 @@ def decided(
             yield result
             del result
         if decider.cut:
-            warn_of_limit(dedup_cut(decider.cut, store.limits.dedup_listed))
+            warn_of_limit(cut_notes.dedup_cut(decider.cut, store.limits.dedup_listed))
         if decider.unsure:
-            warn_of_limit(reference_cut(decider.unsure, store.limits.dedup_listed))
+            warn_of_limit(cut_notes.reference_cut(decider.unsure, store.limits.dedup_listed))
 
 
 def selecting(options: AddManyOptions) -> Select | None:
@@ -557,9 +557,9 @@ def selecting(options: AddManyOptions) -> Select | None:
 
     def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
         stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
-        plan = Plan(SimilarRule(), stored=stored, kept=stored, replaces=True)
+        plan = Plan(rules.SimilarRule(), stored=stored, kept=stored, replaces=True)
         for report, batches in decided(job, items, plan):
-            for row in chain.from_iterable(batch.dropped for batch in batches):
+            for row in itertools.chain.from_iterable(batch.dropped for batch in batches):
                 if row is not None and row.kept != row.key and options.on_skip is not None:
                     options.on_skip(row)
             yield report

@@ -1,9 +1,9 @@
 """Rows and texts of files as the source of a run."""
 
+import contextlib
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import DecidedBatch
@@ -22,7 +22,7 @@ from lshdb.sources.session import Session, session_of
 from lshdb.store.store import Store
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class FilesOfRows:
     """Files, read again whenever they are needed.
 
@@ -88,7 +88,7 @@ def decided_files(
     """
     settings, limits = store.settings, store.limits
     # Data is often kept out of git.
-    rules = replace(options.rows.walk, ignore=False)
+    rules = dataclasses.replace(options.rows.walk, ignore=False)
     session = session_of(
         options.rows.read,
         settings.shingling,
@@ -138,9 +138,9 @@ def decided_files(
 
 
 def _decided(
-    run: Run, progress: AbstractContextManager[Progress], failures: Failures
+    run: Run, progress: contextlib.AbstractContextManager[Progress], failures: Failures
 ) -> Iterator[DecidedBatch]:
     """The decisions of a run; a warning of failures at the end, or where the caller stops."""
-    with suppress(GeneratorExit), run, progress as run.progress:
+    with contextlib.suppress(GeneratorExit), run, progress as run.progress:
         yield from run.decided()
     failures.warn("on_failure= gets each")

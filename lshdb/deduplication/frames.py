@@ -4,9 +4,9 @@ A temporary database holds the documents during the run. Only the columns of key
 read; the rows' own library selects the kept ones.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -16,13 +16,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
+from lshdb import groups
 from lshdb.deduplication import input_tables, rules, run_outputs
 from lshdb.deduplication.references import outermost, references_of
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
-from lshdb.groups import Taking, replaced, takes
 from lshdb.keys import with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
@@ -244,7 +244,7 @@ class Deduplicated(Generic[AnyRows]):
         """
         return self._files("iter_kept").each(self.mask)
 
-    @takes()
+    @groups.takes()
     def rethreshold(self, threshold: float) -> "Deduplicated[AnyRows]":
         """The result for the same or a higher threshold, with the same index.
 
@@ -296,13 +296,13 @@ class _Dedup(Protocol[_P]):
 
 
 def _in_the_same_form(
-    function: Taking[Concatenate[object, _P], [object, DataOptions], Any],
+    function: groups.Taking[Concatenate[object, _P], [object, DataOptions], Any],
 ) -> _Dedup[_P]:
     return cast("_Dedup[_P]", function)
 
 
 @_in_the_same_form
-@takes(DataOptions)
+@groups.takes(DataOptions)
 def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     """Drop rows that are similar to a kept row.
 
@@ -339,14 +339,14 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     [('b', 'a', 1.0)]
     """
     if options.index.content is None:
-        options = replaced(options, content=not options.choice.estimate)
+        options = groups.replaced(options, content=not options.choice.estimate)
     references = references_of(options.against)
     check_plan(options.choice, references, only_against=options.only_against)
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         if options.into is None:
             settings, store = resolve(options.index), None
         else:
-            store = stack.enter_context(closing(_opened(options)))
+            store = stack.enter_context(contextlib.closing(_opened(options)))
             settings = store.settings
             if note := check_against(options.index, settings, store.path):
                 warn(SettingsWarning(note))
@@ -477,14 +477,14 @@ def _source_of(
         )
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
-        from lshdb.sources.arrow_rows import filtered, table_reader
+        from lshdb.sources import arrow_rows
 
-        table = table_reader(rows).read_all()
+        table = arrow_rows.table_reader(rows).read_all()
         form = import_module("duckdb").from_arrow if "duckdb" in library else pa.table
         return _of_table(
             table,
             reading,
-            lambda mask: form(filtered(table, mask)),
+            lambda mask: form(arrow_rows.filtered(table, mask)),
             lambda columns: form(_with_arrays(table, columns)),
         )
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
@@ -503,9 +503,9 @@ def _of_table(
 ) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
-    from lshdb.sources.arrow_rows import documents_of_table
+    from lshdb.sources import arrow_rows
 
-    return _Source(lambda: documents_of_table(read, _NAME, reading), take, extend)
+    return _Source(lambda: arrow_rows.documents_of_table(read, _NAME, reading), take, extend)
 
 
 def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
@@ -536,19 +536,19 @@ def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
 
 def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
-    from lshdb.sources.arrow_rows import extended
+    from lshdb.sources import arrow_rows
 
     added_columns.check_new(table.column_names)
-    return extended(table, added_columns.ANNOTATED, columns.values())
+    return arrow_rows.extended(table, added_columns.ANNOTATED, columns.values())
 
 
 def _further(names: Iterable[Any], columns: _Columns) -> Any:
     """The further columns of rows with columns of these names as an Arrow table."""
     pa = formats.arrow()
-    from lshdb.sources.arrow_rows import schema_of
+    from lshdb.sources import arrow_rows
 
     added_columns.check_new(names)
-    return pa.table(columns, schema_of(added_columns.ANNOTATED))
+    return pa.table(columns, arrow_rows.schema_of(added_columns.ANNOTATED))
 
 
 def _with_series(rows: Any, columns: _Columns) -> Any:

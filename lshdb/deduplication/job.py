@@ -4,15 +4,16 @@ All that cannot be is refused before anything is read. With a database, and an o
 file, the run is whole or not at all: see lshdb.deduplication.run.
 """
 
+import contextlib
+import dataclasses
+import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import product, starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lshdb import model
 from lshdb.deduplication import (
     cut_list,
     deciding,
@@ -24,11 +25,10 @@ from lshdb.deduplication import (
 from lshdb.deduplication.references import Reference, outermost
 from lshdb.deduplication.run import Run, check_plan, check_read_twice
 from lshdb.errors import UsageError
-from lshdb.exchange.result_tables import dropped_columns, dropped_row
+from lshdb.exchange import result_tables
 from lshdb.groups import replaced
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
-from lshdb.model import AddReport, DroppedRow
 from lshdb.options import RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
@@ -49,7 +49,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Outputs:
     """What is written; `-` is standard output, None is not wanted.
 
@@ -66,7 +66,7 @@ class Outputs:
     cuts: str | None = None
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclasses.dataclass(eq=False, kw_only=True)
 class DedupJob:
     """One job.
 
@@ -108,7 +108,7 @@ class DedupJob:
     note: Callable[[str], object]
     warn: Callable[[str], None]
     progress: bool | Progress
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
@@ -126,7 +126,7 @@ class DedupJob:
         self._find_inputs()
         self._written_files = run_outputs.Written()
         self._check_outputs()
-        self.columns = dropped_columns(rows.fields, copied=self._copied)
+        self.columns = result_tables.dropped_columns(rows.fields, copied=self._copied)
         self._of_references = ReadCounts()
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
@@ -153,7 +153,7 @@ class DedupJob:
                 input_tables.check_readable(path)
             self.paths = paths
             return
-        walked = replace(rows.walk, ignore=False)  # data is often kept out of git
+        walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git
         paths_of_tables = input_tables.find_tables(self.inputs, walked, self.reading.skipped)
         if out.cuts is not None and len(paths_of_tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
@@ -211,7 +211,7 @@ class DedupJob:
 
     def run(self) -> Generator[list[tuple[Any, ...]]]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
-        with ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             settings, store = self._settings(stack)
             threshold = self.settings.shape.threshold
             self.on_settings(
@@ -229,7 +229,7 @@ class DedupJob:
             with (
                 self._written(session) as written,
                 session.shown(self.progress, "dedup", self.paths) as run.progress,
-                closing(run.decided()) as decided,
+                contextlib.closing(run.decided()) as decided,
             ):
                 for rows in decided:
                     lines = self._count(rows)
@@ -239,19 +239,19 @@ class DedupJob:
             run.merge()
             self.counts["replaced"] = self.reading.replaced
 
-    def _settings(self, stack: ExitStack) -> tuple[Settings, Store | None]:
+    def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
         request, database = self.settings, self.database
         if database is not None and database.exists() and database.stat().st_size:
             self._request = replaced(request, threshold=None)
-            store = stack.enter_context(closing(self.opens(self._request)))
+            store = stack.enter_context(contextlib.closing(self.opens(self._request)))
             # Opening it has noted what the file has of its own.
             self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
-                with closing(Store.open(name, "read", self.timeout)) as known:
+                with contextlib.closing(Store.open(name, "read", self.timeout)) as known:
                     threshold = request.shape.threshold
                     request = as_in(request, known.settings)
                     if threshold is not None:
@@ -259,7 +259,7 @@ class DedupJob:
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.estimate and database is None:
-            request = replace(request, content=False)
+            request = dataclasses.replace(request, content=False)
         if database is not None:
             request = rules.with_index(self.rule, request)
         settings = resolve(request)
@@ -279,7 +279,7 @@ class DedupJob:
             auto_key=rows.read.auto_key or not is_stored,
             metadata=rows.read.metadata if is_stored else bool(read),  # else nobody would see it
             metadata_fields=rows.read.metadata_fields if is_stored else outermost(read),
-            rules=rows.walk if self.are_texts else replace(rows.walk, ignore=False),
+            rules=rows.walk if self.are_texts else dataclasses.replace(rows.walk, ignore=False),
             on_null=rows.on_null,
             skip_tables=self.are_texts and rows.read.table.format != "text",
             whole=True,
@@ -330,15 +330,15 @@ class DedupJob:
             directory = directory.parent
         return directory
 
-    def _on_batch(self, report: AddReport) -> None:
+    def _on_batch(self, report: model.AddReport) -> None:
         self.counts["empty"] += report.empty
         self._written_files.flush()
 
-    @contextmanager
+    @contextlib.contextmanager
     def _written(self, session: Session) -> Iterator[run_outputs.Written]:
         """What is written, with its files; they get their names at the end."""
         out, beside = self.outputs, self._beside()
-        with ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             written = self._written_files
 
             def rows_to(
@@ -368,7 +368,7 @@ class DedupJob:
         """A file to be written; what a killed run left is deleted if the input is read again."""
         return Output(path, self.warn, clears=STDIN not in self.paths)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
         """The list of dropped rows; UsageError for its format."""
         format = input_tables.checked_format(path, "jsonl")
@@ -392,14 +392,14 @@ class DedupJob:
             counts["stored"] += sum(
                 not row.reference and is_key_of(row.kept, row.key, row.identical) for row in dropped
             )
-        return [dropped_row(row, copied=self._copied) for row in dropped]
+        return [result_tables.dropped_row(row, copied=self._copied) for row in dropped]
 
 
-def _is_itself(dropped: DroppedRow, root: str | None) -> bool:
+def _is_itself(dropped: model.DroppedRow, root: str | None) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
     paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
     return dropped.key == dropped.kept or any(
-        starmap(identity.is_same_file, product(paths, others))
+        itertools.starmap(identity.is_same_file, itertools.product(paths, others))
     )
 
 

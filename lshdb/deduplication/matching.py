@@ -6,10 +6,10 @@ are compared: in a bucket that a common header fills, every document would be a 
 other. The result depends only on the order of documents, not on how they are cut into batches.
 """
 
+import dataclasses
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 from typing import Protocol
@@ -51,7 +51,7 @@ class Matcher(Protocol):
         """A reason for each passage that a document copies, after `reason`; none by other rules."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Scored:
     """How candidates are compared, by number: n documents of a batch, then the stored ones.
 
@@ -72,7 +72,7 @@ class Scored:
     names_passages: bool = True
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class BucketMatcher:
     """Finds the kept documents that those of a batch resemble; a Matcher.
 
@@ -96,7 +96,7 @@ class BucketMatcher:
     look_up: Callable[[IntArray, int], tuple[IntArray, IntArray]]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
-    whole_texts: Mapping[int, DropReason] = field(default_factory=dict)
+    whole_texts: Mapping[int, DropReason] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.count

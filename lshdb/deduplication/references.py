@@ -4,21 +4,21 @@ A reference is a database, a file or a directory of rows or texts, a pattern, or
 Its fields may have other names than those of the input: `test.csv:text=question,key=id`.
 """
 
+import dataclasses
 import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lshdb.errors import InputError, UsageError
-from lshdb.sources.paths import STDIN, is_database
+from lshdb.sources import paths
 
 FIELDS = ("key", "text", "set")
 _NAMED = re.compile(r"(?P<path>.+):(?P<fields>(?:key|text|set)=[^=]+(?:,(?:key|text|set)=[^=]+)*)")
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Reference:
     """Something that rows are compared with before they are compared with each other.
 
@@ -30,7 +30,7 @@ class Reference:
     """
 
     data: Any
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = dataclasses.field(default_factory=dict)
     label: str = ""
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Reference:
     @property
     def is_database(self) -> bool:
         """Whether it is a database."""
-        return self.is_path and is_database(os.fspath(self.data))
+        return self.is_path and paths.is_database(os.fspath(self.data))
 
     def check(self) -> None:
         """Check what can be known before anything is read.
@@ -76,7 +76,7 @@ class Reference:
             is_name = False
         if not is_name:
             raise UsageError(f"against {path!r:.100} is not the name of a file")
-        if path == STDIN:
+        if path == paths.STDIN:
             raise UsageError("--against reads no standard input: save it to a file")
         is_pattern = glob.has_magic(path) and bool(glob.glob(path, recursive=True))
         if not os.path.exists(path) and not is_pattern:
@@ -99,7 +99,7 @@ def reference_of_text(text: str, others: Mapping[str, str] | None = None) -> Ref
     """
     named = None if os.path.exists(text) else _NAMED.fullmatch(text)
     if named is None:
-        return Reference(text, {} if is_database(text) else others or {})
+        return Reference(text, {} if paths.is_database(text) else others or {})
     fields = re.split(r",(?=(?:key|text|set)=)", named["fields"])
     return Reference(
         named["path"], {**(others or {}), **dict(name.split("=", 1) for name in fields)}
@@ -131,7 +131,7 @@ def references_of(against: Any) -> list[Reference]:
         references = [reference for data in against for reference in references_of(data)]
         if len(references) > 1:
             references = [
-                replace(reference, label=reference.label or f"against[{index}]")
+                dataclasses.replace(reference, label=reference.label or f"against[{index}]")
                 for index, reference in enumerate(references)
             ]
         return references

@@ -13,18 +13,18 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from lshdb.columns import COPIED, Columns
+from lshdb.deduplication import matching
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
-from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatures_of
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import query_batch
 from lshdb.options import RuleOptions, SettingsOptions
+from lshdb.search import similarity
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import contents_of, exact_of
-from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
@@ -75,7 +75,7 @@ class RowRule(Rule, Protocol):
         """A function that makes the matcher of each batch for a collection."""
 
 
-Comparing = Callable[[StoreReader, SignedPart, Mask | None, int | None], Matcher]
+Comparing = Callable[[StoreReader, SignedPart, Mask | None, int | None], matching.Matcher]
 """Makes the matcher of a batch, from the collection as it is read now, the documents of the batch
 signed by its settings, bool[n], which of these are compared, and how many of them may replace a
 stored one (both None: all are compared, and none is kept)."""
@@ -122,11 +122,11 @@ class SimilarRule:
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
         if self.numbers:
-            check_numbers(collection.store.settings)
+            similarity.check_numbers(collection.store.settings)
 
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
-        ) -> Matcher:
+        ) -> matching.Matcher:
             query, settings = query_batch(part), reader.settings
             min_similarity = settings.threshold if self.threshold is None else self.threshold
             is_exact = settings.content and not self.estimate
@@ -139,16 +139,16 @@ class SimilarRule:
             bands = keys.shape[1]
             codes = np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
 
-            def scored(doc_ids: IntArray) -> Scored:
+            def scored(doc_ids: IntArray) -> matching.Scored:
                 exact, _ = exact_of(reader, query, doc_ids, None, self.numbers)
-                signatures = signatures_of(reader, query, doc_ids)
-                estimates = Estimates(signatures, exact.same, reader)
+                signatures = matching.signatures_of(reader, query, doc_ids)
+                estimates = similarity.Estimates(signatures, exact.same, reader)
                 # In a cascade, sharing one bucket is not enough for a candidate.
                 also = estimates.share_bucket if settings.construction.higher else None
-                scorer: Scorer = exact if is_exact else estimates
-                return Scored(scorer, exact.same, min_similarity, is_exact, also)
+                scorer: similarity.Scorer = exact if is_exact else estimates
+                return matching.Scored(scorer, exact.same, min_similarity, is_exact, also)
 
-            return BucketMatcher(
+            return matching.BucketMatcher(
                 reader, len(query), codes, reader.documents_of_buckets, scored, replaced
             )
 
@@ -195,24 +195,26 @@ class CopiedRule:
 
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
-        ) -> Matcher:
+        ) -> matching.Matcher:
             query = query_batch(part)
             prints = query.signed.fingerprints
             compared = np.ones(len(query), dtype=np.bool_) if decided is None else decided
             shown = compared[prints.documents]
             codes = prints.documents[shown], prints.values[shown]
 
-            def scored(doc_ids: IntArray) -> Scored:
+            def scored(doc_ids: IntArray) -> matching.Scored:
                 exact, _ = exact_of(reader, query, doc_ids, None, False)
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
                 scorer = CopiedShares(contents, lengths, reader.settings, reader.limits, self.words)
                 names = not self.cuts or decided is None
-                return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
+                return matching.Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
             whole = {} if short is None else short.reasons(query.stored)
             look_up = reader.documents_of_fingerprints
-            return BucketMatcher(reader, len(query), codes, look_up, scored, replaced, whole)
+            return matching.BucketMatcher(
+                reader, len(query), codes, look_up, scored, replaced, whole
+            )
 
         return matcher
 

@@ -11,18 +11,18 @@ to a temporary file, and read from it in the order of decisions; then the input 
 the kept rows.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from lshdb.deduplication import rules
+from lshdb import model
+from lshdb.deduplication import deciding, rules
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.cutting import Cutting
-from lshdb.deduplication.deciding import Clusters, DecidedBatch, Plan, Versions, decided
 from lshdb.deduplication.references import FIELDS, Reference, outermost
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
@@ -34,13 +34,12 @@ from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key
 from lshdb.limits import Limits
-from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import TIMEOUT, RuleOptions
 from lshdb.progress import Progress, silent
+from lshdb.shingling import content
 from lshdb.shingling.arrays import bounded
-from lshdb.shingling.content import digest, encoded, from_stored
+from lshdb.sketching import signature_sets
 from lshdb.sketching.settings import Settings
-from lshdb.sketching.signature_sets import Sketching, check_comparable
 from lshdb.sources import keeping
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
@@ -110,9 +109,9 @@ class Run:
     clusters: bool = False
     workers: int | None = None
     limits: Limits
-    on_failure: Callable[[Failure], object] | None = None
+    on_failure: Callable[[model.Failure], object] | None = None
     beside: Path | None = None
-    on_batch: Callable[[AddReport], object] = lambda _: None
+    on_batch: Callable[[model.AddReport], object] = lambda _: None
     progress: Progress = silent
 
     def __post_init__(self) -> None:
@@ -132,12 +131,12 @@ class Run:
             self.rule.check(self.stored.settings, str(self.stored.path))
 
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             self._opened = [
                 stack.enter_context(self._open(reference)) for reference in self.references
             ]
             if self.database is not None and self.stored is None and not self.staged:
-                self.stored = stack.enter_context(closing(self.database()))
+                self.stored = stack.enter_context(contextlib.closing(self.database()))
                 self.rule.check(self.stored.settings, str(self.stored.path))
             self._stack = stack.pop_all()
         return self
@@ -145,7 +144,7 @@ class Run:
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)  # an error of a temporary file says so
 
-    def _open(self, reference: Reference) -> AbstractContextManager[Collection]:
+    def _open(self, reference: Reference) -> contextlib.AbstractContextManager[Collection]:
         """Open a reference: a database, or a temporary one with the documents of a reference.
 
         Raises:
@@ -164,7 +163,7 @@ class Run:
             names["set_field"] = reference.fields["text"]
         if self.batches is not None and not reference.is_path:
             items = self.batches(reference.data, names)
-            return self._indexed(items, reference.name, nullcontext(silent))
+            return self._indexed(items, reference.name, contextlib.nullcontext(silent))
         session = self.of_references.like(
             **names,
             format="auto",
@@ -179,24 +178,30 @@ class Run:
         progress = session.shown(self.shows_progress, "indexing", paths)
         return self._indexed(session.batches(paths), reference.name, progress)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _database_of(self, name: str) -> Iterator[Collection]:
-        with closing(Store.open(Path(name), "read", self.timeout, limits=self.limits)) as store:
+        with contextlib.closing(
+            Store.open(Path(name), "read", self.timeout, limits=self.limits)
+        ) as store:
             self.rule.check(store.settings, name)
             # Documents are signed with as many bits as the reference has.
             compared = replace(self.settings, lane_bits=store.settings.lane_bits)
-            check_comparable(name, Sketching.of(store.settings), Sketching.of(compared))
+            signature_sets.check_comparable(
+                name,
+                signature_sets.Sketching.of(store.settings),
+                signature_sets.Sketching.of(compared),
+            )
             yield Collection(store, reference=name)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _indexed(
         self,
         items: Iterable[Batch],
         name: str,
-        progress: AbstractContextManager[Progress],
+        progress: contextlib.AbstractContextManager[Progress],
     ) -> Iterator[Collection]:
         """A reference in a temporary file."""
-        total, locations = AddReport(), Locations(1)
+        total, locations = model.AddReport(), Locations(1)
         settings = self.rule.index(self.settings)
         with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
             failures = Failures(self.on_failure)
@@ -227,7 +232,7 @@ class Run:
         assert self._stage is not None
         return Job(self._stage, self.workers, self.on_failure)
 
-    def decided(self) -> Generator[DecidedBatch]:
+    def decided(self) -> Generator[deciding.DecidedBatch]:
         """The decisions, in the order and the batches of the input."""
         if reads_twice(self.options):
             yield from self._twice()
@@ -237,7 +242,7 @@ class Run:
         plan = self._plan(stored, kept)
         count = 0
         job = Job(kept.store, self.workers, self.on_failure)
-        for report, batches in decided(job, self.source.batches(), plan):
+        for report, batches in deciding.decided(job, self.source.batches(), plan):
             yield from batches
             count += report.documents + report.failed
             self.progress(count, None, "documents")
@@ -246,7 +251,7 @@ class Run:
     def merge(self) -> None:
         """Add the kept documents to the database, when all outputs are written."""
         if self.stored is None and self.database is not None:
-            self.stored = self._stack.enter_context(closing(self.database()))
+            self.stored = self._stack.enter_context(contextlib.closing(self.database()))
         if self.stored is not None and self.staged:
             merge_whole(self.stored, self._job.store)
 
@@ -263,9 +268,9 @@ class Run:
         self._stage = self._stack.enter_context(store)
         return Collection(self._stage, Locations(1), is_private=True)
 
-    def _plan(self, stored: Collection | None, kept: Collection) -> Plan:
+    def _plan(self, stored: Collection | None, kept: Collection) -> deciding.Plan:
         assert isinstance(self.rule, rules.RowRule)
-        return Plan(
+        return deciding.Plan(
             self.rule,
             self._opened,
             stored,
@@ -273,13 +278,15 @@ class Run:
             is_ordered=reads_twice(self.options),
             fields=self.fields,
             cutting=self.cutting,
-            clusters=Clusters() if self.clusters else None,
+            clusters=deciding.Clusters() if self.clusters else None,
         )
 
-    def _twice(self) -> Iterator[DecidedBatch]:
+    def _twice(self) -> Iterator[deciding.DecidedBatch]:
         """The decisions, if all rows are decided on before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
-        spool = self._stack.enter_context(closing(Spool(directory / "spool.db", self.limits)))
+        spool = self._stack.enter_context(
+            contextlib.closing(Spool(directory / "spool.db", self.limits))
+        )
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
         private = self._private()
         report = self._take_in(spool, on_all)
@@ -315,7 +322,7 @@ class Run:
                     self.on_batch(report)
         yield from self._reread(spool)
 
-    def _take_in(self, spool: Spool, on_all: Codes | None) -> AddReport:
+    def _take_in(self, spool: Spool, on_all: Codes | None) -> model.AddReport:
         """Write all documents to the temporary file, in the order in which they are decided on.
 
         With `on_all`, it gets them, too, and the report counts those without shingles.
@@ -327,7 +334,7 @@ class Run:
                 failed += 1
                 if self.on_failure is not None:
                     self.on_failure(failure)
-            forms, sizes = [*map(encoded, batch.contents)], [*map(len, batch.contents)]
+            forms, sizes = [*map(content.encoded, batch.contents)], [*map(len, batch.contents)]
             numbers = [spool.count + index for index in batch.indices or range(len(forms))]
             if on_all is not None:
                 sizes = on_all.add(numbers, forms)
@@ -344,7 +351,7 @@ class Run:
         if spool.count and not ranked and order.ranked_by:
             raise UsageError(f"no row has a number or text in field {order.ranked_by[0]!r}")
         spool.order(descending=keeping.is_descending(order) or on_all is not None)
-        return AddReport(empty=empty, failed=failed)
+        return model.AddReport(empty=empty, failed=failed)
 
     def _ranks(
         self,
@@ -383,7 +390,7 @@ class Run:
 
     def _in_order(self, spool: Spool, *, metadata: bool) -> Generator[Batch]:
         """The documents in the order of decisions, with their numbers as those of their rows."""
-        with closing(spool.in_order()) as ordered:
+        with contextlib.closing(spool.in_order()) as ordered:
             for documents in bounded(
                 ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
             ):
@@ -398,7 +405,10 @@ class Run:
     def _batch_of(self, documents: Sequence[SpooledDocument]) -> Batch:
         return Batch(
             [document.key for document in documents],
-            [from_stored(document.stored, self.settings.shingling) for document in documents],
+            [
+                content.from_stored(document.stored, self.settings.shingling)
+                for document in documents
+            ],
             [document.metadata for document in documents],
             size=sum(document.stored.__sizeof__() for document in documents),
             wheres=[(document.file, document.line) for document in documents],
@@ -413,13 +423,15 @@ class Run:
 
         plan = self._plan(self._stored_collection(), private)
         if self.options.drop_all:
-            with closing(ordered()) as items:
+            with contextlib.closing(ordered()) as items:
                 for report in added(self._job, items, private.locations):
                     self.on_batch(report)
             plan = replace(plan, references=[*plan.references, private], kept=None)
         count = 0
-        with closing(ordered()) as items:
-            for report, batches in decided(replace(self._job, on_failure=None), items, plan):
+        with contextlib.closing(ordered()) as items:
+            for report, batches in deciding.decided(
+                replace(self._job, on_failure=None), items, plan
+            ):
                 for batch in batches:
                     assert batch.origin is not None
                     numbers = batch.origin.numbers
@@ -432,7 +444,7 @@ class Run:
                     self.on_batch(replace(report, failed=0))
                 self.progress(count, None, "documents decided")
 
-    def _reread(self, spool: Spool) -> Iterator[DecidedBatch]:
+    def _reread(self, spool: Spool) -> Iterator[deciding.DecidedBatch]:
         """The decisions, with the rows of the input, which is read once more."""
         seen = 0
         if not self._stores_directly:
@@ -442,11 +454,11 @@ class Run:
                 seen += batch.count
         else:
             assert self.stored is not None
-            versions = Versions(self.stored)
+            versions = deciding.Versions(self.stored)
             again = self.source.again(only_rows=False)
             with signed(Job(self.stored, self.workers), again) as stream:
                 for parts in stream:
-                    decided_parts = list[DecidedBatch]()
+                    decided_parts = list[deciding.DecidedBatch]()
                     with self.stored.writing():
                         writer = Writer(self.stored)
                         for part in parts:
@@ -464,7 +476,11 @@ class Run:
             raise InputError(_CHANGED)
 
     def _store(
-        self, writer: Writer, part: SignedPart, rows: DecidedBatch, versions: Versions
+        self,
+        writer: Writer,
+        part: SignedPart,
+        rows: deciding.DecidedBatch,
+        versions: deciding.Versions,
     ) -> None:
         """Add the kept documents of a part to the database."""
         if part.signed is None:  # it has none
@@ -490,9 +506,9 @@ class Run:
         marked = list[int]()
         if self.stored is None:
             return marked
-        versions = Versions(self.stored)
+        versions = deciding.Versions(self.stored)
         for documents in spool.kept():
-            digests = [digest(document.stored.encode()) for document in documents]
+            digests = [content.digest(document.stored.encode()) for document in documents]
             keys = [document.key for document in documents]
             versions.look_up(keys, digests)
             rows = []
@@ -500,7 +516,7 @@ class Run:
                 version = versions.same(document.key, content_digest)
                 if version is not None:
                     columns = document.key, document.file, document.line, version.key, None, None
-                    rows.append((document.number, DroppedRow(*columns, 1.0, True, True)))
+                    rows.append((document.number, model.DroppedRow(*columns, 1.0, True, True)))
             spool.drop(rows)
             marked += (number for number, _ in rows)
         return marked
@@ -511,7 +527,7 @@ class Run:
         """Whether a document of a collection is a reason to drop another, by a rule on all rows."""
         if collection.is_reference:
             return True
-        content_digest = digest(document.stored.encode())
+        content_digest = content.digest(document.stored.encode())
         return kept.key != document.key and not any(
             mark == content_digest and other == kept.key and doc_id
             for _, mark, other, _, doc_id in collection.store.different_from([document.key])
@@ -558,10 +574,10 @@ def check_plan(
         )
 
 
-def _of_spool(batch: Batch, spool: Spool, first: int) -> DecidedBatch:
+def _of_spool(batch: Batch, spool: Spool, first: int) -> deciding.DecidedBatch:
     """The decisions on a batch, whose first row has the number `first`."""
     decisions = spool.decisions(first, first + batch.count)
-    return DecidedBatch(
+    return deciding.DecidedBatch(
         batch.origin,
         [key for _, key, _, _ in decisions],
         [index for index, _, _, _ in decisions],

@@ -4,26 +4,25 @@ Files get their names together at the end, if nothing failed: a run that fails l
 looks complete.
 """
 
+import contextlib
+import dataclasses
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from lshdb import errors
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.input_tables import checked_format
-from lshdb.errors import InputError, UsageError
 from lshdb.model import DroppedRow
-from lshdb.sources import formats, outputs, sinks
-from lshdb.sources.added_columns import ANNOTATED, head_with, with_columns
+from lshdb.sources import added_columns, formats, outputs, sinks
 from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import printable_path
 from lshdb.sources.session import Session
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class KeptRows:
     """Writes kept rows to one file, or one per table. Use as a context manager.
 
@@ -56,7 +55,7 @@ class KeptRows:
             format = checked_format(output, came)
             head = common_head(self.session, paths, format)
             if self.annotates and head is not None:
-                head = head_with(head)
+                head = added_columns.head_with(head)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
@@ -84,7 +83,7 @@ class KeptRows:
 
     def _opened(self) -> Generator[sinks.Sink]:
         """Open each output in turn, also outputs without rows; the next one completes the last."""
-        with ExitStack() as files:
+        with contextlib.ExitStack() as files:
             for path, format, head, of_lines in self._targets:
                 output = files.enter_context(self.opens(path))
                 target = sinks.Target(output, format, beside=self.beside)
@@ -97,11 +96,11 @@ class KeptRows:
             for _rest in self._writers:
                 pass
         else:
-            with suppress(type(error)):
+            with contextlib.suppress(type(error)):
                 self._writers.throw(error)
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Written:
     """All that a run writes.
 
@@ -147,11 +146,11 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     indices = [
         index for index in range(len(origin.numbers)) if index in values or _is_row(read, index)
     ]
-    nulls = (None,) * len(ANNOTATED)
+    nulls = (None,) * len(added_columns.ANNOTATED)
     columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
-    columns = columns or [()] * len(ANNOTATED)
+    columns = columns or [()] * len(added_columns.ANNOTATED)
     numbers = [origin.numbers[index] for index in indices]
-    changed = with_columns(read, indices, columns)
+    changed = added_columns.with_columns(read, indices, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
 
 
@@ -166,7 +165,7 @@ def _is_row(rows: object, index: int) -> bool:
     """Whether a line is a row."""
     try:
         return bool([*rows.records([index])])  # type: ignore[attr-defined]
-    except (InputError, ValueError):
+    except (errors.InputError, ValueError):
         return False
 
 
@@ -181,10 +180,10 @@ def head(session: Session, path: str) -> TableSchema | None:
     """
     if formats.KIND.get(session.options.format_of(path), "json") == "json":
         return None
-    with closing(session.apart(whole=True).file(path)) as batches:
+    with contextlib.closing(session.apart(whole=True).file(path)) as batches:
         batch = next(batches)
     for _, failure in batch.failures:
-        raise InputError(f"{failure.where}: {failure.reason}")
+        raise errors.InputError(f"{failure.where}: {failure.reason}")
     return None if batch.origin is None else sinks.rows_of(batch.origin).schema
 
 
@@ -202,7 +201,7 @@ def common_head(session: Session, paths: Sequence[str], format: str) -> TableSch
     kinds = {formats.KIND[session.options.format_of(path)]: path for path in reversed(paths)}
     if len(kinds) > 1:
         _, other, *_ = sorted(kinds.values(), key=paths.index)
-        raise UsageError(
+        raise errors.UsageError(
             f"{paths[0]} and {other} are of different kinds, and a table has the columns of "
             "one: write JSON lines, or to a directory"
         )
@@ -216,5 +215,5 @@ def common_head(session: Session, paths: Sequence[str], format: str) -> TableSch
             from lshdb.sources.arrow_rows import common_schema
 
             merged_schema = common_schema(common.schema, schema.schema, printable_path(path))
-            common = replace(common, schema=merged_schema, replaces_dictionaries=True)
+            common = dataclasses.replace(common, schema=merged_schema, replaces_dictionaries=True)
     return common

@@ -4,13 +4,13 @@ A question of nine words has no run of 13 words. It matches a text that has all 
 after the other, folded as for shingles. Texts are looked up by the rarest word of each question.
 """
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Self
 
+from lshdb import errors
 from lshdb.deduplication.collection import Collection, DropReason
-from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
 from lshdb.search.passage_runs import passage_at
@@ -21,7 +21,7 @@ _LETTERS = 16
 """Letters per word of the beginning of a text that shows whether it is short."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Run:
     """The units of a text.
 
@@ -53,7 +53,7 @@ class _Run:
         return passage_at(self.text, short.text, spans, short.count, 1.0)
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class WholeTexts:
     """The short texts of a reference.
 
@@ -67,7 +67,7 @@ class WholeTexts:
     shingling: Shingling
     words: int
     total: int = 0
-    runs: dict[int, _Run] = field(default_factory=dict)
+    runs: dict[int, _Run] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, collection: Collection, words: int) -> Self:
@@ -83,7 +83,7 @@ class WholeTexts:
                 f"{'has' if count == 1 else 'have'} fewer than {words} words: "
                 f"{'it matches' if count == 1 else 'they match'} only as a whole"
             )
-            warn_of_limit(Cut("dedup", count, note))
+            errors.warn_of_limit(errors.Cut("dedup", count, note))
         return short
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:

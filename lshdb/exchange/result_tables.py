@@ -7,12 +7,12 @@ only for a table.
 
 from __future__ import annotations
 
+import itertools
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import chain, islice, repeat
 from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
@@ -23,6 +23,7 @@ from typing import (
     cast,
 )
 
+from lshdb import formatting, model, progress
 from lshdb.columns import (
     COPIED,
     DROPPED,
@@ -40,24 +41,13 @@ from lshdb.columns import (
     rows_of,
 )
 from lshdb.errors import LshdbError, UsageError
-from lshdb.formatting import counted, listed
 from lshdb.json_text import dumps
-from lshdb.model import (
-    Bucket,
-    Cluster,
-    CommonPassage,
-    DroppedRow,
-    Match,
-    Pair,
-    PassagePair,
-)
 from lshdb.options import (
     ClustersOptions,
     PairsOptions,
     PassagePairsOptions,
     QueryManyOptions,
 )
-from lshdb.progress import shown, silent
 from lshdb.templates import SHOWN, Table, html_tables
 
 if TYPE_CHECKING:
@@ -76,7 +66,7 @@ _COUNTED = 500
 _Shown = dict[str, Callable[[T], Any]]
 """The columns that a notebook shows of a result, each with a function that gives its value."""
 _dropped = attrgetter(*DROPPED)
-_bucket = attrgetter(*columns_of(Bucket))
+_bucket = attrgetter(*columns_of(model.Bucket))
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
@@ -103,7 +93,7 @@ def dropped_columns(fields: Iterable[str], *, copied: bool = False) -> dict[str,
     return with_fields({**DROPPED, **(COPIED if copied else {})}, fields, "", "kept.")
 
 
-def dropped_row(row: DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
+def dropped_row(row: model.DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
     """The values of `dropped_columns`."""
     metadata, kept_metadata = row.metadata or {}, row.kept_metadata or {}
     passage: tuple[Any, ...] = ()
@@ -167,15 +157,15 @@ class Listed(Tabular, list[T]):
     none: str
 
     def _repr_html_(self) -> str | None:
-        rows = [*islice(self.rows(), SHOWN)]
+        rows = [*itertools.islice(self.rows(), SHOWN)]
         return html_tables(Table(list(self.columns), rows, len(self), self.none))
 
 
-class Matches(Listed[Match]):
+class Matches(Listed[model.Match]):
     """The matches of a query, best first: a list, and a table."""
 
     def __init__(
-        self, matches: Iterable[Match], columns: Columns, threshold: float | None = None
+        self, matches: Iterable[model.Match], columns: Columns, threshold: float | None = None
     ) -> None:
         super().__init__(matches)
         self.columns = columns
@@ -187,7 +177,7 @@ class Matches(Listed[Match]):
         return (match_row(match, names) for match in self)
 
 
-class Dropped(Listed[DroppedRow]):
+class Dropped(Listed[model.DroppedRow]):
     """Dropped rows: a list, and a table without their metadata and passages."""
 
     columns = dict.fromkeys(DROPPED, object)
@@ -198,10 +188,10 @@ class Dropped(Listed[DroppedRow]):
         return map(_dropped, self)
 
 
-class Buckets(Listed[Bucket]):
+class Buckets(Listed[model.Bucket]):
     """Buckets: a list, and a table."""
 
-    columns = columns_of(Bucket)
+    columns = columns_of(model.Bucket)
     none = "no bucket"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -210,14 +200,14 @@ class Buckets(Listed[Bucket]):
 
 
 def matches_of(
-    matches: Iterable[Match], containment: bool, fields: Sequence[str], threshold: float
+    matches: Iterable[model.Match], containment: bool, fields: Sequence[str], threshold: float
 ) -> Matches:
     """The matches of a query as a table, with or without containment, with fields of metadata."""
     return Matches(matches, with_fields(match_columns(containment=containment), fields), threshold)
 
 
 def answers_of(
-    answers: Iterator[tuple[str, list[Match]]],
+    answers: Iterator[tuple[str, list[model.Match]]],
     options: QueryManyOptions,
     threshold: float,
     total: int | None,
@@ -226,7 +216,7 @@ def answers_of(
     ranking = options.ranking
     columns = with_fields(match_columns(containment=ranking.containment), ranking.similar.fields)
     count = 0
-    with shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
+    with progress.shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
         for count, (key, matches) in enumerate(answers, 1):
             if not count % _COUNTED:
                 show(count, total, "queries")
@@ -239,7 +229,7 @@ def match_columns(*, containment: bool) -> dict[str, type]:
     return {name: kind for name, kind in MATCH.items() if containment or name != "containment"}
 
 
-def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
+def match_row(match: model.Match, columns: Iterable[str]) -> tuple[Any, ...]:
     """A match's values for these columns, and the requested fields."""
     values = [getattr(match, name) for name in columns]
     return *values, *(match.metadata or {}).values()
@@ -310,7 +300,7 @@ def _first_rows(
     """
     try:
         with closing(_begun(find)) as results:
-            rows = [values(result) for result in islice(results, SHOWN + 1)]
+            rows = [values(result) for result in itertools.islice(results, SHOWN + 1)]
         text = title() if rows else none()
     except LshdbError:
         return None
@@ -336,7 +326,7 @@ def _finding(
     return partial(in_folders, find, store, options, group_by, *others)
 
 
-class PairResults(Results[Pair]):
+class PairResults(Results[model.Pair]):
     """Pairs as results."""
 
     _drawn: Drawn
@@ -348,7 +338,11 @@ class PairResults(Results[Pair]):
 
     def _title(self) -> str:
         pairs = self._drawn.pairs
-        return "" if pairs is None else f"drawn at random from {counted(pairs, 'pair')} that match"
+        return (
+            ""
+            if pairs is None
+            else f"drawn at random from {formatting.counted(pairs, 'pair')} that match"
+        )
 
 
 def pair_results(store: Store, options: PairsOptions) -> PairResults:
@@ -359,7 +353,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     drawn = Drawn()
 
     names = {**PAIR, **WEIGHTED}
-    blocks = _finding(pair_blocks, store, options, silent, drawn)
+    blocks = _finding(pair_blocks, store, options, progress.silent, drawn)
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in blocks():
@@ -371,7 +365,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
-    find = _finding(all_pairs, store, options, silent, drawn)
+    find = _finding(all_pairs, store, options, progress.silent, drawn)
 
     def none() -> str:
         with store.reading():
@@ -396,15 +390,17 @@ def store_pairs(store: Store, options: PairsOptions) -> int:
     minimum = store.settings.threshold if threshold is None else threshold
     with store.writing():
         blocks = pair_blocks(store, options)
-        rows = chain.from_iterable(block.rows(STORED_PAIR) for block in blocks)
+        rows = itertools.chain.from_iterable(block.rows(STORED_PAIR) for block in blocks)
         return store.replace_pairs(rows, minimum)
 
 
-def _others(cluster: Cluster) -> str:
-    return listed([key for key in cluster.members if key != cluster.keep], _MEMBERS_SHOWN)
+def _others(cluster: model.Cluster) -> str:
+    return formatting.listed(
+        [key for key in cluster.members if key != cluster.keep], _MEMBERS_SHOWN
+    )
 
 
-_SHOWN_CLUSTER: _Shown[Cluster] = {
+_SHOWN_CLUSTER: _Shown[model.Cluster] = {
     "cluster": attrgetter("cluster"),
     "documents": lambda cluster: len(cluster.members),
     "keep": attrgetter("keep"),
@@ -413,7 +409,7 @@ _SHOWN_CLUSTER: _Shown[Cluster] = {
     "mean": attrgetter("mean"),
     "below": attrgetter("below"),
 }
-_SHOWN_PASSAGES: _Shown[PassagePair] = {
+_SHOWN_PASSAGES: _Shown[model.PassagePair] = {
     **{name: attrgetter(name) for name in PAIR_TOTALS},
     "passages": lambda pair: len(pair.passages),
 }
@@ -423,7 +419,7 @@ def _shown_row(shown: _Shown[T], result: T) -> Sequence[Any]:
     return [value(result) for value in shown.values()]
 
 
-def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
+def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Cluster]:
     """The results of `Database.clusters`."""
     from lshdb.search.pairs import all_clusters
 
@@ -443,7 +439,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
     return Results("clusters", columns, find, rows, lambda: none, _SHOWN_CLUSTER)
 
 
-class PassageResults(Results[PassagePair]):
+class PassageResults(Results[model.PassagePair]):
     """Pairs that share passages as results; a row of the table is a passage.
 
     Attributes:
@@ -453,7 +449,7 @@ class PassageResults(Results[PassagePair]):
             by default the largest share first.
     """
 
-    common: list[tuple[str, CommonPassage]]
+    common: list[tuple[str, model.CommonPassage]]
     totals: Callable[[], Iterable[Sequence[Any]]]
 
 
@@ -464,7 +460,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     noted: Noted = []
 
     def totals() -> Iterable[Sequence[Any]]:
-        pairs: Iterable[PassagePair] = find()
+        pairs: Iterable[model.PassagePair] = find()
         if not options.weighted.sort and options.top is None:  # else they are in order
             pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
         return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
@@ -488,16 +484,16 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     return results
 
 
-def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:
+def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator[Sequence[Any]]:
     """A row for each member of each cluster: the values of `MEMBER`, then those of fields."""
     for cluster in clusters:
         columns: dict[str, Iterable[Any]] = {
-            "cluster": repeat(cluster.cluster),
+            "cluster": itertools.repeat(cluster.cluster),
             "key": cluster.members,
-            "keep": repeat(cluster.keep),
+            "keep": itertools.repeat(cluster.keep),
             "role": roles(cluster, threshold),
             "similarity": cluster.similarities,
-            "exact": repeat(cluster.exact),
+            "exact": itertools.repeat(cluster.exact),
             "identical": cluster.identical,
         }
         if cluster.metadata is None:
@@ -507,13 +503,13 @@ def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Seque
             yield *row, *metadata.values()
 
 
-def dropped_members(cluster: Cluster, threshold: float) -> list[str]:
+def dropped_members(cluster: model.Cluster, threshold: float) -> list[str]:
     """The members of a cluster to drop: similar to the kept document, or decided to drop."""
     keys_and_roles = zip(cluster.members, roles(cluster, threshold), strict=True)
     return [key for key, role in keys_and_roles if role in ("member", "drop")]
 
 
-def roles(cluster: Cluster, threshold: float) -> list[str]:
+def roles(cluster: model.Cluster, threshold: float) -> list[str]:
     """The role of each member of a cluster: its decision, or `keep`, `member` or `below`."""
     kept = cluster.members.index(cluster.keep)
     member_roles = ["member" if score >= threshold else "below" for score in cluster.similarities]
@@ -600,7 +596,7 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
     from lshdb.sources.formats import arrow
 
     pa = arrow()
-    from lshdb.sources.arrow_rows import row_batches, schema_of
+    from lshdb.sources import arrow_rows
 
     if isinstance(columns, list):
         columns = dict.fromkeys(columns, object)
@@ -615,8 +611,8 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
                 values.append(value)
             yield row[: len(typed)]
 
-    schema = schema_of(typed)
-    table = pa.Table.from_batches(row_batches(schema, typed_values()), schema)
+    schema = arrow_rows.schema_of(typed)
+    table = pa.Table.from_batches(arrow_rows.row_batches(schema, typed_values()), schema)
     arrays: dict[str, Any] = dict(zip(typed, table.columns, strict=True))
     for name, values in others.items():
         try:

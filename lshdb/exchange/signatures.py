@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, SettingsMismatch
-from lshdb.exchange.result_tables import Matches, matches_of
+from lshdb.exchange import result_tables
 from lshdb.ingest import batches, parts, writing
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
@@ -120,13 +120,15 @@ def query_signature(
     top: int | None = None,
     threshold: float | None = None,
     exhaustive: bool = False,
-) -> Matches:
+) -> result_tables.Matches:
     """The stored documents similar to a signature's; see Database.query_signature."""
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     row = lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
     minimum = threshold or store.settings.threshold
-    return matches_of(search(store, query, row), containment=False, fields=(), threshold=minimum)
+    return result_tables.matches_of(
+        search(store, query, row), containment=False, fields=(), threshold=minimum
+    )
 
 
 def _sizes(

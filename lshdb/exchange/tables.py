@@ -3,7 +3,7 @@
 from typing import Any
 
 from lshdb.errors import UsageError
-from lshdb.ingest.add import Select, add_documents
+from lshdb.ingest import add
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
 from lshdb.sources import formats, long_tables, records
@@ -11,7 +11,7 @@ from lshdb.store.store import Store
 
 
 def add_table(
-    store: Store, table: object, options: AddTableOptions, select: Select | None = None
+    store: Store, table: object, options: AddTableOptions, select: add.Select | None = None
 ) -> AddReport:
     """Add the rows of a table; see Database.add_table."""
     of_sets = store.settings.shingling.of_sets
@@ -41,4 +41,4 @@ def add_table(
     batches = documents_of_table(table, "table", reading)
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
-    return add_documents(store, batches, options.add, options.on_failure, select=select)
+    return add.add_documents(store, batches, options.add, options.on_failure, select=select)

@@ -9,13 +9,13 @@ processes together) signing takes 33%, band rows 16%, rows of documents 8%, the 
 the log into the file 7%, passing documents between processes 6%, parsing 5%, signatures 4%.
 """
 
+import contextlib
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
-from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import compress, groupby
 
-from lshdb.errors import ContentError, InputError, SettingsMismatch
+from lshdb import errors
 from lshdb.ingest import merging, writing
 from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
@@ -26,8 +26,7 @@ from lshdb.progress import Progress, shown, silent
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
 from lshdb.sketching.settings import Settings
-from lshdb.sources import long_tables
-from lshdb.sources.counts import Failures, failure_of
+from lshdb.sources import counts, long_tables
 from lshdb.sources.paths import STDIN, expanded, is_database, literal
 from lshdb.sources.session import Session, session_of
 from lshdb.store import guard, late
@@ -59,7 +58,7 @@ def added(
     late.complete(store, progress)  # what a killed process left
     lookups_before = store.bucket_lookups
     is_reserved = False
-    with ExitStack() as stack, signed(job, items) as stream:
+    with contextlib.ExitStack() as stack, signed(job, items) as stream:
         for batch in stream:
             with store.writing():
                 # A stream that asks the file it goes to needs its buckets.
@@ -121,7 +120,7 @@ def add_documents(
         select: adds some of them only; None to add all.
         progress: called with the number of documents.
     """
-    failures = Failures(on_failure)
+    failures = counts.Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
     reports = _reports(store, items, options, failures, progress, select, alone=count == 1)
     return _summed(reports, options, failures, progress, count)
@@ -131,7 +130,7 @@ def _reports(
     store: Store,
     items: Iterable[Addable],
     options: AddManyOptions,
-    failures: Failures,
+    failures: counts.Failures,
     progress: Progress,
     select: Select | None,
     *,
@@ -149,7 +148,7 @@ def _reports(
 def _summed(
     reports: Iterable[AddReport],
     options: AddManyOptions,
-    failures: Failures,
+    failures: counts.Failures,
     progress: Progress,
     count: int | None = None,
 ) -> AddReport:
@@ -220,7 +219,7 @@ def _of_paths(
         items = session.batches(paths)
         yield from _reports(store, items, options.add, failures, progress, select)
         return
-    for is_merged, paths_of_kind in groupby(expanded(paths), _is_database):
+    for is_merged, paths_of_kind in itertools.groupby(expanded(paths), _is_database):
         if not is_merged:
             items = session.batches(map(literal, paths_of_kind))
             yield from _reports(store, items, options.add, failures, progress, select)
@@ -233,7 +232,7 @@ def _of_paths(
 def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
     """The first database among files that can be opened, and its settings; None without one."""
     for path in filter(_is_database, expanded(paths)):
-        with suppress(InputError):  # adding it reports why
+        with contextlib.suppress(errors.InputError):  # adding it reports why
             return path, merging.settings_of(path, timeout)
     return None
 
@@ -255,14 +254,14 @@ def _merged(
     try:
         if options.add.on_similar == "skip":
             skip = session.options.option("--on-similar skip", "on_similar")
-            raise InputError(f"a database, which is added whole: leave out {skip}")
+            raise errors.InputError(f"a database, which is added whole: leave out {skip}")
         with merging.opened(path, store) as source:
             yield from merging.merged(
                 store, source, how, index=options.add.index, progress=progress
             )
-    except (ContentError, InputError, SettingsMismatch) as error:
-        failure = InputError(str(error).removeprefix(f"{path} "))
-        session.counts.failures(failure_of(path, failure))
+    except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
+        failure = errors.InputError(str(error).removeprefix(f"{path} "))
+        session.counts.failures(counts.failure_of(path, failure))
         yield AddReport(failed=1)
 
 
@@ -310,6 +309,6 @@ def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
         for doc_ids, keys in reader.all_keys():
             matches = keep(doc_ids)
             doc_ids_by_key.update(
-                zip(compress(keys, matches), doc_ids[matches].tolist(), strict=True)
+                zip(itertools.compress(keys, matches), doc_ids[matches].tolist(), strict=True)
             )
     return doc_ids_by_key

@@ -3,22 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lshdb import model
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
+from lshdb.ingest import parts, writing
 from lshdb.ingest.batches import batch_of
-from lshdb.ingest.parts import SignedPart, part_of
-from lshdb.ingest.writing import Writer, delete, outcomes, query_batch, signatures_of
-from lshdb.model import (
-    Admission,
-    AdmissionOutcome,
-    Change,
-    Document,
-    Match,
-    Similar,
-    StoredDocument,
-)
 from lshdb.options import AdmissionOptions, RankingOptions
-from lshdb.search.differences import changed_words, sets_beside
+from lshdb.search import differences
 from lshdb.search.query import answers, comparison_at
 from lshdb.search.stored_documents import stored_document
 from lshdb.shingling.shingling import Content
@@ -29,23 +20,23 @@ _SHOWN = 80
 """Characters of a stored text in a message."""
 
 
-def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
+def add_unless_similar(store: Store, options: AdmissionOptions) -> model.Admission:
     """Add a document unless similar ones are stored; see Database.add_unless_similar."""
-    document = Document(**vars(options.document))
+    document = model.Document(**vars(options.document))
     batch = batch_of(document, store.settings, store.limits)
-    part = part_of(batch, digested(store.settings, (batch.contents, True)))
+    part = parts.part_of(batch, digested(store.settings, (batch.contents, True)))
     with store.writing():
         # The index may have been rebuilt since the file was read last.
-        part = replace(part, signed=signatures_of(part, range(1), store.settings))
+        part = replace(part, signed=writing.signatures_of(part, range(1), store.settings))
         return _admitted(store, part, batch.contents[0], options)
 
 
 def _admitted(
-    store: Store, part: SignedPart, content: Content, options: AdmissionOptions
-) -> Admission:
+    store: Store, part: parts.SignedPart, content: Content, options: AdmissionOptions
+) -> model.Admission:
     """The same for a signed document, in the caller's transaction."""
     (key,) = part.keys
-    (outcome,) = outcomes(part, store.known([key]))
+    (outcome,) = writing.outcomes(part, store.known([key]))
     old = None
     if options.replace is not None:
         old = stored_document(store, options.replace)
@@ -54,18 +45,20 @@ def _admitted(
     threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
     # Some more, as neither the replaced document nor its own earlier version counts.
     query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
-    ((matches, cuts),) = answers(store, query, query_batch(part), None)
+    ((matches, cuts),) = answers(store, query, writing.query_batch(part), None)
     if cuts:  # a bucket is too large to be read whole, and what is similar may be in its rest
         compares_all, recall = True, 1.0
-        ((matches, _),) = answers(store, replace(query, exhaustive=True), query_batch(part), None)
+        ((matches, _),) = answers(
+            store, replace(query, exhaustive=True), writing.query_batch(part), None
+        )
     others = [match for match in matches if match.key not in (key, options.replace)]
-    became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
+    became: model.AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
     if old is not None and (outcome, old.key) != ("unchanged", key):
         became = "replaced"
     elif outcome == "added" and others and not options.force:
         became = "similar"
     assert part.signed is not None
-    admission = Admission(
+    admission = model.Admission(
         key,
         became,
         tuple(_similar(store, match, content) for match in others[: options.top]),
@@ -78,29 +71,29 @@ def _admitted(
     )
     if became in ("added", "replaced"):
         if old is not None and old.key != key:
-            delete(store, [old.doc_id])
-        writer = Writer(store)
+            writing.delete(store, [old.doc_id])
+        writer = writing.Writer(store)
         writer.write(part)
         writer.finish()
     return admission
 
 
-def _similar(store: Store, match: Match, content: Content) -> Similar:
+def _similar(store: Store, match: model.Match, content: Content) -> model.Similar:
     """A match with the differences."""
     stored = stored_document(store, match.key).content
-    changes: Sequence[Change] = ()
+    changes: Sequence[model.Change] = ()
     if isinstance(stored, str) and isinstance(content, str):
-        changes = changed_words(content, stored)
+        changes = differences.changed_words(content, stored)
     elif stored is not None:
-        only_given, only_stored, _ = sets_beside([*content], [*stored])
-        changes = [Change(str(element), "") for element in only_given]
-        changes += [Change("", str(element)) for element in only_stored]
-    return Similar(
+        only_given, only_stored, _ = differences.sets_beside([*content], [*stored])
+        changes = [model.Change(str(element), "") for element in only_given]
+        changes += [model.Change("", str(element)) for element in only_stored]
+    return model.Similar(
         match.key, match.similarity, match.exact, match.identical, stored, tuple(changes)
     )
 
 
-def _in_use(document: StoredDocument) -> str:
+def _in_use(document: model.StoredDocument) -> str:
     """What a message says of a key that another document has."""
     text = "" if document.content is None else str(document.content)
     holds = f", {shortened(text, _SHOWN)!r}" if text else ""

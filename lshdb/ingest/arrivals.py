@@ -6,12 +6,11 @@ of each other, and are looked up and written at once. `scripts/bench service` sh
 that saves.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
-from lshdb.ingest.parts import SignedPart, part_of
-from lshdb.ingest.writing import Writer, outcomes, query_batch, signatures_of
+from lshdb.ingest import parts, writing
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
 from lshdb.search.query import answers
@@ -20,7 +19,7 @@ from lshdb.sources.batch import Batch
 from lshdb.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Arrival:
     """A document to query and to add.
 
@@ -42,12 +41,12 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
         The outcome of each, and the matches that limits cut off.
     """
     batch = Batch.joined([arrival.batch for arrival in arrivals])
-    part = part_of(batch, digested(store.settings, (batch.contents, True)))
+    part = parts.part_of(batch, digested(store.settings, (batch.contents, True)))
     answers_by_index: dict[int, tuple[Arrived, list[Cut]]] = {}
     with store.writing():
         # The index may have been rebuilt since the file was read last.
-        signed = signatures_of(part, range(len(arrivals)), store.settings)
-        part = replace(part, signed=signed)
+        signed = writing.signatures_of(part, range(len(arrivals)), store.settings)
+        part = dataclasses.replace(part, signed=signed)
         known = store.known(part.keys)
         digests_of_keys = zip(part.keys, part.digests, strict=True)
         changed = {
@@ -96,13 +95,13 @@ def _groups(
 
 
 def _answer_and_add(
-    store: Store, part: SignedPart, arrivals: Sequence[Arrival]
+    store: Store, part: parts.SignedPart, arrivals: Sequence[Arrival]
 ) -> list[tuple[Arrived, list[Cut]]]:
     """Answer and add documents that cannot match each other, in the caller's transaction."""
-    became = outcomes(part, store.known(part.keys))
+    became = writing.outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(arrival.find for arrival in arrivals) + 1)
-    matches_of_arrivals = [*answers(store, query, query_batch(part), None)]
+    matches_of_arrivals = [*answers(store, query, writing.query_batch(part), None)]
     results: list[tuple[Arrived, list[Cut]]] = []
     for key, arrival, written, (matches, cuts) in zip(
         part.keys, arrivals, became, matches_of_arrivals, strict=True
@@ -114,7 +113,7 @@ def _answer_and_add(
         results.append((Arrived(key, outcome, tuple(similar[: arrival.find])), cuts))
     added = part.take([i for i, (arrived, _) in enumerate(results) if arrived.outcome != "similar"])
     if added.keys:
-        writer = Writer(store)
+        writer = writing.Writer(store)
         writer.write(added)
         writer.finish()
     return results

@@ -5,16 +5,16 @@ batches do so less often. Batches therefore grow with the file, as far as they f
 is read, and signed by a pool, while the one before it is written.
 """
 
+import functools
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
 
+from lshdb import keys
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import SignedPart, part_of
-from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
 from lshdb.shingling.content import cleaned
@@ -158,14 +158,14 @@ def signed(
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
     alone = job.store.limits.workers_from - 1
-    with Workers(partial(digested, settings), count, alone) as pool:
+    with Workers(functools.partial(digested, settings), count, alone) as pool:
         yield Stream(job, items, pool, settings)
 
 
 def _parts(items: Iterable[Addable], settings: Settings, limits: Limits) -> Iterator[Batch]:
     """The batches of a stream; documents and text files are joined to batches of a part."""
     joinable: list[Batch] = []
-    size, begun, ids = 0, time.monotonic(), Ids()
+    size, begun, ids = 0, time.monotonic(), keys.Ids()
     for item in items:
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
         is_rows = batch.origin is not None or not batch.keys
@@ -187,9 +187,11 @@ def _parts(items: Iterable[Addable], settings: Settings, limits: Limits) -> Iter
         yield Batch.joined(joinable)
 
 
-def batch_of(item: object, settings: Settings, limits: Limits, ids: Ids | None = None) -> Batch:
+def batch_of(
+    item: object, settings: Settings, limits: Limits, ids: keys.Ids | None = None
+) -> Batch:
     """A document in columns; ContentError, with the key, also if another id gave that."""
-    key, content, metadata = _checked(item, settings, limits, ids or Ids())
+    key, content, metadata = _checked(item, settings, limits, ids or keys.Ids())
     size = _memory(content) + len(metadata or "") + _OBJECTS
     return Batch([key], [content], [metadata], size=size)
 
@@ -200,7 +202,7 @@ def _memory(content: Content) -> int:
 
 
 def _checked(
-    item: object, settings: Settings, limits: Limits, ids: Ids
+    item: object, settings: Settings, limits: Limits, ids: keys.Ids
 ) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError names the key."""
     if isinstance(item, Mapping):
@@ -221,7 +223,7 @@ def _checked(
 
 
 def _of_record(
-    record: dict[str, object], of_sets: OfSets, limits: Limits, ids: Ids
+    record: dict[str, object], of_sets: OfSets, limits: Limits, ids: keys.Ids
 ) -> tuple[str, Content, str | None]:
     """The same for a dict, by the rules for records of files; its key is `key`, or else `id`."""
     key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
@@ -239,25 +241,25 @@ def _of_record(
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
 
 
-@cache
+@functools.cache
 def _record_options(of_sets: OfSets, key_field: str, limits: Limits) -> RecordOptions:
     """How dicts become documents: made once, not for each."""
     return RecordOptions(of_sets, key_field, limits=limits)
 
 
-def _checked_key(value: object, ids: Ids) -> str:
+def _checked_key(value: object, ids: keys.Ids) -> str:
     """The key that a document's id gives; ContentError without one, or if another id gave it."""
     try:
-        key = key_of_id(value)
+        key = keys.key_of_id(value)
         if key is not None:
-            ids.check(key, kind_of_id(value))
+            ids.check(key, keys.kind_of_id(value))
             return key
     except InputError as error:
-        raise ContentError(f"key {shown(value)} {error}") from error
-    raise ContentError(f"key {shown(value)} is missing, and a document needs a key")
+        raise ContentError(f"key {keys.shown(value)} {error}") from error
+    raise ContentError(f"key {keys.shown(value)} is missing, and a document needs a key")
 
 
 def checked_keys(values: Iterable[object]) -> list[str]:
     """The keys of ids; ContentError also if ids of two types give the same key."""
-    ids = Ids()
+    ids = keys.Ids()
     return [_checked_key(value, ids) for value in values]

@@ -5,24 +5,24 @@ once in weights by rarity, shares are of all of its words, and similarity is tha
 shingles; nothing is found within a folder, and no passage goes on from one file to the next.
 """
 
+import contextlib
+import dataclasses
+import itertools
 import os
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from itertools import chain, count
 from os.path import commonprefix
 from random import SystemRandom
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from lshdb import model
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.temporary import temporary_store
-from lshdb.model import CopiedPassage, Document, PassagePair
 from lshdb.options import (
     AddManyOptions,
     ClustersOptions,
@@ -33,7 +33,7 @@ from lshdb.options import (
 from lshdb.shingling.positions import with_line_feeds
 from lshdb.shingling.tokens import FILES
 from lshdb.sketching.settings import Settings
-from lshdb.sources.paths import escaped, key_of
+from lshdb.sources import paths
 from lshdb.store.lookups import StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -51,7 +51,7 @@ class FolderFile(NamedTuple):
     key: str
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Folders:
     """A file whose documents are folders, or the file that was given.
 
@@ -63,9 +63,9 @@ class Folders:
     """
 
     store: Store
-    files: dict[str, list[FolderFile]] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    old: set[str] = field(default_factory=set)
+    files: dict[str, list[FolderFile]] = dataclasses.field(default_factory=dict)
+    names: dict[str, str] = dataclasses.field(default_factory=dict)
+    old: set[str] = dataclasses.field(default_factory=set)
 
     @property
     def new(self) -> int | None:
@@ -76,17 +76,19 @@ class Folders:
         """The file that has a character of a folder's text."""
         return next(file for file in reversed(self.files[folder]) if file.start <= index)
 
-    def located(self, pair: PassagePair) -> PassagePair:
+    def located(self, pair: model.PassagePair) -> model.PassagePair:
         """The pair with the places of its passages in files."""
         if not self.files:
             return pair
-        return replace(
+        return dataclasses.replace(
             pair, passages=tuple(self._located(passage, pair) for passage in pair.passages)
         )
 
-    def _located(self, passage: CopiedPassage, pair: PassagePair) -> CopiedPassage:
+    def _located(
+        self, passage: model.CopiedPassage, pair: model.PassagePair
+    ) -> model.CopiedPassage:
         a, b = self.file_of(pair.a, passage.start), self.file_of(pair.b, passage.stored_start)
-        return replace(
+        return dataclasses.replace(
             passage,
             start=passage.start - a.start,
             end=passage.end - a.start,
@@ -103,7 +105,7 @@ class Folders:
         )
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Collection:
     """Documents of which units are made.
 
@@ -116,11 +118,11 @@ class Collection:
 
     store: Store
     group_by: str | os.PathLike[str] | None = None
-    condition: ConditionOptions = field(default_factory=ConditionOptions)
+    condition: ConditionOptions = dataclasses.field(default_factory=ConditionOptions)
     name: str = ""
 
 
-@contextmanager
+@contextlib.contextmanager
 def folders(
     store: Store,
     group_by: str | os.PathLike[str] | None,
@@ -144,7 +146,7 @@ def folders(
         yield units
 
 
-@contextmanager
+@contextlib.contextmanager
 def assembled(
     collections: Sequence[Collection], settings: Settings, *, anonymous: bool = False
 ) -> Iterator[Folders]:
@@ -166,7 +168,10 @@ def assembled(
         of = collection.store.settings
         if not of.content or of.shingling.of_sets or of.shingling.foreign:
             raise UsageError("folders are made of texts, and this database keeps none")
-    with temporary_store(settings, collections[0].store.limits) as temporary, ExitStack() as stack:
+    with (
+        temporary_store(settings, collections[0].store.limits) as temporary,
+        contextlib.ExitStack() as stack,
+    ):
         grouped = Folders(temporary)
         units: list[_Unit] = []
         for number, collection in enumerate(collections):
@@ -184,7 +189,7 @@ def assembled(
             SystemRandom().shuffle(units)
             units.sort(key=lambda unit: unit.is_old)
 
-        def documents() -> Iterator[Document]:
+        def documents() -> Iterator[model.Document]:
             for number, unit in enumerate(units, 1):
                 key = f"submission-{number}" if anonymous else unit.name
                 if anonymous:
@@ -193,13 +198,13 @@ def assembled(
                     grouped.old.add(key)
                 grouped.files[key] = []
                 text = unit.text(key, grouped.files[key], anonymous=anonymous)
-                yield Document(key, text)
+                yield model.Document(key, text)
 
         add_documents(temporary, documents(), AddManyOptions())
         yield grouped
 
 
-@dataclass
+@dataclasses.dataclass
 class _Unit:
     """The documents that are one: its name, and their ids by their keys."""
 
@@ -245,8 +250,8 @@ def _distinct(units: list[_Unit]) -> list[_Unit]:
 
 def distinct_name(name: str, known: Container[str]) -> str:
     """A name that is not known yet, with a number if it must have one."""
-    numbered = (f"{name} ({number})" for number in count(2))
-    return next(shown for shown in chain([name], numbered) if shown not in known)
+    numbered = (f"{name} ({number})" for number in itertools.count(2))
+    return next(shown for shown in itertools.chain([name], numbered) if shown not in known)
 
 
 def _chosen_ids(reader: StoreReader, keep: DocumentFilter | None) -> dict[str, int]:
@@ -286,7 +291,7 @@ def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[st
     elif group_by not in (None, "folder"):
         directory, _, levels = request.partition(DEPTH)
         depth = int(levels or 1)
-        root = key_of(directory)
+        root = paths.key_of(directory)
         root = root and f"{root.rstrip('/')}/"
         if not any(key.startswith(root) for key in keys):
             raise UsageError(f"no document is in {directory}: give a directory that was added")
@@ -301,7 +306,7 @@ def check_units(folders: Folders, group_by: str | os.PathLike[str]) -> None:
     """UsageError if a grouping leaves fewer than two units, which cannot be compared."""
     names = list(folders.files)
     if len(names) < 2:
-        units = f"one unit alone, {escaped(names[0])}" if names else "no unit"
+        units = f"one unit alone, {paths.escaped(names[0])}" if names else "no unit"
         raise UsageError(
             f"group_by {str(group_by)!r} leaves {units}, with nothing to compare it with: name a "
             "directory that was added and holds several"
@@ -324,4 +329,4 @@ def in_folders(
         if condition is not None:
             options = replaced(options, where=None, parameters=())
         for result in find(grouped.store, options, *others):
-            yield grouped.located(result) if isinstance(result, PassagePair) else result  # type: ignore[misc]
+            yield grouped.located(result) if isinstance(result, model.PassagePair) else result  # type: ignore[misc]

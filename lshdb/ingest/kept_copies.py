@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
-from lshdb.ingest.sync import DroppedFile, text_session, with_digests
+from lshdb.ingest import sync
 from lshdb.options import QueryOptions
 from lshdb.search.decisions import contents_in_force
 from lshdb.search.query import search
@@ -85,7 +85,7 @@ class KeptCopies:
     def __init__(self, store: Store, root: str | None) -> None:
         self._store = store
         self._root = root
-        self._session = text_session(store, root)
+        self._session = sync.text_session(store, root)
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key
@@ -97,7 +97,7 @@ class KeptCopies:
             self._same: dict[bytes, list[_Copy]] = {
                 content_digest: [] for content_digest in dropped_digests
             }
-            for document, content_digest in with_digests(store, dropped_digests):
+            for document, content_digest in sync.with_digests(store, dropped_digests):
                 self._same[content_digest].append(
                     _Copy(document.key, content_digest, document.state)
                 )
@@ -107,7 +107,7 @@ class KeptCopies:
                 self._same[content_digest].append(_Copy(key, content_digest, None))
         self._held: dict[tuple[str, bytes], KeptCopy | None] = {}
 
-    def of(self, dropped: DroppedFile) -> Iterator[KeptCopy]:
+    def of(self, dropped: sync.DroppedFile) -> Iterator[KeptCopy]:
         """The files that hold a copy of a dropped document, those with its content first.
 
         None of them is its own file under another name.
@@ -126,7 +126,7 @@ class KeptCopies:
             if has_text or (held.is_file and _has_same_bytes(held.path, dropped.path)):
                 yield held
 
-    def _has_text(self, dropped: DroppedFile) -> bool:
+    def _has_text(self, dropped: sync.DroppedFile) -> bool:
         content = dropped.content
         if not isinstance(content, str):
             with self._store.reading():
@@ -137,7 +137,7 @@ class KeptCopies:
         # Signs that are left of a scan say as little of a file as no text does.
         return any(map(str.isalnum, content))
 
-    def _copies(self, dropped: DroppedFile) -> Iterator[_Copy]:
+    def _copies(self, dropped: sync.DroppedFile) -> Iterator[_Copy]:
         yield from self._same.get(dropped.digest, ())
         # The content is that of the stored document if the file was not read.
         if dropped.content is None:

@@ -13,33 +13,25 @@ the same merge again completes it: what is stored already is unchanged.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from lshdb.errors import (
-    ContentError,
-    DamagedFile,
-    InputError,
-    SettingsMismatch,
-    StoreError,
-    UsageError,
-)
+from lshdb import errors, options
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key, key_fault
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import AddReport
-from lshdb.options import IndexTiming, OnConflict
 from lshdb.progress import Progress, silent
+from lshdb.shingling import winnowing
 from lshdb.shingling.content import digest, from_stored
 from lshdb.shingling.rare_words import indexed
-from lshdb.shingling.winnowing import NO_FINGERPRINTS, fingerprints
+from lshdb.sketching import signing
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings, settings_record
-from lshdb.sketching.signing import Signed, base_of, sign
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.identity import is_same_file
@@ -63,9 +55,9 @@ _NAMED = 3
 def merged(
     store: Store,
     source: Store,
-    on_conflict: OnConflict = "replace",
+    on_conflict: options.OnConflict = "replace",
     *,
-    index: IndexTiming = "auto",
+    index: options.IndexTiming = "auto",
     progress: Progress = silent,
 ) -> Iterator[AddReport]:
     """Add all documents of another database, as they are at this moment, in transactions.
@@ -94,9 +86,9 @@ def merged(
         StoreError: writing failed, likewise.
     """
     if is_same_file(store.real_path, source.real_path):
-        raise UsageError(f"{source.path} is the database itself: name another one")
+        raise errors.UsageError(f"{source.path} is the database itself: name another one")
     late.complete(store, progress)  # what a killed process left
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         documents, decisions = _begin(store, source, on_conflict, stack)
         is_large = index == "auto" and documents >= store.limits.late_from
         if is_large:
@@ -116,7 +108,7 @@ def merged(
 
 
 def _begin(
-    store: Store, source: Store, on_conflict: OnConflict, stack: ExitStack
+    store: Store, source: Store, on_conflict: options.OnConflict, stack: contextlib.ExitStack
 ) -> tuple[int, int]:
     """Begin to read the source, and check it; how many documents and decisions it has."""
     with _reading(source):
@@ -177,7 +169,7 @@ def _distinct_key(store: Store, part: DocumentColumns) -> DocumentColumns:
     return replace(part.take(indices), keys=keys)
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened(path: str | os.PathLike[str], store: Store) -> Iterator[Store]:
     """Another database to be merged, which is only read: its file and its log stay as they are.
 
@@ -185,8 +177,8 @@ def opened(path: str | os.PathLike[str], store: Store) -> Iterator[Store]:
         InputError: it is the file of the store, or cannot be opened, or is not lshdb's.
     """
     if is_same_file(path, store.real_path):
-        raise InputError(f"{path} is the database itself: name another one")
-    with closing(_opened(path, store.timeout, store.limits)) as source:
+        raise errors.InputError(f"{path} is the database itself: name another one")
+    with contextlib.closing(_opened(path, store.timeout, store.limits)) as source:
         yield source
 
 
@@ -196,7 +188,7 @@ def settings_of(path: str | os.PathLike[str], timeout: float) -> Settings:
     Raises:
         InputError: it cannot be opened, or is not lshdb's.
     """
-    with closing(_opened(path, timeout, DEFAULTS)) as source:
+    with contextlib.closing(_opened(path, timeout, DEFAULTS)) as source:
         return source.settings
 
 
@@ -206,15 +198,15 @@ def _opened(path: str | os.PathLike[str], timeout: float, limits: Limits) -> Sto
     sealed = guard.log_size(Path(os.path.realpath(path))) > 0
     try:
         return Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
-    except StoreError as error:
-        raise InputError(str(error)) from error
+    except errors.StoreError as error:
+        raise errors.InputError(str(error)) from error
 
 
 def _write(
     store: Store,
     source: Store,
     parts: Sequence[DocumentColumns],
-    on_conflict: OnConflict,
+    on_conflict: options.OnConflict,
     *,
     is_large: bool,
 ) -> AddReport:
@@ -250,17 +242,21 @@ def _signed(part: DocumentColumns, settings: Settings) -> SignedPart:
     signatures = part.signatures.astype(settings.lane_type, copy=False)
     if signatures.itemsize > part.signatures.itemsize:  # these lanes lack bits
         contents = [from_stored(text, settings.shingling) for text in texts]
-        signatures = sign(contents, replace(settings, passages=0, reworded=False)).signatures
+        signatures = signing.sign(
+            contents, replace(settings, passages=0, reworded=False)
+        ).signatures
     files = [(key, state) for key, state in zip(part.keys, part.states, strict=True) if state]
-    signed = Signed(
+    signed = signing.Signed(
         signatures,
         part.shingles,
         bucket_keys(signatures, settings.construction, settings.seed),
         settings.construction,
         run,
-        fingerprints(texts, settings.shingling, run, settings.seed) if run else NO_FINGERPRINTS,
+        winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
+        if run
+        else winnowing.NO_FINGERPRINTS,
         indexed(texts) if settings.reworded else None,
-        base_of(settings.shingling),
+        signing.base_of(settings.shingling),
     )
     return SignedPart(
         Batch(part.keys, metadata=part.metadata, states=files), texts, part.digests, signed
@@ -288,10 +284,10 @@ def _check_keys(store: Store, source: Store) -> None:
         raise _conflict(store, source, keys)
 
 
-def _conflict(store: Store, source: Store, keys: Sequence[str]) -> ContentError:
+def _conflict(store: Store, source: Store, keys: Sequence[str]) -> errors.ContentError:
     named = ", ".join(f"{key!r:.100}" for key in keys[:_NAMED])
     more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
-    return ContentError(
+    return errors.ContentError(
         f"{source.path} has other documents than {store.path} under the same keys ({named}{more}): "
         "take these instead (replace), or keep those here (keep)"
     )
@@ -312,19 +308,19 @@ def _check_settings(store: Store, source: Store) -> None:
     if settings.shingling.base != source_settings.shingling.base:
         differences.append("other base texts")
     if differences:
-        raise SettingsMismatch(
+        raise errors.SettingsMismatch(
             f"{source.path} has {', '.join(differences)}: its documents cannot be merged into "
             f"{store.path}; add the files that they are from, or use a database with its settings"
         )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _reading(source: Store) -> Iterator[None]:
     """InputError in place of a StoreError: it is the other file that cannot be read."""
     try:
         yield
-    except StoreError as error:
-        raise InputError(f"{error}; lshdb check -d {source.path} says more") from error
+    except errors.StoreError as error:
+        raise errors.InputError(f"{error}; lshdb check -d {source.path} says more") from error
 
 
 def _parts(source: Store, *, checked: bool = False) -> Iterator[DocumentColumns]:
@@ -365,13 +361,13 @@ def _check_documents(source: Store, part: DocumentColumns) -> None:
     columns = part.keys, part.digests, part.contents, part.metadata
     for key, content_digest, stored, metadata in zip(*columns, strict=True):
         if fault := key_fault(key):
-            raise DamagedFile(f"{source.path} is damaged: the key {key!r:.100} {fault}")
+            raise errors.DamagedFile(f"{source.path} is damaged: the key {key!r:.100} {fault}")
         if metadata is not None:
             from_json(metadata)
         if stored is None:
             continue
         if digest(stored.encode()) != content_digest:
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{source.path} is damaged: the content of {key!r:.100} is not that of its digest"
             )
         if shingling.of_sets:

@@ -1,17 +1,17 @@
 """Parts of a batch: documents that are digested and signed together."""
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from lshdb.shingling.arrays import int_array
-from lshdb.sketching.signing import Digested, Signed
+from lshdb.sketching import signing
 from lshdb.sources.batch import Batch
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class SignedPart:
     """A signed part of n documents.
 
@@ -25,7 +25,7 @@ class SignedPart:
     batch: Batch
     stored: Sequence[str] = ()
     digests: Sequence[bytes] = ()
-    signed: Signed | None = None
+    signed: signing.Signed | None = None
 
     @property
     def keys(self) -> Sequence[str]:
@@ -41,14 +41,16 @@ class SignedPart:
             return [column[index] for index in indices] if column else []
 
         keys, wheres = rows_of(self.batch.keys), rows_of(self.batch.wheres)
-        batch = replace(self.batch, keys=keys, metadata=rows_of(metadata), wheres=wheres)
+        batch = dataclasses.replace(
+            self.batch, keys=keys, metadata=rows_of(metadata), wheres=wheres
+        )
         lanes = self.signed.take(int_array(indices))
         taken_columns = rows_of(self.stored), rows_of(self.digests)
         return SignedPart(batch, *taken_columns, lanes)
 
 
-def part_of(batch: Batch, done: Digested) -> SignedPart:
+def part_of(batch: Batch, done: signing.Digested) -> SignedPart:
     """A batch of cleaned documents that are digested."""
     forms, digests, signed = done
     stored = forms or cast("Sequence[str]", batch.contents)
-    return SignedPart(replace(batch, contents=()), stored, digests, signed)
+    return SignedPart(dataclasses.replace(batch, contents=()), stored, digests, signed)

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 
-from lshdb.errors import Cut, warn_of_limit
+from lshdb import errors
 from lshdb.ingest import batches, writing
 from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
@@ -62,7 +62,7 @@ def _answered(
         for batch in stream:
             parts = [part for part in batch if part.keys]
             with ExitStack() as stack:
-                by_store: list[Iterator[tuple[list[Match], list[Cut]]]] = []
+                by_store: list[Iterator[tuple[list[Match], list[errors.Cut]]]] = []
                 for store in stores if parts else ():
                     state = store.snapshot(condition.where, condition.parameters)
                     reader, keep = stack.enter_context(state)
@@ -77,4 +77,6 @@ def _answered(
                     yield key, best(chain(*results), ranking) if is_joined else results[0]
             del parts
         if cut:
-            warn_of_limit(queries_cut(cut, max(limits.query_first, (ranking.similar.top or 0) + 1)))
+            errors.warn_of_limit(
+                queries_cut(cut, max(limits.query_first, (ranking.similar.top or 0) + 1))
+            )

@@ -19,7 +19,7 @@ from lshdb.keys import key_arguments, key_fault
 from lshdb.model import Decision, Failure, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
-from lshdb.sources.session import Session, SessionOptions
+from lshdb.sources import session
 from lshdb.store.store import Store
 
 _LONGEST_NAME = 1_000
@@ -204,7 +204,7 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
         InputError: one is not a decision.
     """
     # Verdicts are read as texts, the other columns as metadata, and the key is the row's number.
-    options = SessionOptions(
+    options = session.SessionOptions(
         of_sets=False,
         fallback="jsonl",
         key_field="",
@@ -214,7 +214,7 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
         stdin=stdin,
     )
     decided = now()  # those without a time are undone together
-    for row in Session(options).read([path]):
+    for row in session.Session(options).read([path]):
         if isinstance(row, Failure):
             reason, _, _ = row.reason.partition(": name it with")  # there is no such option
             raise InputError(f"{row.where}: {reason}")

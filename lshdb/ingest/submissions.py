@@ -4,23 +4,23 @@ A submission is a folder, an archive or another file in the directory, unless it
 pattern excludes it.
 """
 
+import dataclasses
 import os
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from lshdb.model import Failure
+from lshdb.sources import paths
 from lshdb.sources.archives import is_archive
 from lshdb.sources.extracting import file_of_message
-from lshdb.sources.paths import key_of, printable_path
 from lshdb.sources.walking import EXCLUDED
 from lshdb.store.store import Store
 
 _TOO_SHORT = "nothing in it to compare: it is too short, or has only what --base has"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class LeftOut:
     """A submission that is compared with no other.
 
@@ -39,7 +39,7 @@ class LeftOut:
     empty: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Notes:
     """Messages about files while they were read: the path as printed, and why it was not read.
 
@@ -48,12 +48,12 @@ class Notes:
         failures: those of files that could not be read; others were skipped.
     """
 
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    failures: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    failures: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
     def skipped(self, path: str, reason: str) -> None:
         """Note a file or directory that is skipped."""
-        self.notes.append((printable_path(path), reason))
+        self.notes.append((paths.printable_path(path), reason))
 
     def failed(self, failure: Failure) -> None:
         """Note one that cannot be read."""
@@ -74,13 +74,13 @@ def left_out_of(store: Store, directory: str, notes: Notes) -> Iterator[LeftOut]
         directory: of the submissions.
         notes: the messages about files while they were read.
     """
-    start = posixpath.join(key_of(directory), "")
+    start = posixpath.join(paths.key_of(directory), "")
     compared, empty, short = _submissions(store, start)
     with os.scandir(directory) as entries:
         sorted_entries = sorted(entries, key=lambda entry: entry.name)
     for entry in sorted_entries:
-        name = printable_path(entry.name)
-        path = printable_path(os.path.join(directory, entry.name))
+        name = paths.printable_path(entry.name)
+        path = paths.printable_path(os.path.join(directory, entry.name))
         of_path = notes.of(path)
         is_excluded = entry.name.startswith(".") or (path, EXCLUDED) in of_path
         if name in compared or is_excluded:

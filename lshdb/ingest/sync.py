@@ -16,21 +16,20 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from lshdb import model
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
-from lshdb.model import AddReport, Failure, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, FilesOptions, SyncOptions, TextOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
-from lshdb.shingling.arrays import chunks, int_array
+from lshdb.shingling import arrays
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
-from lshdb.sources.archives import Member, archive_of
+from lshdb.sources import archives, identity
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import failure_of
 from lshdb.sources.extracting import file_of_message, is_mailbox
-from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
 from lshdb.sources.inputs import encoding_of
 from lshdb.sources.paths import (
     check_key_is_free,
@@ -80,7 +79,7 @@ class _Plan:
     left: int = 0
 
 
-def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> SyncReport:
+def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> model.SyncReport:
     """Update the database from folders; see Database.sync."""
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
@@ -96,7 +95,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     failures = session.counts.failures
     plan = _plan(store, directories, session, again=options.extract_again)
     _recognise(store, plan, session)
-    changes: tuple[SyncChange, ...] = ()
+    changes: tuple[model.SyncChange, ...] = ()
     if options.dry_run:
         added, changes = _forecast(store, plan, session)
         moved, removed, refused = len(plan.moves), len(plan.gone), _refusal(plan, options)
@@ -110,7 +109,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         refused = _refusal(plan, options)
         removed = _remove(store, plan)
     failures.warn()
-    return SyncReport(
+    return model.SyncReport(
         added.added,
         added.updated,
         moved,
@@ -175,7 +174,7 @@ class _FolderFiles:
         stored_keys: of the files that have a document, where some may have two names.
     """
 
-    files_read: FilesRead | None
+    files_read: identity.FilesRead | None
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     unread_prefixes: list[str] = field(default_factory=list)
@@ -186,7 +185,7 @@ class _FolderFiles:
 def _plan(store: Store, directories: Sequence[str], session: Session, *, again: bool) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     paths = [*dict.fromkeys(directories)]
-    plan, walked = _Plan(), _FolderFiles(session.files_read if may_repeat(paths) else None)
+    plan, walked = _Plan(), _FolderFiles(session.files_read if identity.may_repeat(paths) else None)
     for path in paths:
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, session.options.rules.root), "")
@@ -219,7 +218,7 @@ def _walk(
     failures, skipped = session.counts.failures, session.counts.skipped
     cut = len(os.path.join(path, ""))
     for entry in session.walked(path):
-        if isinstance(entry, Failure):
+        if isinstance(entry, model.Failure):
             failures(entry)
             key = start + entry.where[len(printable_path(os.path.join(path, ""))) :]
             walked.unread_prefixes.append(posixpath.join(key, ""))
@@ -246,7 +245,7 @@ def _walk(
             continue
         if state is None:
             continue
-        archive = archive_of(entry.path) if isinstance(entry, Member) else None
+        archive = archives.archive_of(entry.path) if isinstance(entry, archives.Member) else None
         earlier = walked.files_read and walked.files_read.earlier(entry.path, archive)
         if earlier and (key in walked.files or key not in walked.stored_keys):
             skipped.add_repeated(entry.path, earlier)
@@ -396,7 +395,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
 def _key_of_same_file(path: str, keys: Iterable[str], root: str | None) -> str | None:
     """The first of the keys whose file is that of the path, under another name."""
     for key in keys:
-        if any(is_same_file(path, other_path) for other_path in paths_of_key(key, root)):
+        if any(identity.is_same_file(path, other_path) for other_path in paths_of_key(key, root)):
             return key
     return None
 
@@ -413,7 +412,7 @@ def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, lis
 def with_digests(store: Store, wanted: AbstractSet[bytes]) -> Iterator[tuple[StoredFile, bytes]]:
     """The stored documents with some digests, and their digests; in a transaction of reading."""
     documents = store.files_below("") if wanted else []
-    _, digests = store.sizes(int_array(document.doc_id for document in documents))
+    _, digests = store.sizes(arrays.int_array(document.doc_id for document in documents))
     for document, content_digest in zip(documents, map(bytes, digests), strict=True):
         if content_digest in wanted:
             yield document, content_digest
@@ -451,7 +450,7 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
             document.doc_id
             for document in store.files_of([document.doc_id for document in documents])
         ]
-        _, digests = store.sizes(int_array(stored_ids))
+        _, digests = store.sizes(arrays.int_array(stored_ids))
     digests_by_id = dict(zip(stored_ids, map(bytes, digests), strict=True))
     return [digests_by_id.get(document.doc_id, b"") for document in documents]
 
@@ -491,7 +490,7 @@ def _is_plain(state: FileState) -> bool:
 def _exists(path: str) -> bool:
     """Whether a file or an archive's member may exist; True if it cannot be looked at."""
     try:
-        os.lstat(archive_of(path) or path)
+        os.lstat(archives.archive_of(path) or path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
@@ -502,7 +501,7 @@ def _exists(path: str) -> bool:
 def _move(store: Store, plan: _Plan) -> int:
     """Move documents to other keys, except those that others changed; return their number."""
     moved_count = 0
-    for part in chunks(len(plan.moves), _PER_TRANSACTION):
+    for part in arrays.chunks(len(plan.moves), _PER_TRANSACTION):
         moves = plan.moves[part]
         with store.writing():
             unchanged_ids = _unchanged(store, [document for document, _, _ in moves])
@@ -525,7 +524,7 @@ def _move(store: Store, plan: _Plan) -> int:
 def _remove(store: Store, plan: _Plan) -> int:
     """Remove documents, except those that others changed; return their number."""
     removed_count = 0
-    for part in chunks(len(plan.gone), _PER_TRANSACTION):
+    for part in arrays.chunks(len(plan.gone), _PER_TRANSACTION):
         with store.writing():
             unchanged_ids = sorted(_unchanged(store, plan.gone[part]))
             delete(store, unchanged_ids)
@@ -548,13 +547,13 @@ def _unchanged(store: Store, documents: Sequence[StoredFile]) -> set[int]:
 
 def _forecast(
     store: Store, plan: _Plan, session: Session
-) -> tuple[AddReport, tuple[SyncChange, ...]]:
+) -> tuple[model.AddReport, tuple[model.SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
     read_keys = [key for key in plan.known if key in plan.read or file_of_message(key) in plan.read]
     stored_digests = dict(
         zip(read_keys, _digests(store, [plan.known[key] for key in read_keys]), strict=True)
     )
-    changes: list[SyncChange] = []
+    changes: list[model.SyncChange] = []
     unchanged_count = 0
     for batch in _items(plan, session):
         for _, failure in batch.failures:
@@ -563,9 +562,9 @@ def _forecast(
             if stored_digests.get(key) == _batch_digest(batch):
                 unchanged_count += 1
             else:
-                changes.append(SyncChange("update" if key in stored_digests else "add", key))
+                changes.append(model.SyncChange("update" if key in stored_digests else "add", key))
     count = Counter(change.action for change in changes)
-    changes += [SyncChange("move", key, document.key) for document, key, _ in plan.moves]
-    changes += [SyncChange("remove", document.key) for document in plan.gone]
+    changes += [model.SyncChange("move", key, document.key) for document, key, _ in plan.moves]
+    changes += [model.SyncChange("remove", document.key) for document in plan.gone]
     changes.sort(key=lambda change: (change.key, change.action))
-    return AddReport(count["add"], count["update"], unchanged_count), tuple(changes)
+    return model.AddReport(count["add"], count["update"], unchanged_count), tuple(changes)

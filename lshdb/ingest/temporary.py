@@ -1,7 +1,7 @@
 """Temporary files of documents."""
 
+import contextlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
 
-@contextmanager
+@contextlib.contextmanager
 def temporary_store(
     settings: Settings, limits: Limits, beside: Path | None = None, *, keys_repeat: bool = False
 ) -> Iterator[Store]:
@@ -26,7 +26,7 @@ def temporary_store(
     """
     with temporary_directory(beside) as directory:
         path, limits = directory / "dedup.db", replace(limits, durable=False)
-        with closing(
+        with contextlib.closing(
             Store.open(
                 path, "create", TIMEOUT, lambda: settings, keys_repeat=keys_repeat, limits=limits
             )

@@ -13,26 +13,26 @@ no symbolic link, and only from the directory of the log.
 
 from __future__ import annotations
 
+import dataclasses
 import filecmp
 import json
 import os
 import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lshdb.errors import InputError, UsageError
+from lshdb import errors
+from lshdb.ingest import sync
 from lshdb.ingest.kept_copies import KeptCopies, KeptCopy
 from lshdb.ingest.storing_decisions import undo_chosen
-from lshdb.ingest.sync import NO_FILE, DroppedFile, files_of_dropped
 from lshdb.model import Decision
 from lshdb.search.decisions import dropped_contents
 from lshdb.sources.counts import reason
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import key_of, printable_path
-from lshdb.store.partial_files import PartialFile, is_second_name, rename_new
+from lshdb.store import partial_files
 
 if TYPE_CHECKING:
     from lshdb.store.store import Store
@@ -42,7 +42,7 @@ _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
 _MODE = ("st_mode", "st_uid", "st_gid")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class MovedFile:
     """What happens to the file of a dropped document; also a line of the log.
 
@@ -66,11 +66,11 @@ class MovedFile:
     kept: str | None = None
 
 
-class _LeftError(InputError):
+class _LeftError(errors.InputError):
     """Why a file is left where it is."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class _Chosen:
     """A file to move: its status when it was read, the copy that is kept, and its line."""
 
@@ -121,7 +121,9 @@ def move_aside(
         if holder is not None and is_same_file(holder.path, file.line.path):
             chosen.remove(file)
             obstacle = f"the same file as {holder.key}, which stays"
-            yield _shown(replace(file.line, action="left", aside=None, size=0, reason=obstacle))
+            yield _shown(
+                dataclasses.replace(file.line, action="left", aside=None, size=0, reason=obstacle)
+            )
     if chosen and not dry_run:
         _log(aside, number, chosen)
     for file in chosen:
@@ -133,7 +135,7 @@ def move_aside(
                 if link:
                     _put_link(file, target)
         except (OSError, _LeftError) as error:
-            yield _shown(replace(file.line, action="left", reason=reason(error)))
+            yield _shown(dataclasses.replace(file.line, action="left", reason=reason(error)))
         else:
             yield _shown(file.line)
 
@@ -152,9 +154,9 @@ def _choices(
     base = os.path.realpath(root or os.curdir)
     device = next(path for path in (aside, *aside.parents) if path.exists()).stat().st_dev
     copies = KeptCopies(store, root)
-    for dropped in files_of_dropped(store, root):
+    for dropped in sync.files_of_dropped(store, root):
         real = os.path.realpath(dropped.path)
-        if dropped.reason == NO_FILE and (real in before or dropped.key in before):
+        if dropped.reason == sync.NO_FILE and (real in before or dropped.key in before):
             continue
         obstacle, copy = dropped.reason or _obstacle(dropped.path, base, device), None
         if not obstacle:
@@ -177,18 +179,20 @@ def _log(aside: Path, number: str, chosen: Sequence[_Chosen]) -> None:
     """Write which files a run moves, before it does."""
     aside.mkdir(parents=True, exist_ok=True)
     (aside / _IGNORE).write_text(_IGNORED, "utf-8")
-    log = PartialFile(aside / f"{number}.jsonl")
+    log = partial_files.PartialFile(aside / f"{number}.jsonl")
     try:
         # In ASCII: names may have bytes that are not UTF-8.
-        log.file.writelines(json.dumps(asdict(file.line)).encode() + b"\n" for file in chosen)
+        log.file.writelines(
+            json.dumps(dataclasses.asdict(file.line)).encode() + b"\n" for file in chosen
+        )
         log.take_name(replace=False, sync=True)
     finally:
         log.discard()
 
 
 def files_without_copy(
-    store: Store, files: Iterable[DroppedFile], root: str | None
-) -> list[DroppedFile]:
+    store: Store, files: Iterable[sync.DroppedFile], root: str | None
+) -> list[sync.DroppedFile]:
     """The files to drop of which no other file holds a kept copy.
 
     Args:
@@ -202,7 +206,7 @@ def files_without_copy(
     ]
 
 
-def _left(dropped: DroppedFile, obstacle: str) -> MovedFile:
+def _left(dropped: sync.DroppedFile, obstacle: str) -> MovedFile:
     return MovedFile("left", printable_path(dropped.path), reason=obstacle, key=dropped.key)
 
 
@@ -210,7 +214,7 @@ def _shown(line: MovedFile) -> MovedFile:
     """A line as people and programs read it: paths like keys."""
     aside = None if line.aside is None else printable_path(line.aside)
     kept = None if line.kept is None else key_of(line.kept)
-    return replace(line, path=key_of(line.path), aside=aside, kept=kept)
+    return dataclasses.replace(line, path=key_of(line.path), aside=aside, kept=kept)
 
 
 def _obstacle(path: str, base: str, device: int) -> str:
@@ -229,7 +233,7 @@ def _obstacle(path: str, base: str, device: int) -> str:
 
 
 def _copy_of(
-    dropped: DroppedFile, copies: KeptCopies, aside: Path, *, link: bool
+    dropped: sync.DroppedFile, copies: KeptCopies, aside: Path, *, link: bool
 ) -> tuple[KeptCopy | None, str]:
     """A kept copy of a file to be moved, or None and why there is none."""
     obstacle = "no other file holds a kept copy of it: --yes moves it all the same"
@@ -278,7 +282,7 @@ def _move(path: str, target: str) -> None:
     os.makedirs(directory, exist_ok=True)
     if os.path.realpath(directory) != directory:
         raise _LeftError("a symbolic link leads out of that directory")
-    rename_new(path, target)
+    partial_files.rename_new(path, target)
 
 
 def _put_link(file: _Chosen, target: str) -> None:
@@ -286,7 +290,7 @@ def _put_link(file: _Chosen, target: str) -> None:
     try:
         os.link(str(file.line.kept), file.line.path)
     except OSError:
-        rename_new(target, file.line.path)
+        partial_files.rename_new(target, file.line.path)
         raise
 
 
@@ -306,7 +310,7 @@ def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Itera
     aside, base = Path(os.path.realpath(directory)), os.path.realpath(root or os.curdir)
     lines = _lines(_logs(aside))
     if not lines:
-        raise InputError(f"{printable_path(directory)}: no file was moved there")
+        raise errors.InputError(f"{printable_path(directory)}: no file was moved there")
     for line in reversed(lines):
         source = os.path.join(aside, str(line.aside))
         try:
@@ -317,9 +321,9 @@ def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Itera
             if not dry_run:
                 _put_back(source, line, aside)
         except (OSError, _LeftError) as error:
-            yield _shown(replace(line, action="left", reason=reason(error)))
+            yield _shown(dataclasses.replace(line, action="left", reason=reason(error)))
             continue
-        yield _shown(replace(line, action="restored"))
+        yield _shown(dataclasses.replace(line, action="restored"))
         if not dry_run:
             with suppress(OSError):  # those that are not empty stay
                 os.removedirs(os.path.dirname(source))
@@ -353,12 +357,12 @@ def _put_back(source: str, line: MovedFile, aside: Path) -> None:
         line.action == "linked"
         and line.kept is not None
         and not Path(os.path.realpath(line.kept)).is_relative_to(aside)
-        and is_second_name(line.path, line.kept)
+        and partial_files.is_second_name(line.path, line.kept)
         and not os.path.samefile(line.path, source)
     ):
         os.replace(source, line.path)  # what it held stays under the name of the kept file
     else:
-        rename_new(source, line.path)
+        partial_files.rename_new(source, line.path)
 
 
 def undo_decisions(store: Store, directory: str, root: str | None = None) -> list[Decision]:
@@ -398,7 +402,7 @@ def _logs(aside: Path) -> list[Path]:
     is_incomplete = rules is not None and _IGNORED.startswith(rules)
     others = (path for path in aside.iterdir() if not (is_incomplete and path == ignore))
     if rules != _IGNORED and aside.exists() and any(others):
-        raise UsageError(f"{aside} has other files: name a new or empty directory")
+        raise errors.UsageError(f"{aside} has other files: name a new or empty directory")
     logs = (log for log in aside.glob("*.jsonl") if log.stem.isdecimal() and log.is_file())
     return sorted(logs, key=lambda log: int(log.stem))
 
@@ -412,7 +416,7 @@ def _lines(logs: Iterable[Path]) -> list[MovedFile]:
             if not all(map(_is_line, lines)):
                 raise ValueError
         except (RecursionError, TypeError, ValueError):
-            raise InputError(f"{log} is not a log of lshdb trash") from None
+            raise errors.InputError(f"{log} is not a log of lshdb trash") from None
     return lines
 
 

@@ -1,8 +1,8 @@
 """Writing signed documents, within the caller's transaction."""
 
+import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, count
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _DELETED = 2_000
 _COUNTED: tuple[Outcome, ...] = ("added", "updated", "unchanged")
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Writer:
     """Writes the parts of a batch.
 
@@ -85,7 +85,7 @@ class Writer:
             self.finish()  # a key of an earlier part: its band rows must be deleted again
         unindex(store, old_ids)
         signed = signatures_of(part, indices, store.settings)
-        new_ids = count(self._next_id)
+        new_ids = itertools.count(self._next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self._next_id = next(new_ids)
         shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
@@ -166,10 +166,10 @@ def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) 
 
 def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
     """The documents of parts in one, signed by these settings."""
-    flat = chain.from_iterable
+    flat = itertools.chain.from_iterable
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
     return SignedPart(
-        replace(Batch.joined([part.batch for part in parts]), states=()),
+        dataclasses.replace(Batch.joined([part.batch for part in parts]), states=()),
         [*flat(part.stored for part in parts)],
         [*flat(part.digests for part in parts)],
         signing.Signed.joined(signed),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lshdb.errors import DamagedFile, ReadOnly
+from lshdb import errors
 from lshdb.groups import takes
 from lshdb.maintenance import findings, reindex
 from lshdb.maintenance.examining import Examination, batches
@@ -65,7 +65,7 @@ def check(options: CheckOptions) -> findings.CheckReport:
         opened = audited(Path(options.path), options.timeout, write=options.repairs.repair)
         with shown(options.repairs.progress, "checking") as progress, opened as file:
             report = _report(file, options, progress)
-    except DamagedFile as error:
+    except errors.DamagedFile as error:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
         return findings.CheckReport(0, 0, options.repairs.deep, damage, (), damage)
     if options.repairs.repair and report.ok:
@@ -78,7 +78,7 @@ def check(options: CheckOptions) -> findings.CheckReport:
 def check_stored(store: Store, options: RepairOptions) -> findings.CheckReport:
     """The same for an open file; see Database.check."""
     if options.repair and store.read_only:
-        raise ReadOnly(f"{store.path} was opened only to read: open it with mode='write'")
+        raise errors.ReadOnly(f"{store.path} was opened only to read: open it with mode='write'")
     return check(CheckOptions(path=store.path, timeout=store.timeout, repairs=options))
 
 

@@ -5,36 +5,34 @@ surrogates. The file is read once, in order and in constant memory: documents wi
 signatures, then the tables that are derived from them, each compared by checksums.
 """
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from lshdb.errors import ContentError, DamagedFile, QueryError
+from lshdb import errors
 from lshdb.json_text import dumps
-from lshdb.maintenance.findings import PROBLEMS, Problem
+from lshdb.maintenance import findings
 from lshdb.progress import Progress
-from lshdb.shingling import arrays, rare_words, shingling, winnowing
+from lshdb.shingling import arrays, hashing, rare_words, shingling, winnowing
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
-from lshdb.shingling.hashing import secret_seed, span_hash
 from lshdb.sketching import signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.metadata import from_json
 from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, IndexRows, IndexTable
 from lshdb.store.rows import record, settings_of, typed
 from lshdb.store.store import MAX_NUMBER
 
 _EXAMPLES = 5
 _WRONG = {
-    BANDS: "band-wrong",
-    FINGERPRINTS: "fingerprint-wrong",
-    RARE_WORDS: "rare-words-wrong",
+    index.BANDS: "band-wrong",
+    index.FINGERPRINTS: "fingerprint-wrong",
+    index.RARE_WORDS: "rare-words-wrong",
 }
 _DERIVED = {"content", "shingles", "signature", "signature-missing"}
 """Problems of values that can be derived from a content with the right digest."""
@@ -64,7 +62,7 @@ class ExaminedDocument(NamedTuple):
         return _ROW + len(self.signature or b"") + len(self.content or "")
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class TableComparison:
     """Compares the rows of a table with the rows that it should have, in constant memory.
 
@@ -77,14 +75,14 @@ class TableComparison:
         sums: for each slot, 0 if the rows are as expected.
     """
 
-    table: IndexTable
+    table: index.IndexTable
 
     def __post_init__(self) -> None:
         self.expected = self.stored = 0
         self.sums = np.zeros(index.SLOTS, dtype=np.int64)
-        self._hash = span_hash(secret_seed(), "rows").integers
+        self._hash = hashing.span_hash(hashing.secret_seed(), "rows").integers
 
-    def add(self, rows: IndexRows, *, expected: bool) -> None:
+    def add(self, rows: index.IndexRows, *, expected: bool) -> None:
         """Add rows that the table should have (`expected`), or rows that it has."""
         hashes = np.zeros(rows.shape[1], dtype=np.int64)
         for column in rows:
@@ -97,7 +95,7 @@ class TableComparison:
         np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), hashes)
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Examination:
     """One examination of a whole file.
 
@@ -127,7 +125,7 @@ class Examination:
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
         self.tables = {table: TableComparison(table) for table in _WRONG}
-        self.differing: dict[IndexTable, list[int]] = {}
+        self.differing: dict[index.IndexTable, list[int]] = {}
         self._rows = self.connection.rows
         self._problem_counts: Counter[str] = Counter()
         self._examples: defaultdict[str, list[str]] = defaultdict(list)
@@ -141,11 +139,13 @@ class Examination:
         self._apply("the index", self._index(self.settings, whole))
         self._apply("decisions", self._decisions())
 
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[findings.Problem, ...]:
         """All problems, in the order of PROBLEMS."""
         return tuple(
-            Problem(kind, self._problem_counts[kind], tuple(dict.fromkeys(self._examples[kind])))
-            for kind in PROBLEMS
+            findings.Problem(
+                kind, self._problem_counts[kind], tuple(dict.fromkeys(self._examples[kind]))
+            )
+            for kind in findings.PROBLEMS
             if self._problem_counts[kind]
         )
 
@@ -163,9 +163,11 @@ class Examination:
                 for problem in rule:
                     self._add(*problem)
             return True
-        except DamagedFile as error:
+        except errors.DamagedFile as error:
             self._add("damaged", str(error))
-        except QueryError:  # a table or column is missing: the rule of the schema reports that
+        except (
+            errors.QueryError
+        ):  # a table or column is missing: the rule of the schema reports that
             pass
         self._add("not-checked", what)
         return False
@@ -226,7 +228,7 @@ class Examination:
             settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
             typed(row[-2:], int | None, int | None)
             self.settings = settings
-        except DamagedFile as error:
+        except errors.DamagedFile as error:
             yield "settings", str(error)
         ((last,),) = self._rows(sql.LAST_DOC_ID)
         if isinstance(last, int) and last > MAX_NUMBER:
@@ -254,14 +256,14 @@ class Examination:
         """`whole`: whether all documents were read, so that the tables can be compared."""
         reader = index.Index(self.connection)
         for table, compared in self.tables.items():
-            if table is RARE_WORDS and not settings.reworded:
+            if table is index.RARE_WORDS and not settings.reworded:
                 continue
             try:
-                for rows in reader.terms() if table is RARE_WORDS else reader.rows(table):
+                for rows in reader.terms() if table is index.RARE_WORDS else reader.rows(table):
                     compared.add(rows, expected=False)
                     self.progress(compared.stored, compared.expected, f"rows of {table.name}")
-            except DamagedFile:
-                if table is not RARE_WORDS:  # whose damage SQLite repairs by making it again
+            except errors.DamagedFile:
+                if table is not index.RARE_WORDS:  # whose damage SQLite repairs by making it again
                     raise
                 compared.sums[:] = 1
         for table, compared in self.tables.items() if whole else ():
@@ -277,7 +279,7 @@ class Examination:
                 yield "decision", f"decision {number}"
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class CheckedBatch:
     """Some documents, and the values and rows that are derived from them.
 
@@ -305,7 +307,7 @@ class CheckedBatch:
         """The kinds of problems of each document; `deep`: its content is signed again."""
         faults = [self._faults(number, document) for number, document in enumerate(self.documents)]
         if deep and self.contents:
-            signing_settings = replace(self.settings, passages=0, reworded=False)
+            signing_settings = dataclasses.replace(self.settings, passages=0, reworded=False)
             signed = signing.sign([*self.contents.values()], signing_settings)
             lanes = signed.signatures.astype(self.settings.lane_type.newbyteorder("<"))
             for number, count, own_lanes in zip(
@@ -345,15 +347,15 @@ class CheckedBatch:
         }
         return arrays.int_array(filled), cast(list[str], [*filled.values()])
 
-    def rows(self, table: IndexTable) -> IndexRows:
+    def rows(self, table: index.IndexTable) -> index.IndexRows:
         """The rows that a table should have for these documents by now."""
         settings = self.settings
-        if table is BANDS:
+        if table is index.BANDS:
             return _written_band_rows(
                 self.connection, *index.band_codes(*self.signatures(), settings)
             )
         doc_ids, texts = self.texts()
-        if table is FINGERPRINTS:
+        if table is index.FINGERPRINTS:
             fingerprints = winnowing.NO_FINGERPRINTS
             if run := settings.passages:
                 fingerprints = winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
@@ -413,7 +415,7 @@ def batches(
 
 def _written_band_rows(
     connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray
-) -> IndexRows:
+) -> index.IndexRows:
     """The rows of these bands that should be in the table already."""
     ((*_, indexed_to, bucket),) = connection.rows(sql.SELECT_SETTINGS)
     if indexed_to is not None:
@@ -441,7 +443,7 @@ def _readable(stored: str, settings: Settings) -> shingling.Content | None:
             return cleaned(from_stored(stored, settings.shingling), settings.shingling)
         return stored
     # Deeply nested sets are not valid sets either.
-    except (DamagedFile, ContentError, RecursionError):
+    except (errors.DamagedFile, errors.ContentError, RecursionError):
         return None
 
 
@@ -449,6 +451,6 @@ def _is_valid(read: Callable[[str], object], stored: Any) -> bool:
     """Whether a value can be read; a text that is not UTF-8 has lone surrogates and cannot."""
     try:
         read(stored)
-    except (DamagedFile, UnicodeEncodeError):
+    except (errors.DamagedFile, UnicodeEncodeError):
         return False
     return True

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from lshdb.errors import DamagedFile, UsageError
+from lshdb import errors
 from lshdb.groups import takes
 from lshdb.maintenance.check import check
 from lshdb.options import RestoreOptions
@@ -51,7 +51,7 @@ def restore_backup(options: RestoreOptions) -> Restored:
     """
     backup, path = Path(options.backup), Path(options.path)
     if is_same_file(backup, path):
-        raise UsageError(f"{backup} is the database itself: name a backup of it")
+        raise errors.UsageError(f"{backup} is the database itself: name a backup of it")
     with (
         shown(options.progress, "copying") as progress,
         replacing.copy_of(backup, path, options.timeout, progress) as copy,
@@ -60,7 +60,7 @@ def restore_backup(options: RestoreOptions) -> Restored:
         report = check(copy.path, progress=options.progress)
         if not report.ok:
             kinds = ", ".join(sorted(problem.kind for problem in report.problems))
-            raise DamagedFile(
+            raise errors.DamagedFile(
                 f"{backup} is not whole ({kinds}), and nothing is restored: "
                 f"lshdb check -d {backup} says more"
             )

@@ -11,6 +11,7 @@ from operator import itemgetter
 from lshdb.database import Database, store_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
+from lshdb.search import reworded
 from lshdb.search.differences import (
     SHORTEST,
     Line,
@@ -21,7 +22,6 @@ from lshdb.search.differences import (
     differences,
     sets_beside,
 )
-from lshdb.search.reworded import RUN, shared_rare_words
 from lshdb.shingling.shingling import Element
 from lshdb.sketching.settings import Settings, unit_of
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS
@@ -203,7 +203,7 @@ def contents_beside(
         if database.settings.reworded:
             left, right = (
                 [(*span, 0) for span in spans]
-                for spans in shared_rare_words(store_of(database), start_a, start_b)
+                for spans in reworded.shared_rare_words(store_of(database), start_a, start_b)
             )
             rows = [_rare_marked(row, left, right) for row in rows]
         copied = _copied(database.settings, passages, shortest, limit)
@@ -322,7 +322,7 @@ def _rare_marked(row: Row, left: Sequence[Marked], right: Sequence[Marked]) -> R
             {tuple(piece.text.split()) for piece in line.pieces if piece.kind == "same"}
             for line in (a, b)
         )
-        runs = {words for words in a_runs & b_runs if len(words) >= RUN}
+        runs = {words for words in a_runs & b_runs if len(words) >= reworded.RUN}
         a, b = (
             replace(line, pieces=[
                 replace(piece, kind="run")

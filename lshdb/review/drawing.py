@@ -9,7 +9,7 @@ import numpy as np
 
 from lshdb.formatting import compact
 from lshdb.sketching.constructions import Construction
-from lshdb.tuning.analysis import Distribution, curve
+from lshdb.tuning import analysis
 
 BINS = np.linspace(0, 1, 21).round(4)
 """The edges of a histogram's columns, rounded: 0.15 is in the column that begins with it."""
@@ -26,9 +26,11 @@ def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
     """
     similarities, levels = np.linspace(0, 1, _POINTS), np.arange(1, 11) / 10
     return {
-        "points": np.column_stack([similarities, curve(similarities, construction)]).tolist(),
-        "probability": float(curve(np.array([threshold]), construction)[0]),
-        "table": np.column_stack([levels, curve(levels, construction)]).tolist(),
+        "points": np.column_stack(
+            [similarities, analysis.curve(similarities, construction)]
+        ).tolist(),
+        "probability": float(analysis.curve(np.array([threshold]), construction)[0]),
+        "table": np.column_stack([levels, analysis.curve(levels, construction)]).tolist(),
     }
 
 
@@ -70,7 +72,7 @@ def connections(keys: Sequence[str], edges: Iterable[tuple[float, str, str]]) ->
 
 
 def columns(
-    counts: Sequence[int], sampled: Distribution | None, documents: int, threshold: float
+    counts: Sequence[int], sampled: analysis.Distribution | None, documents: int, threshold: float
 ) -> list[dict[str, Any]]:
     """The columns of a histogram of all pairs, over similarities 0 to 1, without the empty ones.
 

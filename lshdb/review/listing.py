@@ -4,18 +4,19 @@ A survey of a million documents takes long: pages compute it once (lshdb.web.com
 and sorting a hundred thousand clusters takes a tenth of a second.
 """
 
+import dataclasses
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from heapq import nlargest
-from itertools import islice, repeat
 from operator import itemgetter
 from os.path import commonprefix
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from lshdb import options
 from lshdb.columns import PAIR, STORED_PAIR, WEIGHTED
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
@@ -23,20 +24,12 @@ from lshdb.exchange.result_tables import dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
-from lshdb.options import (
-    ClustersOptions,
-    JoinOptions,
-    KeepOrder,
-    OrderOptions,
-    PairsOptions,
-    Threshold,
-)
 from lshdb.progress import Progress
-from lshdb.review.drawing import BINS, columns, sizes
+from lshdb.review import drawing
+from lshdb.search import pairs
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pair_sample import random_numbers
-from lshdb.search.pairs import all_clusters, pair_blocks
-from lshdb.shingling.arrays import IntArray, int_array
+from lshdb.shingling import arrays
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
@@ -83,7 +76,7 @@ Facets = dict[str, dict[str, list[int]]]
 index once for each document."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Totals:
     """How many clusters or pairs there are.
 
@@ -105,7 +98,7 @@ class Totals:
     redundant_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Survey(Generic[ClusterOrPair]):
     """All clusters, or the most similar of all pairs.
 
@@ -124,7 +117,7 @@ class Survey(Generic[ClusterOrPair]):
     totals: Totals
     threshold: float
     picture: Sequence[Any]
-    doc_ids: IntArray | None = None
+    doc_ids: arrays.IntArray | None = None
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -133,52 +126,56 @@ def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
 
 
 def survey_clusters(
-    database: Database, request: ClustersOptions, progress: Progress
+    database: Database, request: options.ClustersOptions, progress: Progress
 ) -> Survey[Cluster]:
     """Find all clusters."""
     store = store_of(database)
     threshold = request.join.similar.threshold or store.settings.threshold
-    clusters = list(all_clusters(store, request, progress))
+    clusters = list(pairs.all_clusters(store, request, progress))
     dropped_keys = {key for cluster in clusters for key in dropped_members(cluster, threshold)}
     facets, size, _ = _documents(store, clusters, dropped_keys, progress)
     members = sum(len(cluster.members) for cluster in clusters)
     totals = Totals(len(clusters), members, redundant=len(dropped_keys), redundant_bytes=size)
     return Survey(
-        clusters, facets, totals, threshold, sizes(len(cluster.members) for cluster in clusters)
+        clusters,
+        facets,
+        totals,
+        threshold,
+        drawing.sizes(len(cluster.members) for cluster in clusters),
     )
 
 
 def survey_pairs(
-    database: Database, request: JoinOptions | PairsOptions, progress: Progress
+    database: Database, request: options.JoinOptions | options.PairsOptions, progress: Progress
 ) -> Survey[Pair]:
     """Find the most similar of all pairs, and estimate how many less similar ones there are.
 
     With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
     """
-    store, counts = store_of(database), np.zeros(len(BINS) - 1, dtype=np.int64)
+    store, counts = store_of(database), np.zeros(len(drawing.BINS) - 1, dtype=np.int64)
     names = {**PAIR, **WEIGHTED}
 
     def ranked() -> Iterator[tuple[tuple[float, float], tuple[Any, ...]]]:
-        for block in pair_blocks(store, request, progress):
-            counts[:] += np.histogram(block["similarity"], BINS)[0]
+        for block in pairs.pair_blocks(store, request, progress):
+            counts[:] += np.histogram(block["similarity"], drawing.BINS)[0]
             ranks = zip((rank or 0 for rank in block["weighted"]), block["similarity"], strict=True)
             yield from zip(ranks, block.rows(names), strict=True)
 
-    best = nlargest(BEST_PAIRS, islice(ranked(), MAX_PAIRS), key=itemgetter(0))
+    best = nlargest(BEST_PAIRS, itertools.islice(ranked(), MAX_PAIRS), key=itemgetter(0))
     items = [Pair(**dict(zip(names, row, strict=True))) for _, row in best]
     facets, _, doc_ids = _documents(store, items, set(), progress)
     pair_count = int(counts.sum())
     totals = Totals(len(items), 2 * len(items), pair_count, pair_count >= MAX_PAIRS)
-    similar = (request.join if isinstance(request, PairsOptions) else request).similar
+    similar = (request.join if isinstance(request, options.PairsOptions) else request).similar
     threshold = similar.threshold or store.settings.threshold
     documents, sampled = (0, None) if similar.condition.where else distribution_of(store, _SEED)
-    picture = columns(counts.tolist(), sampled, documents, threshold)
+    picture = drawing.columns(counts.tolist(), sampled, documents, threshold)
     return Survey(items, facets, totals, threshold, picture, doc_ids.reshape(-1, 2))
 
 
 def _documents(
     store: Store, items: Sequence[ClusterOrPair], dropped_keys: set[str], progress: Progress
-) -> tuple[Facets, int, IntArray]:
+) -> tuple[Facets, int, arrays.IntArray]:
     """The facets of the documents of all items, the bytes of those to drop, and the ids of all.
 
     The ids are int64, one for each key of each item, in their order; 0 for a document that is gone.
@@ -195,7 +192,7 @@ def _documents(
         batch_ids = [known[key].doc_id if key in known else 0 for key, _ in batch]
         doc_ids[start : start + len(batch)] = batch_ids
         ids = [known[key].doc_id for key, _ in batch if key in dropped_keys and key in known]
-        size += int(store.byte_lengths(int_array(ids)).sum())
+        size += int(store.byte_lengths(arrays.int_array(ids)).sum())
         for key, index in batch:
             fields = from_json(known[key].metadata) if key in known else None
             for name, value in (fields or {}).items():
@@ -222,7 +219,7 @@ def _lowest(item: Cluster | Pair) -> float:
     return item.lowest if isinstance(item, Cluster) else item.similarity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Neighbours:
     """The position of an item in its list, and the items before and after it.
 
@@ -257,8 +254,8 @@ class Filters(Options):
     field: Text = ""  # of metadata, with its value
     value: Text = ""
     decided: Annotated[Literal["yes", "no"] | None, Option("Whether they are decided.")] = None
-    threshold: Threshold = None
-    keep: KeepOrder = "first"
+    threshold: options.Threshold = None
+    keep: options.KeepOrder = "first"
     keep_max: Text = ""  # a field of metadata
     keep_min: Text = ""
     keep_in: Text = ""  # a folder
@@ -273,7 +270,7 @@ class Filters(Options):
             raise UsageError(f"max_similarity {high} is below min_similarity {low}")
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Listing:
     """The clusters or pairs that match filters, in order.
 
@@ -345,7 +342,7 @@ class Listing:
     @property
     def counts(self) -> dict[str, Any]:
         """How many items there are, and how many are decided."""
-        return asdict(self.survey.totals) | {"decided": len(self.decided)}
+        return dataclasses.asdict(self.survey.totals) | {"decided": len(self.decided)}
 
     @property
     def drawn_from(self) -> int | None:
@@ -374,7 +371,7 @@ class Listing:
             for a, b, score in (
                 [(item.a, item.b, item.similarity)]
                 if isinstance(item, Pair)
-                else zip(repeat(item.keep), item.members, item.similarities)
+                else zip(itertools.repeat(item.keep), item.members, item.similarities)
             )
             if a != b and verdicts.settled((a, b))
         ]
@@ -432,7 +429,7 @@ class Listing:
 
         if self.filters.decided == "no":
             before = after = [*after, *before]
-        return items[index], replace(
+        return items[index], dataclasses.replace(
             near,
             number=position + 1,
             skipped=len(set(order[:position]) - self.decided),
@@ -525,7 +522,7 @@ def _name(item: Cluster | Pair) -> dict[str, str]:
     return {"a": item.a, "b": item.b, "listed": "yes"}
 
 
-def rule_words(order: OrderOptions) -> str:
+def rule_words(order: options.OrderOptions) -> str:
     """Which document of a cluster stays, in words.
 
     >>> rule_words(OrderOptions(keep="newest", keep_in="papers"))

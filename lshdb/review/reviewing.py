@@ -15,13 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from lshdb import errors
 from lshdb.database import Database, store_of
-from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.storing_decisions import now, undo_chosen, user, word_fault
+from lshdb.ingest import storing_decisions
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open as open_database
-from lshdb.review.file_state import stat_of, state_of
+from lshdb.review import file_state
 from lshdb.search.decisions import Verdicts
 
 MAX_MEMBERS = 5_000
@@ -34,7 +34,7 @@ Next = tuple[str, dict[str, str]]
 """The page that follows a form, and its query."""
 
 
-class Forbidden(UsageError):
+class Forbidden(errors.UsageError):
     """A form that is not from a page of this review."""
 
 
@@ -73,9 +73,9 @@ class Review:
 
     def __post_init__(self) -> None:
         self.path = self._path.absolute()
-        self.who = user() if self._who is None else self._who
-        if wrong := word_fault("who", self.who):
-            raise UsageError(wrong)
+        self.who = storing_decisions.user() if self._who is None else self._who
+        if wrong := storing_decisions.word_fault("who", self.who):
+            raise errors.UsageError(wrong)
         self.token = secrets.token_urlsafe(24)
         self._form_lock = threading.Lock()
         self._next_pages: dict[str, Next] = {}
@@ -96,14 +96,14 @@ class Review:
         So clusters are not computed again after each decision.
         """
         carried = self._carried
-        if carried is not None and carried[0] == stat_of(self.path):
+        if carried is not None and carried[0] == file_state.stat_of(self.path):
             return carried[1]
-        return state_of(self.path)
+        return file_state.state_of(self.path)
 
     def once(self, form: str, act: Callable[[], Next]) -> Next:
         """Do what a form asks for, unless it was done before; return the page that follows it."""
         if not form:
-            raise UsageError("the form lacks its number: load the page again")
+            raise errors.UsageError("the form lacks its number: load the page again")
         with self._form_lock:
             if form not in self._next_pages:
                 self._next_pages[form] = act()
@@ -154,7 +154,7 @@ class Review:
             note: the reviewer's reason.
         """
         verdicts = verdicts_of(action, documents)
-        decided, why = now(), " ".join(note.split()) or None
+        decided, why = storing_decisions.now(), " ".join(note.split()) or None
         with self._writing() as database:
             held = self.verdicts(database).of_key
             new = [
@@ -188,9 +188,9 @@ class Review:
             return [decision for decision in then if decision.who in named]
 
         with self._writing() as database:
-            undone = undo_chosen(store_of(database), chosen)
+            undone = storing_decisions.undo_chosen(store_of(database), chosen)
         if not undone:
-            raise KeyNotFound("that decision no longer exists: it was undone")
+            raise errors.KeyNotFound("that decision no longer exists: it was undone")
         return undone
 
     def copies(
@@ -234,7 +234,7 @@ class Review:
             version = store_of(database).data_version()
             yield database
             is_unchanged = store_of(database).data_version() == version
-        self._carried = (stat_of(self.path), before) if is_unchanged else None
+        self._carried = (file_state.stat_of(self.path), before) if is_unchanged else None
 
 
 def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:
@@ -274,9 +274,9 @@ def documents_of(field: str) -> list[tuple[str, str]]:
     if not documents or not all(
         isinstance(text, str) for document in documents for text in document
     ):
-        raise InputError("the form lacks its documents: load the page again")
+        raise errors.InputError("the form lacks its documents: load the page again")
     if len(documents) > MAX_MEMBERS:
-        raise UsageError(f"a form decides about 1 to {MAX_MEMBERS:,} documents")
+        raise errors.UsageError(f"a form decides about 1 to {MAX_MEMBERS:,} documents")
     return documents
 
 
@@ -306,7 +306,7 @@ def verdicts_of(
         of_pair = verdict == "different"
         wrong = verdict not in get_args(Verdict) or len(names) < 1 + of_pair
         if wrong or len({*names} & remaining.keys()) < len(names):
-            raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
+            raise errors.UsageError(f"{action!r:.50} is not a decision about the form's documents")
         chosen = [remaining[name] if of_pair else remaining.pop(name) for name in names]
         groups = [chosen] if of_pair else [[document] for document in chosen]
         verdicts += [(cast(Verdict, verdict), group) for group in groups]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.limits import DEFAULTS, Limit
+from lshdb import limits
 from lshdb.search.similarity import Exact
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes
@@ -125,10 +125,10 @@ class SharedBuckets:
     def pairs(
         self,
         documents: int,
-        limit: Limit | None = None,
+        limit: limits.Limit | None = None,
         waiting: Mask | None = None,
         shared: int = 1,
-        chunk: int = DEFAULTS.pairs_chunk,
+        chunk: int = limits.DEFAULTS.pairs_chunk,
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """The candidate pairs among m documents, in order, in chunks.
 
@@ -204,7 +204,7 @@ class SharedBuckets:
             seen *= waiting
         return np.flatnonzero(seen >= shared)
 
-    def cut_by(self, limit: Limit, labels: IntArray, asking: Mask) -> int:
+    def cut_by(self, limit: limits.Limit, labels: IntArray, asking: Mask) -> int:
         """How many buckets have pairs with different labels that a limit leaves out.
 
         Args:

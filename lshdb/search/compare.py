@@ -1,19 +1,17 @@
 """Why two documents are similar, or not, by exact comparison, signatures and buckets."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from lshdb.errors import UsageError, warn_of_limit
+from lshdb import errors, model
 from lshdb.keys import with_article
-from lshdb.model import Change, Comparison, Document, Passage, SharedBucket
 from lshdb.search import cut_notes, differences, passage_runs, passage_windows, query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
-from lshdb.shingling import hashing, shingles
-from lshdb.shingling.arrays import NO_NUMBERS, Lanes
+from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingling import Element
 from lshdb.sketching import constructions, minhash, signing
@@ -22,24 +20,24 @@ from lshdb.store.store import Store
 _PlainContent = str | tuple[Element, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _ComparedDocument:
     """One of the two documents; the signature is None if it has no shingles."""
 
     key: str
     digest: bytes
     content: _PlainContent | None
-    signature: Lanes | None
+    signature: arrays.Lanes | None
 
 
-def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
+def compare(store: Store, a: str | model.Document, b: str | model.Document) -> model.Comparison:
     """Compare two documents; see Database.compare."""
     with store.reading():
         a_side, b_side = _side(store, a), _side(store, b)
     settings = store.settings
     lanes = settings.permutations
     agreeing = 0
-    buckets: tuple[SharedBucket, ...] = ()
+    buckets: tuple[model.SharedBucket, ...] = ()
     candidates = False
     if a_side.signature is not None and b_side.signature is not None:
         agreeing = int((a_side.signature == b_side.signature).sum())
@@ -48,7 +46,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         candidates = bool(constructions.evaluate(collided[np.newaxis], settings.construction)[0])
         same = np.flatnonzero(collided)
         pairs = zip(same.tolist(), a_buckets[same].tolist(), strict=True)
-        buckets = tuple(SharedBucket(band_no, key) for band_no, key in pairs)
+        buckets = tuple(model.SharedBucket(band_no, key) for band_no, key in pairs)
     a_shingles = b_shingles = shared = union = None
     similarity = a_in_b = b_in_a = None
     if a_side.content is not None and b_side.content is not None:
@@ -64,7 +62,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         shared_elements = tuple(differences.sets_beside(a_side.content, b_side.content)[2])
     estimate = float(minhash.estimate(agreeing, lanes, settings.lane_bits))
     likely = estimate if similarity is None else similarity
-    return Comparison(
+    return model.Comparison(
         a=a_side.key,
         b=b_side.key,
         a_shingles=a_shingles,
@@ -93,22 +91,24 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
     )
 
 
-def _changes(a: _PlainContent | None, b: _PlainContent | None) -> Callable[[], list[Change]]:
+def _changes(a: _PlainContent | None, b: _PlainContent | None) -> Callable[[], list[model.Change]]:
     """What finds the words in which two texts differ."""
     if isinstance(a, str) and isinstance(b, str):
         return partial(differences.changed_words, a, b)
     return list
 
 
-def _side(store: Store, document: str | Document) -> _ComparedDocument:
+def _side(store: Store, document: str | model.Document) -> _ComparedDocument:
     shingling = store.settings.shingling
     if isinstance(document, str):
         row = query.row_of_key(store, document)
         content = None if row.content is None else from_stored(row.content, shingling)
         stored_digest = store.sizes(np.array([row.doc_id]))[1][0].tobytes()
         return _ComparedDocument(row.key, stored_digest, content, row.signature)
-    if not isinstance(document, Document):
-        raise UsageError(f"{with_article(type(document).__name__)} is neither a key nor a Document")
+    if not isinstance(document, model.Document):
+        raise errors.UsageError(
+            f"{with_article(type(document).__name__)} is neither a key nor a Document"
+        )
     content = cleaned(document.content, shingling)
     signed = signing.sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
@@ -117,31 +117,31 @@ def _side(store: Store, document: str | Document) -> _ComparedDocument:
 
 def _passages(
     store: Store, a: _PlainContent | None, b: _PlainContent | None
-) -> tuple[Passage, ...] | None:
+) -> tuple[model.Passage, ...] | None:
     if not isinstance(a, str) or not isinstance(b, str):
         return None
     settings, max_length = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > max_length:
-        warn_of_limit(cut_notes.text_cut(longest - max_length, max_length))
-    counting = passage_windows.Counting.of(settings, NO_NUMBERS)
+        errors.warn_of_limit(cut_notes.text_cut(longest - max_length, max_length))
+    counting = passage_windows.Counting.of(settings, arrays.NO_NUMBERS)
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.
     cut = [
         text if len(text) <= max_length else text[:max_length].rsplit(maxsplit=1)[0]
         for text in (a, b)
     ]
-    texts = replace(counting, run=size).windows_of(cut)
+    texts = dataclasses.replace(counting, run=size).windows_of(cut)
     if texts.units.min() < size:
         # A shorter text is one shingle, which only a text of the same words equals.
         size = int(texts.units[0])
         if not size or size != texts.units[1]:
             return ()
-        texts = replace(counting, run=size).windows_of(cut)
+        texts = dataclasses.replace(counting, run=size).windows_of(cut)
     first, second = np.arange(2).reshape(2, 1)
     criteria = passage_runs.Criteria(size, size, 0, store.limits.passages)
     shared_texts = passage_runs.shared_passages(passage_runs.Pairs(texts, first, second), criteria)
     return tuple(
-        Passage(
+        model.Passage(
             passage.start,
             passage.end,
             passage.stored_start,

@@ -1,14 +1,14 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
 from typing import Generic, TypeVar, cast
 
 import numpy as np
 
 from lshdb.model import Decision, DecisionState, Verdict
-from lshdb.shingling.arrays import IntArray, Mask, int_array
+from lshdb.shingling import arrays
 from lshdb.store.lookups import DecisionRow, StoreReader
 
 _VERDICTS: Sequence[Verdict] = ("keep", "drop", "different")
@@ -22,7 +22,7 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
     last = _in_force(rows).last
     return [
         _decision(list(rows_of_decision), last)
-        for _, rows_of_decision in groupby(rows, key=lambda row: row.decision)
+        for _, rows_of_decision in itertools.groupby(rows, key=lambda row: row.decision)
     ]
 
 
@@ -183,7 +183,7 @@ def agreements(decisions: Sequence[Decision]) -> tuple[list[Agreement], list[Dis
     of = {who: Verdicts(decisions, who) for who in sorted({decision.who for decision in decisions})}
     agreements_of_pairs: list[Agreement] = []
     apart: list[Disagreement] = []
-    for a, b in combinations(of, 2):
+    for a, b in itertools.combinations(of, 2):
         keys = sorted(of[a].decided() & of[b].decided())
         verdicts = [(key, of[a].of_document(key), of[b].of_document(key)) for key in keys]
         pairs = [(a_verdict == "drop", b_verdict == "drop") for _, a_verdict, b_verdict in verdicts]
@@ -209,19 +209,19 @@ class Decided(_InForce[int]):
         different: int64[k], those that are marked different from others, ascending.
     """
 
-    def __init__(self, doc_ids: IntArray, rows: IntArray) -> None:
+    def __init__(self, doc_ids: arrays.IntArray, rows: arrays.IntArray) -> None:
         """Take the rows about the documents int64[m], ascending, from StoreReader.decided."""
         rows = rows[np.isin(rows[:, 2], doc_ids)]
         numbers = np.searchsorted(doc_ids, rows[:, 2]).tolist()
         verdicts = (_VERDICTS[code] for code in rows[:, 1].tolist())
         super().__init__(zip(rows[:, 0].tolist(), verdicts, numbers, strict=True))
-        self.different = int_array(sorted(self._groups))
+        self.different = arrays.int_array(sorted(self._groups))
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
         self._grouped[self.different] = True
 
-    def pairs_apart(self, a: IntArray, b: IntArray) -> Mask:
+    def pairs_apart(self, a: arrays.IntArray, b: arrays.IntArray) -> arrays.Mask:
         """Whether the pairs int64[c] are marked different, bool[c]."""
-        apart: Mask = self._grouped[a] & self._grouped[b]
+        apart: arrays.Mask = self._grouped[a] & self._grouped[b]
         (grouped,) = apart.nonzero()
         apart[grouped] = [*map(self.apart, a[grouped].tolist(), b[grouped].tolist())]
         return apart

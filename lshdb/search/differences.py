@@ -5,6 +5,7 @@ where a line begins in both texts; between, where lines break elsewhere or are l
 the sentences that both have. So a PDF and a web page of one text stand beside each other, too.
 """
 
+import itertools
 import re
 import unicodedata
 import zlib
@@ -12,22 +13,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise, zip_longest
 from operator import itemgetter
 from typing import Literal
 
 import numpy as np
 
 from lshdb.model import Change
-from lshdb.search.alignment import (
-    Run,
-    aligned,
-    cleaned,
-    common_once,
-    longest_common,
-    moved_runs,
-    settled,
-)
+from lshdb.search import alignment
 from lshdb.shingling import tokens
 from lshdb.shingling.arrays import IntArray, Mask, int_array, lengths_of
 from lshdb.shingling.boundaries import visible_word
@@ -149,11 +141,11 @@ def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORT
         left.join_hyphenated(b_words)
         right.join_hyphenated(words)
     numbers, b_numbers = _numbered(left.values, right.values)
-    runs = aligned(numbers, b_numbers, [*_words_of(known, left, right)])
-    runs = settled(runs, numbers, b_numbers, left.all_begins, right.all_begins)
+    runs = alignment.aligned(numbers, b_numbers, [*_words_of(known, left, right)])
+    runs = alignment.settled(runs, numbers, b_numbers, left.all_begins, right.all_begins)
     lengths, b_lengths = left.ends - left.starts, right.ends - right.starts
-    runs = cleaned(runs, lengths, b_lengths, (left.are_words, right.are_words))
-    moved = moved_runs(runs, numbers, b_numbers, 1 << (shortest - 1).bit_length())
+    runs = alignment.cleaned(runs, lengths, b_lengths, (left.are_words, right.are_words))
+    moved = alignment.moved_runs(runs, numbers, b_numbers, 1 << (shortest - 1).bit_length())
     _tag(left, right, runs, moved)
     return list(_rows(left, right, _cuts(left, right, runs)))
 
@@ -166,7 +158,7 @@ def _numbered(*texts: Sequence[str]) -> tuple[IntArray, ...]:
     )
 
 
-def _equal_lines(left: "_Side", right: "_Side") -> list[Run]:
+def _equal_lines(left: "_Side", right: "_Side") -> list[alignment.Run]:
     """Lines that both texts have once, in the same order, so that their words need no alignment."""
     texts, b_texts = (
         [side.text[start:end].strip() for start, end in side.lines] for side in (left, right)
@@ -176,10 +168,12 @@ def _equal_lines(left: "_Side", right: "_Side") -> list[Run]:
         lengths = lengths_of(lines)
         left_out = (lengths < _SHORT) | (lengths > _LONG)
         each[left_out] = -number  # the other text has no such number
-    return common_once(numbers, b_numbers, 1)
+    return alignment.common_once(numbers, b_numbers, 1)
 
 
-def _words_of(lines: Sequence[Run], left: "_Side", right: "_Side") -> Iterator[Run]:
+def _words_of(
+    lines: Sequence[alignment.Run], left: "_Side", right: "_Side"
+) -> Iterator[alignment.Run]:
     """Runs of whole lines as runs of words."""
     for run in lines:
         starts = left.lines[run.a][0], right.lines[run.b][0]
@@ -187,10 +181,12 @@ def _words_of(lines: Sequence[Run], left: "_Side", right: "_Side") -> Iterator[R
             int(np.searchsorted(side.starts, start))
             for side, start in zip((left, right), starts, strict=True)
         )
-        yield Run(a, b, run.size)
+        yield alignment.Run(a, b, run.size)
 
 
-def _tag(left: "_Side", right: "_Side", runs: Sequence[Run], moved: Sequence[Run]) -> None:
+def _tag(
+    left: "_Side", right: "_Side", runs: Sequence[alignment.Run], moved: Sequence[alignment.Run]
+) -> None:
     """Note of each word what is known of it."""
     names, b_names = _numbered(left.spelled, right.spelled) if left.programs else (None, None)
     for a, b, size in runs:
@@ -350,7 +346,7 @@ class _Side:
         tags = self.tags[words.start : words.stop]
         done = 0
         edges = [0, *((tags[1:] != tags[:-1]).nonzero()[0] + 1).tolist(), len(tags)]
-        for low, high in pairwise(edges):
+        for low, high in itertools.pairwise(edges):
             if low == high or (tag := int(tags[low])) == _SAME:
                 continue
             begun = int(self.starts[words[low]]) - start
@@ -389,13 +385,13 @@ def _lines(text: str) -> tuple[list[Span], dict[int, int]]:
     return lines, pages
 
 
-def _cuts(left: _Side, right: _Side, runs: Sequence[Run]) -> list[tuple[int, int]]:
+def _cuts(left: _Side, right: _Side, runs: Sequence[alignment.Run]) -> list[tuple[int, int]]:
     """Before which words of both texts rows begin, ascending; the last are behind all words."""
-    every = [*runs, Run(len(left.values), len(right.values), 0)]
+    every = [*runs, alignment.Run(len(left.values), len(right.values), 0)]
     hard = _common_cuts(left.begins, right.begins, every)
     soft: list[tuple[int, int]] = []
     cuts: list[tuple[int, int]] = []
-    for first, behind in pairwise([*hard, (len(left.values), len(right.values))]):
+    for first, behind in itertools.pairwise([*hard, (len(left.values), len(right.values))]):
         cuts.append(first)
         if not _is_long(left, first[0], behind[0]) and not _is_long(right, first[1], behind[1]):
             continue
@@ -413,7 +409,9 @@ def _is_long(side: _Side, first: int, behind: int) -> bool:
     return bool(several or side.ends[behind - 1] - side.starts[first] > _LONG)
 
 
-def _common_cuts(a_begins: IntArray, b_begins: IntArray, runs: list[Run]) -> list[tuple[int, int]]:
+def _common_cuts(
+    a_begins: IntArray, b_begins: IntArray, runs: list[alignment.Run]
+) -> list[tuple[int, int]]:
     """Where something begins in both texts, ascending in both: within equal words, and changes.
 
     In a change all that begins in A comes before what begins in B, but what is last in each: the
@@ -437,7 +435,7 @@ def _common_cuts(a_begins: IntArray, b_begins: IntArray, runs: list[Run]) -> lis
 def _rows(left: _Side, right: _Side, cuts: Sequence[tuple[int, int]]) -> Iterator[Row]:
     """The rows between cuts, and those of lines without words."""
     before = (-1, -1)
-    for (a, b), (a_end, b_end) in pairwise([*cuts, cuts[-1]]):
+    for (a, b), (a_end, b_end) in itertools.pairwise([*cuts, cuts[-1]]):
         is_hard = left.begins[a] == right.begins[b] == _LINE
         if is_hard:
             yield from _wordless(
@@ -481,8 +479,8 @@ def _wordless(left: _Side, lines: range, right: _Side, b_lines: range) -> Iterat
     )
     sides = (left, lines), (right, b_lines)
     i = j = 0
-    for i_end, j_end in [*longest_common(texts, b_texts), (len(lines), len(b_lines))]:
-        alone = zip_longest(range(i, i_end), range(j, j_end))
+    for i_end, j_end in [*alignment.longest_common(texts, b_texts), (len(lines), len(b_lines))]:
+        alone = itertools.zip_longest(range(i, i_end), range(j, j_end))
         for pair in [*alone, *[(i_end, j_end)] * (i_end < len(lines) and j_end < len(b_lines))]:
             a, b = (
                 None if index is None else side.line(*side.lines[each[index]], range(0))
@@ -558,8 +556,11 @@ def changed_words(given: str, stored: str) -> list[Change]:
     changes: list[Change] = []
     i = j = 0
     numbers, stored_numbers = _numbered(*values)
-    runs = aligned(numbers, stored_numbers)
-    for given_end, stored_end, size in [*runs, Run(len(given_words), len(stored_words), 0)]:
+    runs = alignment.aligned(numbers, stored_numbers)
+    for given_end, stored_end, size in [
+        *runs,
+        alignment.Run(len(given_words), len(stored_words), 0),
+    ]:
         if i < given_end or j < stored_end:
             only_given = _joined(given, given_words[i:given_end])
             changes.append(Change(only_given, _joined(stored, stored_words[j:stored_end])))

@@ -20,28 +20,21 @@ many pairs as there are documents. Without such a step no pair stands apart.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb import options
 from lshdb.model import ConnectedPair
-from lshdb.options import (
-    ConditionOptions,
-    JoinOptions,
-    PairsOptions,
-    PassagePairsOptions,
-    SimilarOptions,
-)
 from lshdb.progress import Progress
-from lshdb.search import weights
+from lshdb.search import similarity, weights
 from lshdb.search.decisions import Decided
 from lshdb.search.pairs import pair_blocks
 from lshdb.search.passage_pairs import passage_pairs
 from lshdb.search.reworded import reworded_pairs
-from lshdb.search.similarity import Estimates, Exact, canonical_ids, min_estimate
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -67,7 +60,7 @@ _OF_PASSAGES = ("weighted", "weighted_share", "a_coverage", "b_coverage", "words
 _BINS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Connections:
     """The pairs of a collection, the highest score first.
 
@@ -93,7 +86,7 @@ def connections(
     lowest: float,
     progress: Progress,
     *,
-    condition: ConditionOptions | None = None,
+    condition: options.ConditionOptions | None = None,
     new: int | None = None,
 ) -> Connections:
     """Find the pairs that anything connects.
@@ -106,7 +99,7 @@ def connections(
         new: number of first documents, of which each pair has one; None for all pairs.
     """
     settings = store.settings
-    condition = condition or ConditionOptions()
+    condition = condition or options.ConditionOptions()
     with store.snapshot(condition.where, condition.parameters) as (reader, keep):
         doc_ids = reader.doc_ids()
         if keep is not None:
@@ -121,14 +114,14 @@ def connections(
         """Note what connects two documents, if both count."""
         if a in numbers and b in numbers:
             pair = numbers[a], numbers[b]
-            values[pair] = replace(values.get(pair) or ConnectedPair(a, b), **evidence)
+            values[pair] = dataclasses.replace(values.get(pair) or ConnectedPair(a, b), **evidence)
 
     if settings.passages and settings.content:
-        for copied in passage_pairs(store, PassagePairsOptions(), [], last):
+        for copied in passage_pairs(store, options.PassagePairsOptions(), [], last):
             note(copied.a, copied.b, **{name: getattr(copied, name) for name in _OF_PASSAGES})
     with store.snapshot() as (reader, _):
         if settings.reworded:
-            request = PassagePairsOptions(reworded=True)
+            request = options.PassagePairsOptions(reworded=True)
             for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
                 score = max(passage.score or 0 for passage in reworded.passages)
                 note(reworded.a, reworded.b, reworded=score)
@@ -143,7 +136,7 @@ class _Compared:
         self.reader, self.doc_ids = reader, doc_ids
         self.keys = reader.keys_of(doc_ids)
         self.shingles, digests = reader.sizes(doc_ids)
-        self.same = canonical_ids(digests)
+        self.same = similarity.canonical_ids(digests)
         self.is_exact = reader.settings.content
         self.decided = Decided(doc_ids, reader.decided())
 
@@ -156,16 +149,16 @@ class _Compared:
         scores = np.zeros(len(a))
         both = np.flatnonzero(signed[a] & signed[b])
         ids = self.doc_ids
-        estimates = Estimates(
+        estimates = similarity.Estimates(
             lambda numbers: self.reader.signatures_of(ids[numbers]), self.same, self.reader
         )
         if not self.is_exact:
             scores[both] = estimates.scores(a[both], b[both], lowest)
             return scores
         if lowest:
-            least = float(min_estimate(lowest, self.reader.settings))
+            least = float(similarity.min_estimate(lowest, self.reader.settings))
             both = both[estimates.scores(a[both], b[both], least) >= least]
-        exact = Exact(self.contents, self.same, self.shingles, self.reader)
+        exact = similarity.Exact(self.contents, self.same, self.shingles, self.reader)
         scores[both] = exact.scores(a[both], b[both], lowest)
         return scores
 
@@ -175,7 +168,7 @@ def _similar(
     compared: _Compared,
     lowest: float,
     progress: Progress,
-    condition: ConditionOptions,
+    condition: options.ConditionOptions,
     new: int | None,
 ) -> tuple[list[ConnectedPair], float | None]:
     """The similar pairs, and the similarity below which the index may miss some."""
@@ -196,9 +189,11 @@ def _similar(
             ]
         return pairs, None
     threshold = max(lowest, store.settings.threshold)
-    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=threshold))
+    join = options.JoinOptions(
+        similar=options.SimilarOptions(condition=condition, threshold=threshold)
+    )
     number_of = dict(zip(keys, range(count), strict=True))
-    for block in pair_blocks(store, PairsOptions(join=join), progress):
+    for block in pair_blocks(store, options.PairsOptions(join=join), progress):
         for key, other, score in block.rows(("a", "b", "similarity")):
             if new is None or number_of[key] < new:
                 pairs.append(ConnectedPair(key, other, similarity=score))
@@ -241,7 +236,7 @@ def _ranked(
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
         pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
-        described = replace(
+        described = dataclasses.replace(
             pair,
             number=rank,
             score=float(scores[index]),

@@ -10,13 +10,13 @@ hidden and ignored files, and files without a document count as files without a 
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice, product
 
-from lshdb.formatting import counted, listed
+from lshdb import formatting
 from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters
@@ -119,14 +119,14 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     separate = (pair for pair in unwalked if not _is_one_directory(pair.a, pair.b))
     pairs = [
         _pair(below, disk, *map(_folder, (pair.a, pair.b)))
-        for pair in islice(separate, similar.top)
+        for pair in itertools.islice(separate, similar.top)
     ]
     return sorted((pair for pair in pairs if pair.files), key=_order)
 
 
 def _is_one_directory(a: str, b: str) -> bool:
     """Whether a link or a mount makes one directory the other, or a part of it."""
-    pairs = product(*(map(os.path.realpath, paths_of_key(key)) for key in (a, b)))
+    pairs = itertools.product(*(map(os.path.realpath, paths_of_key(key)) for key in (a, b)))
     return any(
         a_path in _chain(b_path) or b_path in _chain(a_path) or os.path.samefile(a_path, b_path)
         for a_path, b_path in pairs
@@ -221,8 +221,10 @@ def _unread_text(*sides: tuple[str, _WalkedFolder | None]) -> str:
         if walked is None:
             texts.append(f"{folder or os.curdir}: {_OF_FILES_READ}")
         elif walked.unread:
-            names = listed([key for key, _ in walked.unread], _NAMED)
-            texts.append(f"{counted(len(walked.unread), 'file')} without documents: {names}")
+            names = formatting.listed([key for key, _ in walked.unread], _NAMED)
+            texts.append(
+                f"{formatting.counted(len(walked.unread), 'file')} without documents: {names}"
+            )
     return "; ".join(texts)
 
 
@@ -232,8 +234,8 @@ def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]
         (a, b)
         for folders in set(map(frozenset, together))
         if len(folders) <= _EVERYWHERE
-        for folders_of_pair in combinations(folders, 2)
-        for a, b in map(sorted, product(*map(_chain, folders_of_pair)))
+        for folders_of_pair in itertools.combinations(folders, 2)
+        for a, b in map(sorted, itertools.product(*map(_chain, folders_of_pair)))
         if a not in _chain(b) and b not in _chain(a)
     }
     totals = {folder: len(_files(files, files)) for folder, files in below.items()}
@@ -248,11 +250,14 @@ def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]
     for *_, pair in sorted(ranked):
         # Marks of what one is within, and of itself for those around it; and the reverse.
         within_marks, around_marks = (
-            [{*product(_chain(folder), [within]), (folder, not within)} for folder in pair]
+            [
+                {*itertools.product(_chain(folder), [within]), (folder, not within)}
+                for folder in pair
+            ]
             for within in (True, False)
         )
-        if taken.isdisjoint(map(frozenset, product(*within_marks))):
-            taken.update(map(frozenset, product(*around_marks)))
+        if taken.isdisjoint(map(frozenset, itertools.product(*within_marks))):
+            taken.update(map(frozenset, itertools.product(*around_marks)))
             chosen.append(pair)
     return chosen
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.shingling.arrays import IntArray, Lanes, expand_ranges, sizes_of
+from lshdb.shingling import arrays
 from lshdb.sketching import banding, constructions
 from lshdb.store.lookups import StoreReader
 
@@ -17,21 +17,21 @@ class BucketMembers(NamedTuple):
         doc_ids: int64[r], by signature, then by band, then ascending.
     """
 
-    sizes: IntArray
-    doc_ids: IntArray
+    sizes: arrays.IntArray
+    doc_ids: arrays.IntArray
 
-    def origins(self) -> tuple[IntArray, IntArray]:
+    def origins(self) -> tuple[arrays.IntArray, arrays.IntArray]:
         """The signature and the band of each row, int64[r] both."""
         count, bands = self.sizes.shape
         return np.divmod(np.repeat(np.arange(count * bands), self.sizes.ravel()), bands)
 
-    def ranks(self) -> IntArray:
+    def ranks(self) -> arrays.IntArray:
         """The index of each row in its bucket, from 0: int64[r]."""
         sizes = self.sizes.ravel()
-        return expand_ranges(np.zeros_like(sizes), sizes)
+        return arrays.expand_ranges(np.zeros_like(sizes), sizes)
 
 
-def buckets_of(store: StoreReader, signature: Lanes) -> banding.BucketKeys:
+def buckets_of(store: StoreReader, signature: arrays.Lanes) -> banding.BucketKeys:
     """The bucket keys int64[b] of a signature [k]."""
     settings = store.settings
     keys: banding.BucketKeys = banding.bucket_keys(
@@ -71,15 +71,15 @@ def bucket_members_up_to(
     read = None if max_rows is None else max_rows + 1
     bucket, doc_ids = store.documents_of_buckets(buckets, first, read)
     begins = bucket.searchsorted(np.arange(len(buckets) + 1))
-    sizes = sizes_of(begins)[inverse]
+    sizes = arrays.sizes_of(begins)[inverse]
     if max_rows is not None and (len(bucket) > max_rows or sizes.sum() > max_rows):
         return None
     if len(keys) > 1:
-        doc_ids = doc_ids[expand_ranges(begins[inverse], sizes)]
+        doc_ids = doc_ids[arrays.expand_ranges(begins[inverse], sizes)]
     return BucketMembers(sizes.reshape(keys.shape), doc_ids)
 
 
-def candidate_ids(store: StoreReader, signature: Lanes) -> IntArray:
+def candidate_ids(store: StoreReader, signature: arrays.Lanes) -> arrays.IntArray:
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
     in_buckets = bucket_members(store, buckets_of(store, signature)[np.newaxis])
     _, bands = in_buckets.origins()

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.shingling import hashing
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray
-from lshdb.shingling.hashing import Hashes, constants
 
 SEED = 1
 """The seed of a sample for which none is given."""
@@ -33,7 +33,7 @@ class Drawn:
     pairs: int | None = None
 
 
-def random_numbers(a: IntArray, b: IntArray, seed: int | None) -> Hashes:
+def random_numbers(a: IntArray, b: IntArray, seed: int | None) -> hashing.Hashes:
     """Random numbers of pairs of documents, which depend on the ids and the seed only.
 
     Each id is added to the state, which is then mixed by the finalizer of SplitMix64 (Steele, Lea,
@@ -48,11 +48,11 @@ def random_numbers(a: IntArray, b: IntArray, seed: int | None) -> Hashes:
         uint64[n].
     """
     seed = SEED if seed is None else seed
-    start, step = constants(seed & 0xFFFFFFFFFFFFFFFF, f"sample of pairs {seed >> 64}", 2)
+    start, step = hashing.constants(seed & 0xFFFFFFFFFFFFFFFF, f"sample of pairs {seed >> 64}", 2)
     return _mixed(_mixed(a.view(np.uint64) + start) + b.view(np.uint64) * step)
 
 
-def _mixed(bits: Hashes) -> Hashes:
+def _mixed(bits: hashing.Hashes) -> hashing.Hashes:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))

@@ -1,15 +1,15 @@
 """All similar pairs of a database, and their clusters."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb import errors
 from lshdb.columns import Block
-from lshdb.errors import UsageError, warn_of_limit
 from lshdb.groups import replaced
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
@@ -39,7 +39,7 @@ _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class _Join:
     """One reading of the documents that share buckets, or of those that match a condition.
 
@@ -214,7 +214,9 @@ class _Join:
             keys = self.reader.keys_of(self.doc_ids)
             inside = np.array([*map(keeping.below(options.keep_in), keys)], dtype=np.bool_)
             if len(self) and not inside.any():
-                raise UsageError(f"keep_in {escaped(options.keep_in)}: no key is below this folder")
+                raise errors.UsageError(
+                    f"keep_in {escaped(options.keep_in)}: no key is below this folder"
+                )
             order = order[np.argsort(~inside[order], kind="stable")]
         rank = np.zeros(len(self))
         for document, verdict in self.decided.of_key.items():
@@ -245,7 +247,7 @@ class _Join:
         if options.keep in ("newest", "oldest"):
             for file in files.values():
                 if file.state is not None and file.mtime_ns is None:
-                    raise UsageError(
+                    raise errors.UsageError(
                         f"which one to keep: {file.key} had just changed when it was added, so its "
                         "time is not known: run lshdb sync first"
                     )
@@ -265,7 +267,7 @@ class _Join:
             needed = "the time of a file"
             if fields:
                 needed = f"a number or text in field {fields[0]!r}"
-            raise UsageError(f"which one to keep: no document has {needed}")
+            raise errors.UsageError(f"which one to keep: no document has {needed}")
         descending = keeping.is_descending(options)
         return int_array(keeping.in_order(ranks, order.tolist(), descending=descending))
 
@@ -302,7 +304,9 @@ def pair_blocks(
     join = replaced(request.join, top=None)
     block = Block.joined(_blocks(store, join, request, progress, drawn))
     if request.sample is not None:
-        weighted = replace(weighted, min_weighted=None)  # the sample was drawn from those
+        weighted = dataclasses.replace(
+            weighted, min_weighted=None
+        )  # the sample was drawn from those
     if block:
         order = weights.ranked(
             range(len(block)),
@@ -547,10 +551,10 @@ def _stars(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float
 
 def _warn(buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: Mask) -> None:
     if cut := buckets.cut_by(limit, labels, asking):
-        warn_of_limit(clusters_cut(cut, limit))
+        errors.warn_of_limit(clusters_cut(cut, limit))
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Components:
     """A partition of the numbers 0 to n - 1 that grows coarser with every edge.
 

@@ -5,14 +5,14 @@ the pairs of such windows grow linearly with the collection. The hashes of all w
 once and wait in a temporary file; then the texts of pairs are compared block by block.
 """
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 
 import numpy as np
 
-from lshdb.errors import Cut, limits_noted, warn_of_limit
+from lshdb import errors
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
@@ -20,10 +20,9 @@ from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.reworded import reworded_pairs
 from lshdb.search.weights import FingerprintWeights, base_of, ranked
-from lshdb.shingling import winnowing
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, bounded, chunks_of, int_array
+from lshdb.shingling import arrays, winnowing
 from lshdb.shingling.hashing import distinct
-from lshdb.store.lookups import MANY, StoreReader
+from lshdb.store import lookups
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
 from lshdb.workers import in_processes
@@ -43,7 +42,7 @@ _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
-_TextPairs = tuple[list[str], list[str], IntArray]
+_TextPairs = tuple[list[str], list[str], arrays.IntArray]
 """Documents to compare: their keys, their texts, and the pairs of them, int64[2, p]."""
 
 
@@ -68,7 +67,9 @@ def passage_pairs(
             return
         criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
         shared, counts = reader.shared_fingerprints()
-        hot = shared[counts > min(query.copied.runs.common or reader.limits.common, MANY - 1)]
+        hot = shared[
+            counts > min(query.copied.runs.common or reader.limits.common, lookups.MANY - 1)
+        ]
         weights = FingerprintWeights.of(
             shared,
             counts,
@@ -79,12 +80,12 @@ def passage_pairs(
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
         counting_all = passage_windows.Counting.of(reader.settings, hot)
-        counting = replace(counting_all, left_out=(windows,), shared=shared)
+        counting = dataclasses.replace(counting_all, left_out=(windows,), shared=shared)
         counting = counting.with_base(query.copied.base)
         doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         with closing(_WindowFile()) as windows_of_all:
-            texts = bounded(reader.contents(doc_ids), len, together)
+            texts = arrays.bounded(reader.contents(doc_ids), len, together)
             for keys, count in in_processes(_WindowFinder(counting).run, texts):
                 windows_of_all.append(keys, count)
             pairs = _candidates(windows_of_all, reader.limits.passage_windows)
@@ -123,7 +124,7 @@ class _WindowFile:
     def buckets(self, maximum: int) -> Iterator[SharedBuckets]:
         """The documents that share a window, of about `maximum` windows at a time."""
         sizes = np.diff(self._bounds).sum(axis=0)
-        for cells in chunks_of(sizes, maximum):
+        for cells in arrays.chunks_of(sizes, maximum):
             parts = []
             for bounds in self._bounds:
                 first, last = bounds[[cells.start, cells.stop]].tolist()
@@ -133,7 +134,7 @@ class _WindowFile:
             yield SharedBuckets.of(keys["hash"], keys["document"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _WindowFinder:
     """Finds the windows of texts."""
 
@@ -149,13 +150,13 @@ class _WindowFinder:
         return keys.take(np.argsort(keys["hash"], kind="stable")), len(texts)
 
 
-def _candidates(windows: _WindowFile, maximum: int) -> IntArray:
+def _candidates(windows: _WindowFile, maximum: int) -> arrays.IntArray:
     """The pairs of documents that share one of the windows, at most `maximum` of these at once.
 
     Returns:
         int64[p], the numbers a and b of both, a in the high 32 bits; ascending.
     """
-    pairs, waiting = NO_NUMBERS, [NO_NUMBERS]
+    pairs, waiting = arrays.NO_NUMBERS, [arrays.NO_NUMBERS]
     for shared in windows.buckets(maximum):
         for a, b in shared.pairs(windows.documents):
             waiting.append(a << _32 | b)
@@ -166,7 +167,7 @@ def _candidates(windows: _WindowFile, maximum: int) -> IntArray:
 
 
 def _blocks(
-    reader: StoreReader, doc_ids: IntArray, pairs: IntArray, together: int
+    reader: lookups.StoreReader, doc_ids: arrays.IntArray, pairs: arrays.IntArray, together: int
 ) -> Iterator[_TextPairs]:
     """The documents of pairs, in blocks of up to `together` characters, or one pair."""
     lengths = reader.lengths(doc_ids)
@@ -185,7 +186,7 @@ def _blocks(
         begin += count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _PairComparer:
     """Finds the pairs that share passages, and notes what limits cut.
 
@@ -201,13 +202,13 @@ class _PairComparer:
     weights: FingerprintWeights
     query: PassagePairsOptions
 
-    def run(self, block: _TextPairs) -> tuple[list[PassagePair], list[Cut]]:
+    def run(self, block: _TextPairs) -> tuple[list[PassagePair], list[errors.Cut]]:
         """Compare pairs of documents."""
         keys, texts, (a, b) = block
         pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
-        with limits_noted() as cuts:
+        with errors.limits_noted() as cuts:
             shared = [*passage_runs.shared_passages(pairs, self.criteria)]
-        indices = int_array(shared_text.pair for shared_text in shared)
+        indices = arrays.int_array(shared_text.pair for shared_text in shared)
         prints = winnowing.fingerprints(
             texts, self.counting.shingling, self.criteria.run, self.counting.seed
         )
@@ -233,5 +234,5 @@ def _compared(job: _PairComparer, blocks: Iterator[_TextPairs]) -> Iterator[Pass
     """The pairs that a job finds, block by block."""
     for pairs, cuts in in_processes(job.run, blocks):
         for cut in cuts:
-            warn_of_limit(cut)
+            errors.warn_of_limit(cut)
         yield from pairs

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
 from lshdb.search import cut_notes, passage_windows
+from lshdb.shingling import hashing
 from lshdb.shingling.arrays import IntArray, Mask, chunks_of, expand_ranges, offsets_of, runs
-from lshdb.shingling.hashing import constants, distinct, secret_seed
 from lshdb.shingling.positions import page_at
 from lshdb.shingling.shared_runs import longest_runs
 
@@ -213,7 +213,9 @@ def _matched(pairs: Pairs, choose: Choose | None) -> tuple[list[Runs], list[int]
     texts = pairs.texts
     hashes, unit = texts.windows["hash"].copy(), texts.windows["unit"].astype(np.int64)
     # So the windows of one text differ from those of others, and nobody can make equal ones.
-    apart = np.arange(len(texts.units)).astype(np.uint64) * constants(secret_seed(), "texts", 1)
+    apart = np.arange(len(texts.units)).astype(np.uint64) * hashing.constants(
+        hashing.secret_seed(), "texts", 1
+    )
     keys = hashes + np.repeat(apart, np.diff(texts.offsets))
     by_key = np.argsort(keys, kind="stable")
     keys = keys[by_key]
@@ -297,7 +299,7 @@ def preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> Int
     """
     # All windows between two edges where runs begin or end are in the same runs.
     begins = pair * int((a + length).max(initial=0)) + a
-    edges = distinct(np.append(begins, begins + length))
+    edges = hashing.distinct(np.append(begins, begins + length))
     first = np.searchsorted(edges, begins)
     count = np.searchsorted(edges, begins + length) - first
     best = np.full(len(edges), -1)

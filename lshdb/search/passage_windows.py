@@ -13,8 +13,8 @@ document.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nlargest
 from typing import Any
@@ -57,7 +57,7 @@ Windows = npt.NDArray[Any]
 """Windows, as WINDOW has them. `take` and `compress` are many times as fast as an index."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Texts:
     """The windows of n texts.
 
@@ -78,7 +78,7 @@ class Texts:
     counted: IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Counting:
     """Which windows of texts count.
 
@@ -181,7 +181,7 @@ class Counting:
 
     def with_base(self, base: Iterable[str]) -> Counting:
         """The same without the windows of more base texts."""
-        return replace(self, shingling=self.shingling.without(base))
+        return dataclasses.replace(self, shingling=self.shingling.without(base))
 
     def around_hot(self, text: str) -> Hashes:
         """The windows of a text whose fingerprints are hot, each once and sorted."""
@@ -199,7 +199,7 @@ def _units_before(windows: Mask, run: int) -> IntArray:
 @lru_cache(maxsize=8)
 def _base_windows(shingling: Shingling, run: int, secret: int) -> Hashes:
     """The windows of the base texts, each once and sorted."""
-    counting = Counting(replace(shingling, base=()), run, 0, secret, NO_NUMBERS)
+    counting = Counting(dataclasses.replace(shingling, base=()), run, 0, secret, NO_NUMBERS)
     return np.unique(counting.windows_of([text for _, text in shingling.base]).windows["hash"])
 
 

@@ -6,16 +6,15 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
+from lshdb import model, options
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
-from lshdb.model import CopiedPassage, Passages, Source
-from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, similarity, weights
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
@@ -32,7 +31,9 @@ _KEPT = 4
 """Parts of a block whose windows are kept: some 50 MB each, besides their tables."""
 
 
-def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Criteria:
+def criteria_of(
+    query: options.CopiedOptions, settings: Settings, limits: Limits
+) -> passage_runs.Criteria:
     """The passages that a query wants; UsageError if its index may miss such runs."""
     run = passage_windows.run_of(settings)
     min_words = run if query.min_words is None else query.min_words
@@ -45,7 +46,7 @@ def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> pas
     return passage_runs.Criteria(run, min_words, query.runs.gap, limits.passages)
 
 
-def find_passages(store: Store, query: PassagesOptions) -> Passages:
+def find_passages(store: Store, query: options.PassagesOptions) -> model.Passages:
     """The stored documents that share passages with a text, or with the document of a key."""
     find = find_reworded if query.search.reworded else _find
     with store.reading():
@@ -56,13 +57,15 @@ def find_passages(store: Store, query: PassagesOptions) -> Passages:
         return find(store, query, row.content or "", row.doc_id)
 
 
-def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int) -> Passages:
+def _find(
+    store: StoreReader, request: options.PassagesOptions, text: str, text_id: int
+) -> model.Passages:
     query, settings = request.search, store.settings
     criteria = criteria_of(query.copied, settings, store.limits)
     limit = query.copied.runs.common or store.limits.common
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
-        return Passages(0, criteria.run, unit_of(settings.shingling), (), ())
+        return model.Passages(0, criteria.run, unit_of(settings.shingling), (), ())
     index, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
@@ -71,7 +74,7 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int)
     shared_prints = prints.values[np.unique(index[others])]
     counting_all = passage_windows.Counting.of(settings, hot)
     text_windows = counting_all.windows_of([text])
-    counting = replace(counting_all, left_out=(common,), shared=shared_prints)
+    counting = dataclasses.replace(counting_all, left_out=(common,), shared=shared_prints)
     counting = counting.with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
     matches: list[tuple[int, int, passage_runs.Shared]] = []
@@ -92,7 +95,9 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int)
     doc_ids = int_array(doc_id for doc_id, _, _ in matches)
     weighted = _weighted(store, text, doc_ids, query.copied.base)
     sources = (
-        Source(key, shared.coverage, shared.b_coverage, shared.words, shared.passages, *shares)
+        model.Source(
+            key, shared.coverage, shared.b_coverage, shared.words, shared.passages, *shares
+        )
         for key, (_, _, shared), shares in zip(
             store.keys_of(doc_ids), matches, weighted, strict=True
         )
@@ -100,7 +105,9 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int)
     runs = passage_windows.common_passages(text, text_windows.windows, common, criteria.run)
     units = int(text_windows.units[0])
     ranked = weights.ranked(sources, query.weighted, query.top)
-    return Passages(units, criteria.run, unit_of(settings.shingling), tuple(ranked), tuple(runs))
+    return model.Passages(
+        units, criteria.run, unit_of(settings.shingling), tuple(ranked), tuple(runs)
+    )
 
 
 def _weighted(
@@ -114,7 +121,7 @@ def _weighted(
     return zip(*weights.weigh(store, contents, sizes, firsts, others, base), strict=True)
 
 
-@dataclass(eq=False, slots=True)
+@dataclasses.dataclass(eq=False, slots=True)
 class _Part:
     """Pairs whose windows fit together, and these as long as there is room for them."""
 
@@ -128,7 +135,7 @@ class _Part:
         return 0 if self.windows is None else self.windows.cells
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class CopiedShares:
     """The shares of their words that texts copy, in runs, from other texts, their sources.
 
@@ -147,10 +154,10 @@ class CopiedShares:
     min_words: int
 
     def __post_init__(self) -> None:
-        settings = replace(self.settings, passages=self.min_words)
+        settings = dataclasses.replace(self.settings, passages=self.min_words)
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
         self._parts: list[_Part] = []  # those whose windows were found last are the last
-        self._passages: dict[tuple[int, int], tuple[CopiedPassage, ...]] = {}
+        self._passages: dict[tuple[int, int], tuple[model.CopiedPassage, ...]] = {}
 
     def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> Shares:
         """The share of the copy's words that are in passages, for each pair: float64[n].
@@ -168,7 +175,7 @@ class CopiedShares:
                 shares[order[batch]] = windows.shares(int(copies[batch[0]]), sources[batch])
         return shares
 
-    def covering(self, copy: int, sources: Sequence[int]) -> list[tuple[int, CopiedPassage]]:
+    def covering(self, copy: int, sources: Sequence[int]) -> list[tuple[int, model.CopiedPassage]]:
         """Passages of a text that cover all that sources have of it, with the sources' indices.
 
         A text is whole in itself; otherwise see SharedWindows.covering.
@@ -177,13 +184,13 @@ class CopiedShares:
             index = sources.index(copy)
             return [(index, passage) for passage in self.passages(copy, copy)]
         numbers = int_array(sources)
-        passages: list[tuple[int, CopiedPassage]] = []
+        passages: list[tuple[int, model.CopiedPassage]] = []
         for pairs, windows in self._windows(np.full_like(numbers, copy), numbers):
             covering = windows.covering(copy, numbers[pairs])
             passages += ((int(pairs[index]), passage) for index, passage in covering)
         return passages
 
-    def passages(self, copy: int, source: int) -> tuple[CopiedPassage, ...]:
+    def passages(self, copy: int, source: int) -> tuple[model.CopiedPassage, ...]:
         """All passages of a text that another one has, in its order."""
         if (copy, source) not in self._passages:
             ((_, windows),) = self._windows(int_array([copy]), int_array([source]))

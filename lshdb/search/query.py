@@ -18,24 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshdb import errors
 from lshdb.columns import Block
-from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
-from lshdb.search.cut_notes import query_cut, runs_cut
+from lshdb.search import cut_notes, similarity, weights
 from lshdb.search.lookup import bucket_members_up_to
-from lshdb.search.similarity import (
-    Exact,
-    canonical_ids,
-    check_numbers,
-    containment_at,
-    estimates,
-    lowest_estimate,
-    min_estimate,
-    similarities,
-    similarity_at,
-)
-from lshdb.search.weights import check_weighted, ranked, weigh
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, Shares, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.hashing import distinct
@@ -158,10 +146,10 @@ def _answer(
     wanted: QueryOptions | Lanes,
 ) -> list[Match]:
     if query.containment and store.settings.shingling.foreign:
-        raise UsageError("containment needs contents; this database has only signatures")
+        raise errors.UsageError("containment needs contents; this database has only signatures")
     ((matches, cuts),) = answers(store, query, _query_batch(store, wanted), keep)
     for cut in cuts:
-        warn_of_limit(cut)
+        errors.warn_of_limit(cut)
     return matches
 
 
@@ -195,7 +183,7 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
 
 def best(matches: Iterable[Match], query: RankingOptions) -> list[Match]:
     """The matches of several files, best first; equal ones keep their order."""
-    return [*ranked(sorted(matches, key=_rank), query.weighted, query.similar.top)]
+    return [*weights.ranked(sorted(matches, key=_rank), query.weighted, query.similar.top)]
 
 
 def _rank(match: Match) -> tuple[float, float]:
@@ -233,7 +221,7 @@ def answers(
     query: RankingOptions,
     batch: QueryBatch,
     keep: DocumentFilter | None,
-) -> Iterator[tuple[list[Match], list[Cut]]]:
+) -> Iterator[tuple[list[Match], list[errors.Cut]]]:
     """The matches of each of n documents, in order, best first, and what limits cut of them.
 
     Args:
@@ -246,7 +234,7 @@ def answers(
         return
     request = query
     if request.weighted.sort or request.weighted.min_weighted is not None:
-        check_weighted(request.weighted, store.settings)
+        weights.check_weighted(request.weighted, store.settings)
         query = replace(query, similar=replace(query.similar, top=None))
     scored_and_cuts = None
     if len(batch) == 1 or not _beyond_buckets(store, query):
@@ -260,7 +248,7 @@ def answers(
     matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
         weighted, top = request.weighted, request.similar.top
-        matches_of_query = [*ranked(islice(matches, count), weighted, top)]
+        matches_of_query = [*weights.ranked(islice(matches, count), weighted, top)]
         # No unread document is better than equal ones, which were added before it.
         certain = index in cuts and _all_equal(query, [m.similarity for m in matches_of_query])
         yield matches_of_query, [] if certain else cuts.get(index, [])
@@ -273,7 +261,7 @@ def _all_equal(query: RankingOptions, similarities: Sequence[float]) -> bool:
 
 def _best_candidates(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
-) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
+) -> tuple[_Pairs, dict[int, list[errors.Cut]]] | None:
     """The matches of all queries, the best of each first, and what limits left out.
 
     None if the buckets of several queries have too many rows at once.
@@ -317,13 +305,13 @@ def _candidates(
     batch: QueryBatch,
     keep: DocumentFilter | None,
     max_documents: int | None,
-) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
+) -> tuple[_Pairs, dict[int, list[errors.Cut]]] | None:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
     Only the first `max_documents` of each bucket are read, if that is a number. None if the
     buckets of several queries have too many rows at once.
     """
-    cuts: dict[int, list[Cut]] = {}
+    cuts: dict[int, list[errors.Cut]] = {}
     if query.exhaustive:
         doc_ids = _all_documents(store, query, batch)
         return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
@@ -345,7 +333,7 @@ def _candidates(
             left = members.ranks() < max_documents
             query_index, band, member_ids = query_index[left], band[left], member_ids[left]
             of_each = np.flatnonzero(cut).tolist()
-            cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in of_each}
+            cuts = {i: [cut_notes.query_cut(int(cut[i]), max_documents)] for i in of_each}
         doc_ids, of_row = np.unique(member_ids, return_inverse=True)
         named, of_row, shared = np.unique(
             query_index * len(doc_ids) + of_row, return_inverse=True, return_counts=True
@@ -388,14 +376,14 @@ def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch)
     if batch.signed.shingles[0]:
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
-                scores = estimates(batch.signed.signatures[0], signatures)
-                minimum = lowest_estimate(_threshold(store, query), store.settings)
+                scores = similarity.estimates(batch.signed.signatures[0], signatures)
+                minimum = similarity.lowest_estimate(_threshold(store, query), store.settings)
                 doc_ids = doc_ids[scores >= minimum]
             parts.append(doc_ids)
     return np.concatenate(parts)
 
 
-def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
+def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[errors.Cut]]:
     """All documents that share a fingerprint with a text, and what limits cut.
 
     A fingerprint that more than `query_first` documents have leads to none.
@@ -404,7 +392,7 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     codes = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
     index, doc_ids = store.documents_of_fingerprints(codes, limit + 1)
     hot = np.bincount(index, minlength=len(codes)) > limit
-    cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
+    cuts = [cut_notes.runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts
 
 
@@ -420,7 +408,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
     if query.similar.distinguish:
-        check_numbers(store.settings)
+        similarity.check_numbers(store.settings)
     if containment:
         exact, shingles = _exact(store, query, batch, pairs)
         query_sizes = batch.signed.shingles
@@ -432,13 +420,15 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
         """The similarity that pairs need to reach the level."""
         minimum: Shares = level[subset.query]
         if containment:
-            minimum = similarity_at(minimum, sizes[0][subset.query], sizes[1][subset.document])
+            minimum = similarity.similarity_at(
+                minimum, sizes[0][subset.query], sizes[1][subset.document]
+            )
         return np.minimum(minimum, 1)
 
     def possible(subset: _Pairs) -> Mask:
         if containment:
-            return subset.estimates >= min_estimate(needed(subset), settings)
-        return subset.estimates >= lowest_estimate(threshold, settings)
+            return subset.estimates >= similarity.min_estimate(needed(subset), settings)
+        return subset.estimates >= similarity.lowest_estimate(threshold, settings)
 
     pairs = _estimated(store, query, batch, pairs, possible)
     if top is not None:
@@ -447,12 +437,14 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     pairs = pairs._replace(similarities=pairs.estimates)
     if containment:
         pair_sizes = sizes[0][pairs.query], sizes[1][pairs.document]
-        pairs = pairs._replace(containments=containment_at(pairs.estimates, *pair_sizes))
+        pairs = pairs._replace(containments=similarity.containment_at(pairs.estimates, *pair_sizes))
     few = exact is None and len(batch) == 1 and len(pairs.query) <= _FEW_DOCUMENTS
     if query.similar.estimate or not store.settings.content:
         pass
     elif few and not query.similar.distinguish:
-        scores, identical = similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
+        scores, identical = similarity.similarities(
+            store, batch.stored[0], pairs.doc_ids[pairs.document]
+        )
         pairs = pairs._replace(similarities=scores, identical=identical)
         return pairs.ranked(containment, top, threshold)
     else:
@@ -466,7 +458,7 @@ def _verified(
     query: RankingOptions,
     batch: QueryBatch,
     pairs: _Pairs,
-    exact: Exact | None,
+    exact: similarity.Exact | None,
     level: Shares,
     needed: Callable[[_Pairs], Shares],
 ) -> _Pairs:
@@ -500,7 +492,7 @@ def _verified(
             last = order[np.arange(len(queries)) - queries.searchsorted(queries) == top - 1]
             level[pairs.query[last]] = np.maximum(level[pairs.query[last]], decisive[last])
             left = pairs.chosen(waiting)
-            possible = left.estimates >= min_estimate(needed(left), store.settings)
+            possible = left.estimates >= similarity.min_estimate(needed(left), store.settings)
             # At level 1, the rest of the equal documents were added later, and rank behind these.
             waiting = waiting[possible & ((level[left.query] < 1) | containment)]
         first *= 4
@@ -549,7 +541,7 @@ def _estimated(
 
 def exact_of(
     store: StoreReader, batch: QueryBatch, doc_ids: IntArray, pairs: int | None, numbers: bool
-) -> tuple[Exact, IntArray]:
+) -> tuple[similarity.Exact, IntArray]:
     """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
 
     Also how many shingles each of the documents has, repetitions counted, int64[m].
@@ -566,17 +558,17 @@ def exact_of(
     same = np.arange(count + len(doc_ids))
     if batch.digests:
         query_digests = np.frombuffer(b"".join(batch.digests), dtype=digests.dtype)
-        same = canonical_ids(np.append(query_digests, digests))
+        same = similarity.canonical_ids(np.append(query_digests, digests))
     elif len(doc_ids) > 1:
-        same[count:] = canonical_ids(digests) + count
+        same[count:] = similarity.canonical_ids(digests) + count
     contents = contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
-    return Exact(contents, same, sizes, store, pairs, numbers), shingles
+    return similarity.Exact(contents, same, sizes, store, pairs, numbers), shingles
 
 
 def _exact(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
-) -> tuple[Exact, IntArray]:
+) -> tuple[similarity.Exact, IntArray]:
     """The same for the documents of pairs."""
     numbers = query.similar.distinguish is not None
     return exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
@@ -611,7 +603,7 @@ def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list
     used, document = np.unique(pairs.document, return_inverse=True)
     contents = contents_of(store, batch, pairs.doc_ids[used])
     sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
-    return weigh(store, contents, sizes, pairs.query, document + len(batch))
+    return weights.weigh(store, contents, sizes, pairs.query, document + len(batch))
 
 
 def contents_of(

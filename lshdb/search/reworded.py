@@ -11,8 +11,8 @@ of the file; their contents decide.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice
 from typing import Any
@@ -20,24 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshdb import options
 from lshdb.errors import UsageError
 from lshdb.model import CopiedPassage, PassagePair, Passages, Source
-from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.search.weights import TermWeights
-from lshdb.shingling import positions, rare_words
-from lshdb.shingling.arrays import (
-    NO_NUMBERS,
-    IntArray,
-    Mask,
-    chunks_of,
-    expand_ranges,
-    first_of_each,
-    offsets_of,
-    sizes_of,
-)
-from lshdb.shingling.hashing import Hashes, distinct, secret_seed
+from lshdb.shingling import arrays, hashing, positions, rare_words
 from lshdb.shingling.rare_words import STEP, WINDOW, Terms
 from lshdb.shingling.shingling import Shingling
 from lshdb.store.lookups import StoreReader
@@ -68,7 +57,7 @@ WordSpan = tuple[int, int]
 _Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _Text:
     """A text in windows, with the terms that count.
 
@@ -85,12 +74,12 @@ class _Text:
 
     content: str
     terms: Terms
-    hashes: Hashes
-    first: IntArray
+    hashes: hashing.Hashes
+    first: arrays.IntArray
     weights: _Floats
-    offsets: IntArray
-    term: IntArray
-    windows: IntArray
+    offsets: arrays.IntArray
+    term: arrays.IntArray
+    windows: arrays.IntArray
     totals: _Floats
 
     @classmethod
@@ -105,7 +94,9 @@ class _Text:
         return cls(content, terms, hashes, first, weights, offsets, term, windows, totals)
 
 
-def _in_windows(texts: Sequence[Terms], hashes: Hashes) -> tuple[IntArray, IntArray]:
+def _in_windows(
+    texts: Sequence[Terms], hashes: hashing.Hashes
+) -> tuple[arrays.IntArray, arrays.IntArray]:
     """The windows of texts that have some terms, uint64[v], sorted.
 
     Returns:
@@ -113,7 +104,7 @@ def _in_windows(texts: Sequence[Terms], hashes: Hashes) -> tuple[IntArray, IntAr
         by both, each once.
     """
     windows = np.array([terms.windows for terms in texts])
-    begins = offsets_of(windows)
+    begins = arrays.offsets_of(windows)
     text_hashes = np.concatenate([terms.hashes for terms in texts])
     place = np.searchsorted(hashes, text_hashes)
     counted = (
@@ -123,17 +114,17 @@ def _in_windows(texts: Sequence[Terms], hashes: Hashes) -> tuple[IntArray, IntAr
     units = np.concatenate([terms.units for terms in texts])[counted]
     term, window = rare_words.in_windows(units, windows[text])
     pairs = place[counted][term] * begins[-1] + begins[text][term] + window
-    return np.divmod(distinct(pairs), begins[-1])
+    return np.divmod(hashing.distinct(pairs), begins[-1])
 
 
-def _sums(places: IntArray, values: _Floats, count: int) -> _Floats:
+def _sums(places: arrays.IntArray, values: _Floats, count: int) -> _Floats:
     """The sums of the values float64[n] of each place, float64[count]."""
     return np.bincount(places, values, minlength=count).astype(np.float64, copy=False)
 
 
 def _possible(
     text: _Text, others: Sequence[Terms], min_score: float
-) -> Iterator[tuple[int, IntArray, IntArray, _Floats]]:
+) -> Iterator[tuple[int, arrays.IntArray, arrays.IntArray, _Floats]]:
     """The windows of a text and of others that may be as similar as that.
 
     Yields:
@@ -141,13 +132,13 @@ def _possible(
         the other's, in order, int64[m] both, and the weight of what both have, float64[m].
     """
     term, windows = _in_windows(others, text.hashes)
-    begins = offsets_of(np.array([terms.windows for terms in others]))
-    sizes = sizes_of(text.offsets)[term]
-    pairs, weight, shared = NO_NUMBERS, np.empty(0), np.empty(0)
-    for part in chunks_of(sizes, _AT_ONCE):
+    begins = arrays.offsets_of(np.array([terms.windows for terms in others]))
+    sizes = arrays.sizes_of(text.offsets)[term]
+    pairs, weight, shared = arrays.NO_NUMBERS, np.empty(0), np.empty(0)
+    for part in arrays.chunks_of(sizes, _AT_ONCE):
         # Each window of a term in the one text with each in the others.
         terms_of_part, size = term[part], sizes[part]
-        window = text.windows[expand_ranges(text.offsets[terms_of_part], size)]
+        window = text.windows[arrays.expand_ranges(text.offsets[terms_of_part], size)]
         pair = window * begins[-1] + np.repeat(windows[part], size)
         pairs, number = np.unique(np.concatenate([pairs, pair]), return_inverse=True)
         weights = np.repeat(text.weights[terms_of_part], size)
@@ -162,7 +153,7 @@ def _possible(
         weight[possible],
     )
     index = np.searchsorted(begins, other_window, side="right") - 1
-    for other in distinct(index).tolist():
+    for other in hashing.distinct(index).tolist():
         of_other = index == other
         yield (
             other,
@@ -174,7 +165,7 @@ def _possible(
 
 def _candidates(
     text: _Text, rarity: TermWeights, doc_id: int, after: int, maximum: int | None = None
-) -> IntArray:
+) -> arrays.IntArray:
     """The documents that share most of the rarest terms of a window, int64[any], sorted.
 
     Not the document `doc_id`, and only those with a higher id than `after`. Of more than `maximum`
@@ -190,22 +181,24 @@ def _candidates(
     # Of terms of one weight the first of the text; their hashes differ from process to process.
     leading = leading[np.argsort(text.first[text.term[leading]], kind="stable")]
     terms = _RARE if maximum is None else _RAREST
-    rare = leading[first_of_each(text.windows[leading], terms, -text.weights[text.term[leading]])]
+    rare = leading[
+        arrays.first_of_each(text.windows[leading], terms, -text.weights[text.term[leading]])
+    ]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
     place, doc_ids = rarity.reader.documents_of_terms(names, after)
     others = doc_ids != doc_id
     place, doc_ids = place[others], doc_ids[others]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))
-    sizes = sizes_of(begins)[number]
+    sizes = arrays.sizes_of(begins)[number]
     candidates, documents = np.unique(doc_ids, return_inverse=True)
-    document = documents[expand_ranges(begins[number], sizes)]
+    document = documents[arrays.expand_ranges(begins[number], sizes)]
     pair = np.repeat(text.windows[rare], sizes) * len(candidates) + document
     pairs, number = np.unique(pair, return_inverse=True)
     sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs)).round(_DIGITS)
     window, document = np.divmod(pairs, max(len(candidates), 1))
-    chosen = first_of_each(window, _BEST, -sums)
-    best: IntArray = distinct(document[chosen])
+    chosen = arrays.first_of_each(window, _BEST, -sums)
+    best: arrays.IntArray = hashing.distinct(document[chosen])
     if maximum is not None and len(best) > maximum:
         totals = _sums(text.windows[rare], text.weights[text.term[rare]], len(text.totals))
         shares = np.zeros(len(candidates))
@@ -238,7 +231,7 @@ def _near(a: Sequence[float], b: Sequence[float]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Search:
     """A search for reworded copies in a file, and which are wanted."""
 
@@ -251,7 +244,10 @@ class Search:
 
     @classmethod
     def of(
-        cls, reader: StoreReader, query: PassagePairsOptions, max_candidates: int | None = None
+        cls,
+        reader: StoreReader,
+        query: options.PassagePairsOptions,
+        max_candidates: int | None = None,
     ) -> Search:
         """What a query asks for; UsageError if the file has no index of rare words."""
         settings = reader.settings
@@ -262,10 +258,10 @@ class Search:
             )
         run = settings.passages if settings.shingling.kind == "word" else 0
         run = query.copied.min_words or run or RUN
-        none = NO_NUMBERS
+        none = arrays.NO_NUMBERS
         base = [*(text for _, text in settings.shingling.base), *query.copied.base]
         words = Shingling("word", 1).without(base)
-        counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)
+        counting = passage_windows.Counting(words, run, settings.seed, hashing.secret_seed(), none)
         return cls(
             reader,
             TermWeights(reader, base),
@@ -284,7 +280,7 @@ class Search:
             others = rare_words.terms_of(contents)
             batch_keys = [*islice(keys, len(others))]
             sizes = np.array([other_terms.windows * len(text.totals) for other_terms in others])
-            for part in chunks_of(sizes, _AT_ONCE):
+            for part in arrays.chunks_of(sizes, _AT_ONCE):
                 for index, a, b, weight in _possible(text, others[part], self.min_score):
                     number = part.start + index
                     source = self._compared(
@@ -305,8 +301,8 @@ class Search:
         other: str,
         terms: Terms,
         key: str,
-        a: IntArray,
-        b: IntArray,
+        a: arrays.IntArray,
+        b: arrays.IntArray,
         weight: _Floats,
     ) -> Source | None:
         """What a text shares with a document; None if none of their windows is similar enough.
@@ -329,7 +325,7 @@ class Search:
         texts = self.runs.windows_of([text.content, other])
         pair = passage_runs.Pairs(texts, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
         copied = [
-            replace(run, score=max(passage.similarity for passage in around))
+            dataclasses.replace(run, score=max(passage.similarity for passage in around))
             for shared in passage_runs.shared_passages(pair, self.criteria)
             for run in shared.passages
             if (around := [passage for passage in reworded if _overlap(passage, run)])
@@ -358,7 +354,7 @@ def _overlap(a: CopiedPassage, b: CopiedPassage) -> bool:
     return in_text and a.stored_start < b.stored_end and b.stored_start < a.stored_end
 
 
-def _marked(terms: Terms, passages: Iterable[CopiedPassage], start: str, end: str) -> Mask:
+def _marked(terms: Terms, passages: Iterable[CopiedPassage], start: str, end: str) -> arrays.Mask:
     """Which words of a text are in passages, bool[u]."""
     marks = np.zeros(len(terms.starts), dtype=np.bool_)
     for passage in passages:
@@ -396,14 +392,14 @@ def _trimmed(
     return passage_runs.passage_at(text.content, other, spans, words, score, "reworded", score)
 
 
-def _dense(units: IntArray) -> IntArray:
+def _dense(units: arrays.IntArray) -> arrays.IntArray:
     """Ascending units int64[n] without those at both ends that are few and far from the others."""
     parts = np.split(units, np.flatnonzero(np.diff(units) > STEP) + 1)
     dense = [part for part in parts if len(part) >= _MIN_SHARED]
     return np.concatenate(dense) if dense else units
 
 
-def _between(terms: Terms, first: float, last: float) -> IntArray:
+def _between(terms: Terms, first: float, last: float) -> arrays.IntArray:
     """The indices of the terms in the windows from one to another, int64[n]."""
     begin, end = terms.units.searchsorted([first * STEP, last * STEP + WINDOW])
     return np.arange(begin, end)
@@ -420,7 +416,9 @@ def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[WordSpa
     return spans[0], spans[1]
 
 
-def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id: int) -> Passages:
+def find_reworded(
+    store: StoreReader, query: options.PassagesOptions, text: str, doc_id: int
+) -> Passages:
     """The stored documents of which a text has reworded copies; of its own document, -1 if none."""
     search = Search.of(store, query.search)
     (terms,) = rare_words.terms_of([text])
@@ -437,7 +435,7 @@ def _score(shared: Source | PassagePair) -> float:
 
 def reworded_pairs(
     reader: StoreReader,
-    query: PassagePairsOptions,
+    query: options.PassagePairsOptions,
     progress: Progress,
     last: int | None = None,
     max_candidates: int | None = None,

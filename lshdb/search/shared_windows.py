@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
-from lshdb.search import cut_notes
-from lshdb.search.passage_runs import Pairs, Runs, every_run, passage_at, preferred
+from lshdb.search import cut_notes, passage_runs
 from lshdb.search.passage_windows import Texts
 from lshdb.shingling.arrays import (
     IntArray,
@@ -74,7 +73,9 @@ class _Arrangement:
         if self.preferred is None or ahead != self.ahead:
             a, b, length = self.runs
             self.ahead = ahead
-            self.preferred = self.runs.chosen(preferred(np.zeros_like(a), a, b + ahead, length))
+            self.preferred = self.runs.chosen(
+                passage_runs.preferred(np.zeros_like(a), a, b + ahead, length)
+            )
         return self.preferred
 
 
@@ -305,7 +306,9 @@ class SharedWindows:
         unit = windows["unit"].astype(np.int64)
         units = unit[[len(first) - 1, -1]] + self.run
         texts = Texts(windows, offsets_of(sizes), units, b"", (), units)
-        shared_runs = every_run(Pairs(texts, np.array([0]), np.array([1])))
+        shared_runs = passage_runs.every_run(
+            passage_runs.Pairs(texts, np.array([0]), np.array([1]))
+        )
         shared_runs = shared_runs.some(_maximal(shared_runs))
         a, b = unit[shared_runs.a] - unit[0], unit[shared_runs.b] - unit[len(first)]
         return _Arrangement(_SharedRuns(a, b, shared_runs.length))
@@ -324,10 +327,12 @@ class SharedWindows:
         values = zip(np.concatenate(spans, axis=1).tolist(), words, *folded, strict=True)
         for span, count, i, j, k, m in values:
             if texts.folded[i:j] == texts.folded[k:m]:
-                yield passage_at(texts.contents[copy], texts.contents[source], span, count, 1.0)
+                yield passage_runs.passage_at(
+                    texts.contents[copy], texts.contents[source], span, count, 1.0
+                )
 
 
-def _maximal(shared_runs: Runs) -> Mask:
+def _maximal(shared_runs: passage_runs.Runs) -> Mask:
     """Which runs are within no other one of their pair in the first text, bool[r]."""
     span = int((shared_runs.a + shared_runs.length).max(initial=0)) + 1
     begin = shared_runs.pair * span + shared_runs.a

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import compress
 from math import inf
 
+from lshdb import model
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.model import Bucket, StoredDocument, WordMatches
 from lshdb.options import KeysOptions
 from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
@@ -17,7 +17,7 @@ from lshdb.store.store import Store
 _MAX_ROWS = (1 << 63) - 1
 
 
-def stored_document(store: Store, key: str) -> StoredDocument:
+def stored_document(store: Store, key: str) -> model.StoredDocument:
     """The document of a key; KeyNotFound if there is none."""
     with store.reading():
         row = row_of_key(store, key)
@@ -26,7 +26,7 @@ def stored_document(store: Store, key: str) -> StoredDocument:
     if row.content is not None:
         content = from_stored(row.content, store.settings.shingling)
     metadata = from_json(row.metadata)
-    return StoredDocument(
+    return model.StoredDocument(
         row.doc_id, row.key, content, row.shingles, row.signature, buckets, metadata
     )
 
@@ -39,7 +39,7 @@ def key_of(store: Store, doc_id: int) -> str:
     return key
 
 
-def count_distinct(store: Store, document: StoredDocument) -> int | None:
+def count_distinct(store: Store, document: model.StoredDocument) -> int | None:
     """How many distinct shingles a document has; None where content is not kept."""
     if document.content is None:
         return None
@@ -49,7 +49,7 @@ def count_distinct(store: Store, document: StoredDocument) -> int | None:
     )
 
 
-def largest_buckets(store: Store, key: str | None, top: int) -> list[Bucket]:
+def largest_buckets(store: Store, key: str | None, top: int) -> list[model.Bucket]:
     """The buckets of a document, or the largest of all; see Database.buckets."""
     if top < 1:
         raise UsageError(f"top {top} is below 1")
@@ -65,7 +65,7 @@ def largest_buckets(store: Store, key: str | None, top: int) -> list[Bucket]:
 
 def documents_with(
     store: Store, words: Sequence[str], top: int, after: int, seconds: float | None
-) -> WordMatches:
+) -> model.WordMatches:
     """The documents that have all of some words; see Database.find_words."""
     if top < 1:
         raise UsageError(f"top {top} is below 1")
@@ -77,7 +77,7 @@ def documents_with(
         matches, following = store.documents_with(
             words, after, min(top, _MAX_ROWS), inf if seconds is None else seconds
         )
-    return WordMatches(tuple(matches), following)
+    return model.WordMatches(tuple(matches), following)
 
 
 def keys(store: Store, options: KeysOptions) -> list[str]:

@@ -33,10 +33,7 @@ from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
 from lshdb.search.passage_windows import is_in
-from lshdb.shingling import rare_words
-from lshdb.shingling.arrays import IntArray, Shares, bounded, chunks_of, expand_ranges, offsets_of
-from lshdb.shingling.rare_words import STEP, WINDOW, Terms
-from lshdb.shingling.winnowing import Fingerprints, base_fingerprints, fingerprints
+from lshdb.shingling import arrays, rare_words, winnowing
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
@@ -65,14 +62,19 @@ class FingerprintWeights:
         base: int64[any], sorted: those of base texts weigh nothing.
     """
 
-    values: IntArray
-    weights: Shares
+    values: arrays.IntArray
+    weights: arrays.Shares
     alone: float
-    base: IntArray
+    base: arrays.IntArray
 
     @classmethod
     def of(
-        cls, values: IntArray, counts: IntArray, documents: int, limits: Limits, base: IntArray
+        cls,
+        values: arrays.IntArray,
+        counts: arrays.IntArray,
+        documents: int,
+        limits: Limits,
+        base: arrays.IntArray,
     ) -> FingerprintWeights:
         """The weights of sorted fingerprints int64[f] that int64[f] of some documents have.
 
@@ -83,7 +85,9 @@ class FingerprintWeights:
         weights = np.where(counts > limits.query_first, 0, np.maximum(weights, 0))
         return cls(values, weights, float(np.log(documents / 2)), base)
 
-    def compared(self, prints: Fingerprints, left: IntArray, right: IntArray) -> Shares:
+    def compared(
+        self, prints: winnowing.Fingerprints, left: arrays.IntArray, right: arrays.IntArray
+    ) -> arrays.Shares:
         """How similar pairs int64[p] of n documents are: `weighted` and `weighted_share`.
 
         Args:
@@ -105,9 +109,9 @@ class FingerprintWeights:
         sizes = np.bincount(documents, minlength=count)
         distinct, number = np.unique(values, return_inverse=True)
         codes = documents * len(distinct) + number
-        begins, common = offsets_of(sizes), np.zeros(len(left))
-        for part in chunks_of(sizes[left], _PRINTS_PER_CHUNK):
-            of_left = expand_ranges(begins[left[part]], sizes[left[part]])
+        begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
+        for part in arrays.chunks_of(sizes[left], _PRINTS_PER_CHUNK):
+            of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
             pair = np.repeat(np.arange(part.start, part.start + len(left[part])), sizes[left[part]])
             shared = is_in(right[pair] * len(distinct) + number[of_left], codes)
             common += np.bincount(pair[shared], weights[of_left[shared]], minlength=len(left))
@@ -132,8 +136,10 @@ class TermWeights:
     def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
         self.reader = reader
         documents, mean = reader.mean_shingles()
-        windows = 1 + max(0.0, (mean - WINDOW) / STEP)
-        self._per_document = min(WINDOW / STEP, windows) / max(_MIN_WINDOWS, documents * windows)
+        windows = 1 + max(0.0, (mean - rare_words.WINDOW) / rare_words.STEP)
+        self._per_document = min(rare_words.WINDOW / rare_words.STEP, windows) / max(
+            _MIN_WINDOWS, documents * windows
+        )
         self.leading = -np.log(_FREQUENT * self._per_document)
         self.absent: set[int] = set()
         self.alone: set[int] = set()
@@ -141,7 +147,7 @@ class TermWeights:
         for terms in rare_words.terms_of([*base]):
             self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
 
-    def weights_of(self, terms: Terms, indices: IntArray) -> Shares:
+    def weights_of(self, terms: rare_words.Terms, indices: arrays.IntArray) -> arrays.Shares:
         """The weights of terms int64[n] of a text, float64[n]; 0 for those that do not count."""
         hashes = terms.hashes[indices].tolist()
         new = dict(zip(hashes, indices.tolist(), strict=True))
@@ -165,10 +171,10 @@ class TermWeights:
 
 def weigh(
     reader: StoreReader,
-    contents: Callable[[IntArray], Iterable[str]],
-    sizes: IntArray,
-    left: IntArray,
-    right: IntArray,
+    contents: Callable[[arrays.IntArray], Iterable[str]],
+    sizes: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
     base: Sequence[str] = (),
 ) -> list[list[Any]]:
     """`weighted` and `weighted_share` of pairs of documents; None without an index of passages.
@@ -187,11 +193,11 @@ def weigh(
     documents = reader.count()[0]
     weighted = np.zeros((2, len(left)))
     order = np.argsort(left, kind="stable").tolist()
-    for chunk in bounded(order, (sizes[left] + sizes[right]).__getitem__, limits.join_read):
+    for chunk in arrays.bounded(order, (sizes[left] + sizes[right]).__getitem__, limits.join_read):
         pairs = np.array(chunk)
         numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
         texts = [*contents(numbers)]
-        prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
+        prints = winnowing.fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
         print_index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
         counts = np.bincount(print_index, minlength=len(values))
@@ -200,9 +206,11 @@ def weigh(
     return weighted.tolist()
 
 
-def base_of(settings: Settings, more: Sequence[str]) -> IntArray:
+def base_of(settings: Settings, more: Sequence[str]) -> arrays.IntArray:
     """The fingerprints of the base texts of a file, and of more, int64[any], sorted."""
-    return base_fingerprints(settings.shingling.without(more), settings.passages, settings.seed)
+    return winnowing.base_fingerprints(
+        settings.shingling.without(more), settings.passages, settings.seed
+    )
 
 
 def check_weighted(request: WeightedOptions, settings: Settings) -> None:

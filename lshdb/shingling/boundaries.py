@@ -12,22 +12,10 @@ from functools import cache
 
 import numpy as np
 
-from lshdb.shingling.arrays import IntArray, Mask
-from lshdb.shingling.folding import (
-    COMBINES,
-    DROPPED,
-    FOLLOWING,
-    LEADING,
-    STACKING,
-    SYLLABIC,
-    WORD,
-    character_classes,
-    code_points,
-    is_any,
-)
+from lshdb.shingling import arrays, folding
 
 _WITHIN_WORDS = [*map(ord, "'.-\u00b7\u2010\u2011\u2019")]
-_FOLLOWING = FOLLOWING + "\u0e33\u0eb3"
+_FOLLOWING = folding.FOLLOWING + "\u0e33\u0eb3"
 """The last two are not yet folded: a mark and a vowel each."""
 _REGIONAL = "\U0001f1e6-\U0001f1ff"
 """Two of them are a flag."""
@@ -73,7 +61,7 @@ def readable_cuts(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int
     return found
 
 
-def _readable(text: str, cuts: IntArray, begin: int, end: int) -> tuple[int, int]:
+def _readable(text: str, cuts: arrays.IntArray, begin: int, end: int) -> tuple[int, int]:
     """The largest part of a stretch behind which no word or sign goes on that is before it."""
     low = int(cuts[np.searchsorted(cuts, begin)])
     last = int(np.searchsorted(cuts, end, side="right")) - 1
@@ -86,15 +74,15 @@ def _readable(text: str, cuts: IntArray, begin: int, end: int) -> tuple[int, int
     return low, low
 
 
-def may_be_cut(text: str) -> Mask:
+def may_be_cut(text: str) -> arrays.Mask:
     """Whether a text of n characters may be cut before each, and at its end: bool[n+1]."""
-    codes = code_points(text)
+    codes = folding.code_points(text)
     allowed = np.ones(len(codes) + 1, dtype=np.bool_)
     if len(codes) < 2:
         return allowed
-    classes = character_classes().take(codes)
-    silent, mark = (classes & DROPPED) != 0, (classes & COMBINES) != 0
-    plain = ((classes & (WORD | SYLLABIC)) == WORD) & ~mark
+    classes = folding.character_classes().take(codes)
+    silent, mark = (classes & folding.DROPPED) != 0, (classes & folding.COMBINES) != 0
+    plain = ((classes & (folding.WORD | folding.SYLLABIC)) == folding.WORD) & ~mark
     # Of each character but the first: the one before it, without marks and signs without width.
     base = _last(~mark & ~silent)[:-1]
     visible = _last(~silent)[:-1]
@@ -102,11 +90,13 @@ def may_be_cut(text: str) -> Mask:
     between = allowed[1:-1]  # a view
     between &= ~(mark | silent)[1:]
     between &= ~(plain[base] & plain[1:])
-    between &= ~is_any(behind, _SKIN_TONES) & (before != ord(_JOINER))
-    between &= ~is_any(codes[base], LEADING) & ~is_any(codes[visible], STACKING)
-    between &= ~is_any(behind, _FOLLOWING)
+    between &= ~folding.is_any(behind, _SKIN_TONES) & (before != ord(_JOINER))
+    between &= ~folding.is_any(codes[base], folding.LEADING) & ~folding.is_any(
+        codes[visible], folding.STACKING
+    )
+    between &= ~folding.is_any(behind, _FOLLOWING)
     between &= (before != ord("\r")) | (behind != ord("\n"))
-    regional = is_any(codes, _REGIONAL)
+    regional = folding.is_any(codes, _REGIONAL)
     # Each is the second of two, or not, by how many are in a row up to it.
     in_row = np.arange(1, len(codes) + 1) - _last(~np.append(False, regional))[1:]
     between &= ~regional[1:] | (in_row[1:] % 2 == 1)
@@ -123,9 +113,9 @@ def visible_word() -> str:
     An ideograph is a word, and in scripts without blanks a consonant with its vowels. Marks, and
     signs without width, belong to the character before.
     """
-    marks, letters = _ranges(COMBINES | DROPPED), _ranges(SYLLABIC)
-    consonant = f"[{letters}](?:[{marks}]|(?<=[{STACKING}])[{letters}])*+"
-    syllable = f"(?:[{LEADING}][{marks}]*+)?+{consonant}[{_FOLLOWING}]*+"
+    marks, letters = _ranges(folding.COMBINES | folding.DROPPED), _ranges(folding.SYLLABIC)
+    consonant = f"[{letters}](?:[{marks}]|(?<=[{folding.STACKING}])[{letters}])*+"
+    syllable = f"(?:[{folding.LEADING}][{marks}]*+)?+{consonant}[{_FOLLOWING}]*+"
     plain = rf"[^\W{_IDEOGRAPHS}{letters}]"
     word = f"{plain}++(?:[{marks}]++{plain}*+)*+"
     return rf"(?:{word}|[{_IDEOGRAPHS}][{marks}]*+|{syllable}|[^\w\s][{marks}]*+)"
@@ -133,11 +123,11 @@ def visible_word() -> str:
 
 def _ranges(kind: int) -> str:
     """The characters of a class, for a set of a regular expression."""
-    chosen = np.concatenate([[False], (character_classes() & kind) != 0, [False]])
+    chosen = np.concatenate([[False], (folding.character_classes() & kind) != 0, [False]])
     edges = np.flatnonzero(chosen[1:] != chosen[:-1]).reshape(-1, 2)
     return "".join(f"{chr(first)}-{chr(behind - 1)}" for first, behind in edges.tolist())
 
 
-def _last(chosen: Mask) -> IntArray:
+def _last(chosen: arrays.Mask) -> arrays.IntArray:
     """The last place up to each that is chosen, or 0: bool[n] -> int64[n]."""
     return np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), 0))

@@ -5,8 +5,8 @@ from typing import cast
 
 import orjson
 
+from lshdb import json_text
 from lshdb.errors import ContentError, DamagedFile
-from lshdb.json_text import dumps, loads, without_surrogates
 from lshdb.keys import with_article
 from lshdb.shingling.shingling import Content, Element, OfSets, Shingling
 
@@ -48,7 +48,7 @@ def normalized(
 ) -> str | tuple[Element, ...]:
     """Clean a document that is known to be of the right kind, a text or a set; see `cleaned`."""
     if isinstance(content, str):
-        text = without_surrogates(content)
+        text = json_text.without_surrogates(content)
         _check_size(text, largest)
         return text
     if of_sets == "bag" and isinstance(content, Mapping):
@@ -63,7 +63,7 @@ def normalized(
 
 def encoded(content: Content) -> str:
     """The stored form of a cleaned document: the text, or a JSON array."""
-    return content if isinstance(content, str) else dumps(content)
+    return content if isinstance(content, str) else json_text.dumps(content)
 
 
 def _check_size(stored: str, largest: int) -> None:
@@ -91,7 +91,7 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
     try:
         elements = orjson.loads(stored)
         if not _is_set(elements):  # but perhaps with integers beyond 64 bits
-            elements = loads(stored.encode())
+            elements = json_text.loads(stored.encode())
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"a stored set is not a JSON array: {error}") from error
     if not _is_set(elements):
@@ -122,7 +122,7 @@ def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element
     """
     counts: dict[str, int] = {}
     for element, count in bag.items():
-        name = without_surrogates(str(element))
+        name = json_text.without_surrogates(str(element))
         if not isinstance(count, int | float) or not 0 <= count <= MAX_COPIES or count % 1:
             raise ContentError(
                 f"element {name!r:.100} of a bag has the count {count!r:.100}: counts are whole "
@@ -139,12 +139,12 @@ def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     _check_set(elements)
     kinds = set(map(type, elements))
     if kinds <= {str}:
-        return tuple(sorted({without_surrogates(cast(str, e)) for e in elements}))
+        return tuple(sorted({json_text.without_surrogates(cast(str, e)) for e in elements}))
     if not kinds <= {str, int}:
         strange = min(kind.__name__ for kind in kinds - {str, int})
         raise ContentError(f"a set's elements are strings and integers, not {strange}")
     integers = sorted({e for e in elements if isinstance(e, int)})
-    strings = {without_surrogates(e) for e in elements if isinstance(e, str)}
+    strings = {json_text.without_surrogates(e) for e in elements if isinstance(e, str)}
     try:
         float(integers[0]), float(integers[-1])
     except OverflowError as error:

@@ -21,7 +21,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from lshdb.shingling.tokens import FILES, QUOTE, QUOTED
+from lshdb.shingling import tokens
 
 _SAMPLE = 1 << 12
 """Characters of a text by which its family is guessed."""
@@ -642,14 +642,14 @@ def _without_heredocs(text: str) -> str:
         lines = ends.get(match[2], [])
         index = bisect_left(lines, after)
         if index < len(lines) and (start := text.index("\n", after) + 1) < lines[index]:
-            parts += [text[done:start], QUOTE, QUOTED * (lines[index] - start - 1)]
+            parts += [text[done:start], tokens.QUOTE, tokens.QUOTED * (lines[index] - start - 1)]
             begun, done = start, lines[index]
     return "".join([*parts, text[done:]])
 
 
 def _blank(match: re.Match[str]) -> str:
     length = match.end() - match.start()
-    return " " * length if match.lastindex else QUOTE + QUOTED * (length - 1)
+    return " " * length if match.lastindex else tokens.QUOTE + tokens.QUOTED * (length - 1)
 
 
 _WITH_HEREDOCS = ("hash", "dollars")
@@ -657,7 +657,7 @@ _WITH_HEREDOCS = ("hash", "dollars")
 
 def blanked(text: str) -> str:
     """The text with blanks for comments, and marks for strings, at their places."""
-    return FILES.join(map(_blanked, text.split(FILES)))
+    return tokens.FILES.join(map(_blanked, text.split(tokens.FILES)))
 
 
 def _blanked(text: str) -> str:

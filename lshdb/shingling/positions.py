@@ -9,8 +9,8 @@ character.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +28,7 @@ _SEPARATOR = "\0"
 """A character that never combines, does not fold and is no part of a word."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Units:
     """The units of n texts, words, characters or tokens, those of a text one after the other.
 
@@ -271,5 +271,5 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
 
 @lru_cache(maxsize=1)
 def _base_shingles(shingling: Shingling) -> Set[Element]:
-    without_base = replace(shingling, base=())
+    without_base = dataclasses.replace(shingling, base=())
     return {shingle for _, text in shingling.base for shingle in shingle_texts(text, without_base)}

@@ -16,9 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from lshdb.shingling import positions, shingles
+from lshdb.shingling import hashing, positions, shingles
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
-from lshdb.shingling.hashing import Hashes, secret_seed, span_hash
 from lshdb.shingling.shingling import Shingling
 
 WINDOW = 50
@@ -43,7 +42,7 @@ class Terms:
     """
 
     units: IntArray
-    hashes: Hashes
+    hashes: hashing.Hashes
     folded: bytes
     begins: IntArray
     ends: IntArray
@@ -79,7 +78,7 @@ def in_windows(units: IntArray, windows: IntArray) -> tuple[IntArray, IntArray]:
 def terms_of(texts: Sequence[str]) -> list[Terms]:
     """The terms of each of n texts."""
     terms: dict[int, Terms] = {}
-    hasher = span_hash(secret_seed(), "terms")
+    hasher = hashing.span_hash(hashing.secret_seed(), "terms")
     for group in shingles.groups(texts, _WORDS):
         group_texts = [texts[index] for index in group]
         units, words = positions.cut(group_texts, "word"), shingles.cut_words(group_texts)
@@ -143,6 +142,6 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
     return term_words, ends[term_words]
 
 
-def term_hashes(terms: Sequence[str]) -> Hashes:
+def term_hashes(terms: Sequence[str]) -> hashing.Hashes:
     """Hashes of n terms, uint64[n], under the secret seed of the process."""
-    return shingles.element_hashes(terms, "terms", secret_seed())
+    return shingles.element_hashes(terms, "terms", hashing.secret_seed())

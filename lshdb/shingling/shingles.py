@@ -17,15 +17,16 @@ need fewer calls for the same text; but their arrays, several times as large, sh
 processor's cache. `scripts/bench peers` measures a change.
 """
 
+import functools
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from itertools import chain, pairwise
 from typing import NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
+from lshdb.shingling import folding, programs
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
     IntArray,
@@ -37,7 +38,6 @@ from lshdb.shingling.arrays import (
     sizes_of,
     sums,
 )
-from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
     Hashes,
@@ -48,7 +48,6 @@ from lshdb.shingling.hashing import (
     selection,
     span_hash,
 )
-from lshdb.shingling.programs import blanked_program, cut_programs
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
 from lshdb.shingling.tokens import Tokens, cut_before, token_pieces
 
@@ -185,7 +184,7 @@ def select_documents(shingles: Shingles, indices: IntArray) -> Shingles:
     return Shingles(hashes, offsets_of(sizes))
 
 
-@lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=8)
 def base_hashes(shingling: Shingling, seed: int) -> Hashes:
     """The shingle hashes of the base texts, which do not count, sorted."""
     texts = [text for _, text in shingling.base]
@@ -232,7 +231,7 @@ def _group(
     if shingling.kind == "char":
         return _char_group(texts, shingling.size, seed)
     if shingling.kind == "code":
-        return _group(group, shingling, seed, cut_programs(texts, shingling))
+        return _group(group, shingling, seed, programs.cut_programs(texts, shingling))
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
@@ -252,7 +251,7 @@ def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[
         words = (_word_hashes([piece], seed, pieces=True)[0] for piece in word_pieces(text, block))
         count = 0
         for hashes in _shingles_of_parts(
-            words, np.append, partial(_word_windows, size=size, seed=seed), size
+            words, np.append, functools.partial(_word_windows, size=size, seed=seed), size
         ):
             count += len(hashes)
             yield hashes
@@ -260,10 +259,10 @@ def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[
             yield _wordless(text, size, seed, block)
         return
     if shingling.kind == "code":
-        parts = token_pieces(blanked_program(text, shingling), block)
+        parts = token_pieces(programs.blanked_program(text, shingling), block)
     else:
         parts = _collapsed_pieces(text, block)
-    windows = partial(_char_windows, size=size, seed=seed)
+    windows = functools.partial(_char_windows, size=size, seed=seed)
     yield from _shingles_of_parts(parts, operator.add, windows, size)
 
 
@@ -349,7 +348,7 @@ def _collapsed(text: str) -> str:
     """The folded text in which each white-space run is one blank."""
     if text.isascii():
         return _single_blanks(text.encode("ascii").translate(_CHAR_TABLE).decode("ascii"))
-    return _with_single_blanks(fold(text))
+    return _with_single_blanks(folding.fold(text))
 
 
 def _with_single_blanks(folded: str) -> str:
@@ -417,9 +416,9 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
     else:
-        texts = _changed_together(fold, texts)
+        texts = _changed_together(folding.fold, texts)
         joined = "".join((" ", " ".join(texts), " "))
-        first, last = word_bounds(code_points(joined))
+        first, last = folding.word_bounds(folding.code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
         begins, ends = byte_offsets[first], byte_offsets[last]
     if len(texts) == 1:
@@ -514,7 +513,7 @@ def word_pieces(text: str, block: int = BLOCK["word"]) -> Iterator[str]:
 
 
 def _set_group(group: Sequence[Content], seed: int) -> Shingles:
-    elements = [*chain.from_iterable(group)]
+    elements = [*itertools.chain.from_iterable(group)]
     kinds = set(map(type, elements))
     if kinds <= {str}:
         hashes = element_hashes(elements, "string", seed)
@@ -559,7 +558,7 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
         ordered = distinct(shingles.hashes)
         return Shingles(ordered, np.array([0, len(ordered)]))
     hashes = shingles.hashes.copy()
-    for start, end in pairwise(shingles.offsets.tolist()):
+    for start, end in itertools.pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()
     first = np.empty(len(hashes), dtype=np.bool_)
     first[:1] = True

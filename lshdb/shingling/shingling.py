@@ -1,8 +1,8 @@
 """Types: the content of a document, the shingling of a database, and the hashes of shingles."""
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal, Self, cast
 
 import numpy as np
@@ -33,7 +33,7 @@ _ZEROS = (
 _DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
 
@@ -52,10 +52,10 @@ class Shingling:
 
     kind: ShinglingKind
     size: int = 1
-    name: str = field(default="", repr=False)
-    numbers: bool = field(default=True, repr=False)
-    boilerplate: bool = field(default=True, repr=False)
-    base: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    name: str = dataclasses.field(default="", repr=False)
+    numbers: bool = dataclasses.field(default=True, repr=False)
+    boilerplate: bool = dataclasses.field(default=True, repr=False)
+    base: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -99,7 +99,7 @@ class Shingling:
 
     def without(self, texts: Iterable[str]) -> Self:
         """The same with more base texts."""
-        return replace(self, base=(*self.base, *(("", text) for text in texts)))
+        return dataclasses.replace(self, base=(*self.base, *(("", text) for text in texts)))
 
     def read(self, texts: Sequence[str]) -> Sequence[str]:
         """The texts as they are cut into shingles, each character at the same offset as before.
@@ -120,7 +120,7 @@ class Shingling:
         return f"{self.kind}:{self.name or self.size}{left_out}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Shingles:
     """The shingle hashes of n documents, one document after another.
 

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lshdb.shingling.arrays import Mask, lengths_of, offsets_of, sizes_of
+from lshdb.shingling import arrays
 from lshdb.shingling.folding import code_points
 from lshdb.shingling.hashing import Offsets
 
@@ -71,8 +71,8 @@ class Tokens:
     text: str
     counts: Offsets
     begins: Offsets
-    new: Mask
-    kept: Mask
+    new: arrays.Mask
+    kept: arrays.Mask
     offsets: Offsets
 
     @cached_property
@@ -112,14 +112,14 @@ def cut_tokens(texts: list[str]) -> Tokens:
     lengths = begins[second] - begins[second - 1]
     prefixes = second[(lengths <= _PREFIX) & solid[begins[second] - 1]] - 1
     tokens[prefixes[tokens[prefixes] == _WORD]] = _STRING
-    offsets = offsets_of(lengths_of(texts) + 1) + 1
+    offsets = arrays.offsets_of(arrays.lengths_of(texts) + 1) + 1
     first = begins.searchsorted(offsets)
     kept = np.ones(len(tokens) + 1, dtype=np.bool_)
     kept[1:-1] = (tokens[1:] != _STRING) | (tokens[:-1] != _STRING)
     kept[first] = True
     kept = kept[:-1]
     (repeated,) = (~kept).nonzero()
-    counts = sizes_of(first - repeated.searchsorted(first))
+    counts = arrays.sizes_of(first - repeated.searchsorted(first))
     text = tokens[kept].tobytes().decode("ascii")
     return Tokens(text, counts, begins, new, kept, offsets)
 

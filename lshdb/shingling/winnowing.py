@@ -12,8 +12,8 @@ These values are part of the file format: tests/database/test_golden.py pins the
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ _DROPPED = np.uint64(16)
 30 million pairs one of 500 million."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Fingerprints:
     """The fingerprints of n documents, each value once per document, in the order of the values.
 
@@ -91,7 +91,7 @@ def fingerprints(
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
-    short = replace(shingling, size=fingerprint_size(run), base=())
+    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
     group_fingerprints = [
         of_group([contents[index] for index in group], group, short, run, seed)
         for group in groups(contents, short)
@@ -121,7 +121,7 @@ def of_group(
         seed: of the hashes.
         tokens: of the programs, if they have been cut already.
     """
-    short = replace(shingling, size=fingerprint_size(run), base=())
+    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
     window = run - short.size + 1
     first = texts[0]
     if isinstance(first, str) and is_large(first, short):
@@ -146,7 +146,7 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
 
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
     """All values that may be fingerprints of the base texts, int64[any], sorted."""
-    short = replace(shingling, size=fingerprint_size(run))
+    short = dataclasses.replace(shingling, size=fingerprint_size(run))
     return (base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from lshdb.shingling.arrays import IntArray, Lanes
+from lshdb.shingling import arrays
 from lshdb.shingling.hashing import constants
 from lshdb.sketching.constructions import Construction
 
-BucketKeys = IntArray
+BucketKeys = arrays.IntArray
 
 _32 = np.uint64(32)
 
 
-def bucket_keys(signatures: Lanes, construction: Construction, seed: int) -> BucketKeys:
+def bucket_keys(signatures: arrays.Lanes, construction: Construction, seed: int) -> BucketKeys:
     """The bucket key of each band of each signature.
 
     Band i takes lanes i r to (i+1) r - 1. Its key is the mixed sum of the lanes, each times its own
@@ -46,6 +46,6 @@ def bucket_keys(signatures: Lanes, construction: Construction, seed: int) -> Buc
     return signed
 
 
-def bucket_codes(bands: int | IntArray, keys: BucketKeys) -> BucketKeys:
+def bucket_codes(bands: int | arrays.IntArray, keys: BucketKeys) -> BucketKeys:
     """One number for a band and a bucket key of 48 bits, in the order of both."""
     return (np.asarray(bands) << 48) + keys

@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.shingling.arrays import IntArray, Lanes, Mask, chunks, chunks_of, sizes_of
+from lshdb.shingling import arrays
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, select_documents
 from lshdb.shingling.shingling import Shingles
@@ -69,9 +69,9 @@ class FastSketch:
         )
         self._narrow = constants(self.seed, "fast multipliers", 2).astype(np.uint32)
 
-    def signatures(self, shingles: Shingles) -> Lanes:
+    def signatures(self, shingles: Shingles) -> arrays.Lanes:
         """The signatures of n documents, uint32[n, lanes]."""
-        counts = sizes_of(shingles.offsets)
+        counts = arrays.sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), _NOTHING)
         self._first_round(table, shingles.hashes, counts)
         (unfilled,) = ((table == _NOTHING).any(axis=1) & (counts > 0)).nonzero()
@@ -84,7 +84,7 @@ class FastSketch:
             table[unfilled] = rows
         return table.astype(np.uint32)
 
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Lanes, int]:
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[arrays.Lanes, int]:
         """The signature uint32[lanes] of one document too large to hold, and its shingle count.
 
         `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
@@ -105,7 +105,7 @@ class FastSketch:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.ravel()
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if len(counts) > 1 else counts
-        for part in chunks(len(hashes), self.block_hashes):
+        for part in arrays.chunks(len(hashes), self.block_hashes):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
@@ -121,7 +121,7 @@ class FastSketch:
         g >>= _32
         return g.view(np.int64)
 
-    def _round(self, y: _ShortHashes, i: IntArray) -> _ShortHashes:
+    def _round(self, y: _ShortHashes, i: arrays.IntArray) -> _ShortHashes:
         """g_i(x) for the rounds i of shape [r, 1] or [1], uint32[r, T] or uint32[T]."""
         g: _ShortHashes = y ^ self._rounds[i]
         g *= self._narrow[0]
@@ -131,13 +131,13 @@ class FastSketch:
 
     def _later_rounds(self, table: Hashes, shingles: Shingles) -> None:
         """Rounds 1 to 2k-1: fill the empty lanes of the documents in table uint64[n, k]."""
-        if (sizes_of(shingles.offsets) > 8 * self.lanes).any():
+        if (arrays.sizes_of(shingles.offsets) > 8 * self.lanes).any():
             # Such a document leaves lanes empty only if it repeats a few shingles very often; all
             # of them in every round would take k times as long as reading the document.
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
-        counts = sizes_of(shingles.offsets)
-        for part in chunks_of(counts + self.lanes, self.block_hashes):
+        counts = arrays.sizes_of(shingles.offsets)
+        for part in arrays.chunks_of(counts + self.lanes, self.block_hashes):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
@@ -207,11 +207,11 @@ class MinHashSketch:
         self._terms = constants(self.seed, "minhash terms", self.lanes)
         self._multipliers = constants(self.seed, "minhash multipliers", 3)
 
-    def signatures(self, shingles: Shingles) -> Lanes:
+    def signatures(self, shingles: Shingles) -> arrays.Lanes:
         """The signatures of n documents, uint32[n, lanes]."""
-        return self._kept(self._minima(shingles), sizes_of(shingles.offsets) > 0)
+        return self._kept(self._minima(shingles), arrays.sizes_of(shingles.offsets) > 0)
 
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Lanes, int]:
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[arrays.Lanes, int]:
         """See FastSketch.of_pieces; `pieces` is called once."""
         minima = np.full((1, self.lanes), _NOTHING)
         total = 0
@@ -223,12 +223,12 @@ class MinHashSketch:
 
     def _minima(self, shingles: Shingles) -> Hashes:
         """The smallest hash of each function for n documents, uint64[n, lanes]."""
-        counts = sizes_of(shingles.offsets)
+        counts = arrays.sizes_of(shingles.offsets)
         minima = np.full((len(counts), self.lanes), _NOTHING)
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in chunks_of(sizes, self.block_hashes):
+        for part in arrays.chunks_of(sizes, self.block_hashes):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
             minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)
@@ -239,9 +239,9 @@ class MinHashSketch:
             minima[filled[part]] = minimum
         return minima
 
-    def _kept(self, minima: Hashes, filled: Mask) -> Lanes:
+    def _kept(self, minima: Hashes, filled: arrays.Mask) -> arrays.Lanes:
         """The lanes uint32[n, k] of minima uint64[n, k]; EMPTY where a document is not filled."""
-        lanes: Lanes = ((minima * self._multipliers[2]) >> _32).astype(np.uint32)
+        lanes: arrays.Lanes = ((minima * self._multipliers[2]) >> _32).astype(np.uint32)
         lanes[~filled] = EMPTY
         return lanes
 
@@ -264,9 +264,9 @@ def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
 
 
-def is_empty(signatures: Lanes) -> Mask:
+def is_empty(signatures: arrays.Lanes) -> arrays.Mask:
     """Which of the signatures [n, k], or whether one [k], are those of no shingle."""
-    empty: Mask = (signatures == np.iinfo(signatures.dtype).max).all(axis=-1)
+    empty: arrays.Mask = (signatures == np.iinfo(signatures.dtype).max).all(axis=-1)
     return empty
 
 

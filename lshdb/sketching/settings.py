@@ -5,12 +5,12 @@ from typing import Literal
 
 import numpy as np
 
+from lshdb import formatting
 from lshdb.errors import SettingsError
-from lshdb.formatting import listed, percent
 from lshdb.groups import Option, check_value
 from lshdb.shingling.hashing import LARGEST_SEED
 from lshdb.shingling.shingling import Shingling
-from lshdb.sketching.constructions import MAX_LANES, Construction
+from lshdb.sketching import constructions
 
 SketchName = Literal["fast", "minhash"]
 MIN_LANES = 16
@@ -26,7 +26,7 @@ _SHARE = Option("a share of pairs", above=0, max=1)
 _SETTINGS: dict[str, tuple[object, Option]] = {
     "threshold": (float, _SHARE),
     "recall": (float, _SHARE),
-    "permutations": (int, Option("lanes", min=MIN_LANES, max=MAX_LANES)),
+    "permutations": (int, Option("lanes", min=MIN_LANES, max=constructions.MAX_LANES)),
     "sketch": (SketchName, Option("a kind of signature")),
     "seed": (int, Option("of all hashes", min=0, max=LARGEST_SEED)),
     "passages": (int, Option("words of the shortest")),
@@ -56,7 +56,7 @@ class Settings:
     recall: float
     shingling: Shingling
     permutations: int
-    construction: Construction
+    construction: constructions.Construction
     sketch: SketchName
     seed: int
     content: bool
@@ -135,8 +135,8 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
     words = {
         "compared by": f"{compared} ({shingling})",
         "similar from": (
-            f"{settings.threshold:g} on, where the index finds {percent(settings.recall)} of the "
-            "pairs, and more above"
+            f"{settings.threshold:g} on, where the index finds "
+            f"{formatting.percent(settings.recall)} of the pairs, and more above"
         ),
         "index": (
             f"{shape if shape.higher else f'{shape.bands} bands of {shape.rows} rows'}, "
@@ -154,7 +154,7 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
     if settings.reworded:
         words["reworded copies"] = "are found"
     if shingling.base:
-        words["left out"] = listed([name for name, _ in shingling.base], _NAMED)
+        words["left out"] = formatting.listed([name for name, _ in shingling.base], _NAMED)
     return words
 
 
@@ -169,7 +169,7 @@ def purpose_in_words(settings: Settings) -> str:
         parts = "elements" if shingling.kind == "set" else _runs(shingling)
         finds = f"finds {what} that share {share} or more of their {parts}{_details(shingling)}"
     if settings.recall < _USUAL_RECALL:
-        finds += f" ({percent(settings.recall)} of those at {share})"
+        finds += f" ({formatting.percent(settings.recall)} of those at {share})"
     if settings.passages:
         finds += f", and copied passages of {settings.passages} {unit_of(shingling)}s or more"
     return finds + (", and reworded copies" if settings.reworded else "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import SettingsMismatch, UsageError
+from lshdb import errors
 from lshdb.shingling.arrays import Lanes
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Shingling
@@ -73,7 +73,7 @@ def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
         UsageError: the others are described by something else than a Sketching.
     """
     if not isinstance(other, Sketching):
-        raise UsageError(f"made_with {other!r:.100} is not a lshdb.Sketching")
+        raise errors.UsageError(f"made_with {other!r:.100} is not a lshdb.Sketching")
     for field in Sketching.__slots__:
         value, other_value = getattr(made_with, field), getattr(other, field)
         if value != other_value and not (field == "lane_bits" and value < other_value):
@@ -83,7 +83,9 @@ def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
             )
             if field == "base":  # by its digest, which says nothing to people
                 difference = "other base texts than the documents are compared by"
-            raise SettingsMismatch(f"{name} has {difference}: their signatures cannot be compared")
+            raise errors.SettingsMismatch(
+                f"{name} has {difference}: their signatures cannot be compared"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

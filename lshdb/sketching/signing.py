@@ -6,10 +6,10 @@ than its documents, and a document of 100 MB not much more than itself.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, chain
 from typing import cast
 
 import numpy as np
@@ -25,7 +25,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Signed:
     """The signatures of n documents.
 
@@ -60,7 +60,7 @@ class Signed:
 
     def take(self, indices: arrays.IntArray) -> Signed:
         """The documents with these indices int64[m], each once."""
-        return replace(
+        return dataclasses.replace(
             self,
             signatures=self.signatures[indices],
             shingles=self.shingles[indices],
@@ -79,7 +79,7 @@ class Signed:
             return self
         signatures = self.signatures.astype(settings.lane_type, copy=False)
         keys = bucket_keys(signatures, settings.construction, settings.seed)
-        return replace(
+        return dataclasses.replace(
             self, signatures=signatures, bucket_keys=keys, construction=settings.construction
         )
 
@@ -87,7 +87,7 @@ class Signed:
     def joined(cls, parts: Sequence[Signed]) -> Signed:
         """The documents of several batches with the same settings; at least one batch."""
         first = parts[0]
-        ends = accumulate(len(part.shingles) for part in parts)
+        ends = itertools.accumulate(len(part.shingles) for part in parts)
         numbered = [
             part.fingerprints.rows(np.arange(end - len(part.shingles), end))
             for part, end in zip(parts, ends, strict=True)
@@ -101,7 +101,7 @@ class Signed:
             winnowing.Fingerprints(*winnowing.joined(numbered)),
             None
             if first.terms is None
-            else [*chain.from_iterable(part.terms or () for part in parts)],
+            else [*itertools.chain.from_iterable(part.terms or () for part in parts)],
             first.base,
         )
 

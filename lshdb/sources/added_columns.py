@@ -41,9 +41,9 @@ def head_with(head: TableSchema) -> TableSchema:
     check_new(head.columns)
     schema, heading = head.schema, head.heading
     if schema is not None:
-        from lshdb.sources.arrow_rows import schema_of
+        from lshdb.sources import arrow_rows
 
-        for field in schema_of(ANNOTATED):
+        for field in arrow_rows.schema_of(ANNOTATED):
             schema = schema.append(field)
     if heading:
         text = heading.rstrip(b"\r\n")
@@ -95,10 +95,10 @@ def _with_arrays(rows: Any, indices: Sequence[int], values: ColumnValues) -> Row
     """Record batches: the arrays come last."""
     import pyarrow as pa
 
-    from lshdb.sources.arrow_rows import ArrowRows, extended
+    from lshdb.sources import arrow_rows
 
     table = pa.Table.from_batches(
         rows.batches_of(indices), rows.schema.schema if not indices else None
     )
-    batches = extended(table, ANNOTATED, values).combine_chunks().to_batches()
-    return ArrowRows(head_with(rows.schema), batches[0] if batches else None)
+    batches = arrow_rows.extended(table, ANNOTATED, values).combine_chunks().to_batches()
+    return arrow_rows.ArrowRows(head_with(rows.schema), batches[0] if batches else None)

@@ -7,13 +7,13 @@ temporary file for the programs that read them. Archives in archives are binary 
 Bytes are counted as they are read, whatever an archive says of its sizes.
 """
 
+import contextlib
 import io
 import os
 import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from shutil import copyfileobj
@@ -23,7 +23,7 @@ from weakref import finalize
 
 from lshdb.errors import InputError, LshdbError
 from lshdb.limits import Limits
-from lshdb.sources.compression import compression_of, unpacked, without_compression
+from lshdb.sources import compression
 from lshdb.store.partial_files import temporary_directory
 
 _Listed = Iterator[tuple[str, int, bool, Callable[[], Any]]]
@@ -72,7 +72,7 @@ _IN_PATH = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
 def is_archive(path: str) -> bool:
     """Whether a file is an archive, by its suffix."""
     lower = path.lower()
-    return lower.endswith(_SUFFIXES) or without_compression(lower).endswith(".tar")
+    return lower.endswith(_SUFFIXES) or compression.without_compression(lower).endswith(".tar")
 
 
 def archive_of(path: str) -> str | None:
@@ -94,7 +94,7 @@ class Archives:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._stack = ExitStack()
+        self._stack = contextlib.ExitStack()
         self._read: tuple[str, int] | None = None
         self._members: dict[str, Member] = {}
         self._left = 0
@@ -125,7 +125,7 @@ class Archives:
         member = self.find(path)
         return os.stat(path) if member is None else member.status
 
-    @contextmanager
+    @contextlib.contextmanager
     def opened(self, member: Member) -> Iterator[BinaryIO]:
         """A member that is read; InputError if it is damaged, or too much of an archive is read."""
         with _reported():
@@ -137,7 +137,7 @@ class Archives:
         finally:
             self._left = bounded.left
 
-    @contextmanager
+    @contextlib.contextmanager
     def on_disk(self, path: str, file: BinaryIO) -> Iterator[str]:
         """The path of a file, or of a temporary copy of a member that is read."""
         if self.find(path) is None:
@@ -152,10 +152,10 @@ class Archives:
     def _listed(self, archive: str, time: int) -> Iterator[Member]:
         lower = archive.lower()
         file: Any = self._stack.enter_context(open(archive, "rb"))  # noqa: SIM115
-        if suffix := ".gz" if lower.endswith(".tgz") else compression_of(archive):
+        if suffix := ".gz" if lower.endswith(".tgz") else compression.compression_of(archive):
             spool = SpooledTemporaryFile(self._limits.largest_row)  # noqa: SIM115
             self._stack.callback(spool.close)
-            with unpacked(file, suffix) as stream:
+            with compression.unpacked(file, suffix) as stream:
                 copyfileobj(_Bounded(stream, self._limits.largest_archive), spool)
             spool.seek(0)
             file = spool
@@ -230,7 +230,7 @@ def _refuse(reason: str) -> None:
     raise InputError(reason)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _reported() -> Iterator[None]:
     """InputError for whatever the libraries raise about files of strangers."""
     try:

@@ -4,12 +4,12 @@ Documents are made of Python's values: that takes a hundredth of the time of wri
 pyarrow, the extra `arrow`.
 """
 
+import contextlib
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class ArrowRows:
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, as Python's values; what is not UTF-8 as lone surrogates."""
         batches = map(_plain_batch, self.batches_of(indices))
-        return chain.from_iterable(_records(batch)[0] for batch in batches)
+        return itertools.chain.from_iterable(_records(batch)[0] for batch in batches)
 
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """Arrow has no lines."""
@@ -357,7 +357,7 @@ def wanted_columns(names: Sequence[str], options: RecordOptions) -> list[str]:
     return [name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)]
 
 
-@contextmanager
+@contextlib.contextmanager
 def _readable(unreadable: str) -> Iterator[None]:
     """Raise InputError, with a message that begins with `unreadable`, for Arrow's own errors."""
     try:
@@ -462,7 +462,7 @@ def _validate(column: pa.Array) -> None:
     """
     column.validate()
     # Some encodings have no such view: they must be UTF-8.
-    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         column = column.view(_with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
     column.validate(full=True)
 
@@ -642,7 +642,7 @@ def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]])
 def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches."""
     rows = iter(rows)
-    while values := list(islice(rows, _BATCH)):
+    while values := list(itertools.islice(rows, _BATCH)):
         yield record_batch(schema, zip(*values, strict=True))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
-from lshdb.model import Document, Failure
+from lshdb import model
 from lshdb.shingling.shingling import Content
 from lshdb.sources.metadata import from_json
 from lshdb.store.rows import FileState
@@ -107,7 +107,7 @@ class Batch:
     origin: Origin | None = None
     indices: Sequence[int] = ()
     states: Sequence[tuple[str, FileState]] = ()
-    failures: Sequence[tuple[int, Failure]] = ()
+    failures: Sequence[tuple[int, model.Failure]] = ()
     unread: Sequence[str] = ()
     replaced: int = 0
     size: int = 0
@@ -149,7 +149,7 @@ class Batch:
             wheres=[*flat(batch.where() for batch in batches)],
         )
 
-    def items(self) -> Iterator[Document | Failure]:
+    def items(self) -> Iterator[model.Document | model.Failure]:
         """The documents and failures, one by one, in the order of the rows."""
         waiting = list(reversed(self.failures))
         indices = self.indices or range(len(self.keys))
@@ -157,5 +157,5 @@ class Batch:
         for index, key, content, metadata in rows:
             while waiting and waiting[-1][0] < index:
                 yield waiting.pop()[1]
-            yield Document(key, content, from_json(metadata))
+            yield model.Document(key, content, from_json(metadata))
         yield from (failure for _, failure in reversed(waiting))

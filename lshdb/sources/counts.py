@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lshdb.errors import FailureWarning, InputError, warn
+from lshdb import errors
 from lshdb.model import Failure
 from lshdb.sources.paths import printable_path
 
@@ -56,12 +56,12 @@ class SkippedFiles(Counter[str]):
         return {kind: self[kind] for kind in _REASONS}
 
 
-def failure_of(path: str, error: InputError | OSError) -> Failure:
+def failure_of(path: str, error: errors.InputError | OSError) -> Failure:
     """The failure of a file, a directory or a member of an archive, with its path as printed."""
     return Failure(printable_path(path), reason(error))
 
 
-def reason(error: InputError | OSError) -> str:
+def reason(error: errors.InputError | OSError) -> str:
     """Why something could not be read, in words."""
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
@@ -99,8 +99,8 @@ class Failures:
         if self.count and self.on_failure is None:
             first = self._kept[0]
             items = "1 row or file" if self.count == 1 else f"{self.count:,} rows or files"
-            warn(
-                FailureWarning(
+            errors.warn(
+                errors.FailureWarning(
                     f"{items} gave no document and {'is' if self.count == 1 else 'are'} left out; "
                     f"{where}, the first: {first.where}: {first.reason}"
                 )

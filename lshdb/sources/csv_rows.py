@@ -15,8 +15,7 @@ from typing import Self, cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
-from lshdb.sources import inputs, json_rows, paths, records, sinks
-from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.sources import batch, inputs, json_rows, paths, records, sinks
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -32,7 +31,7 @@ _PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
 
-def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
     """The documents of a file, in batches of the rows that end in a chunk of it.
 
     Raises:
@@ -43,11 +42,11 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     lines = _Lines(source, format)
     schema = _heading(lines)
     if options.whole:
-        yield Batch(origin=Origin(source.name, (), rows_of([], schema)))
+        yield batch.Batch(origin=batch.Origin(source.name, (), rows_of([], schema)))
     reader = _reader(lines, schema)
     while lines.read():
         before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
-        documents = records.Collector(options, Origin(source.name, numbers), None)
+        documents = records.Collector(options, batch.Origin(source.name, numbers), None)
         while lines.waiting:
             number, index = lines.number, len(numbers)
             try:
@@ -94,7 +93,7 @@ def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None
     return row if len(row) > 1 or (row and row[0].strip()) else None
 
 
-def _heading(lines: "_Lines") -> TableSchema:
+def _heading(lines: "_Lines") -> batch.TableSchema:
     options = lines.source.options
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
     chosen_delimiter, before = options.delimiter, b""
@@ -109,7 +108,7 @@ def _heading(lines: "_Lines") -> TableSchema:
             continue
         delimiter = chosen_delimiter or _delimiter(first, lines.format)
         number = lines.number
-        schema = TableSchema((), delimiter=delimiter, escape=options.escape)
+        schema = batch.TableSchema((), delimiter=delimiter, escape=options.escape)
         try:
             names = next(_reader(lines, schema))
         except csv.Error as error:
@@ -134,7 +133,7 @@ def _delimiter(first: bytes, format: str) -> str:
     return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
 
 
-def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+def sink(target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
     """A writer of rows."""
     delimiter = _DELIMITERS[target.format]
     if (
@@ -216,7 +215,7 @@ def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk.replace(b"\r", b"\n") if replace else chunk
 
 
-def _reader(lines: Iterable[str], schema: TableSchema) -> Iterator[list[str]]:
+def _reader(lines: Iterable[str], schema: batch.TableSchema) -> Iterator[list[str]]:
     return csv.reader(lines, strict=True, delimiter=schema.delimiter, escapechar=schema.escape)
 
 
@@ -224,15 +223,15 @@ def _name_of(column: str) -> str:
     return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def rows_of(texts: list[bytes], schema: TableSchema) -> records.TextRows:
+def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
     """Rows as they are in the file."""
 
-    def record_of(text: bytes) -> Record:
+    def record_of(text: bytes) -> batch.Record:
         lines = [text.decode("utf-8", "surrogateescape")]
         (row,) = _reader(lines, schema)
         return dict(zip(schema.columns, row, strict=True))
 
-    def text_of(record: Record) -> bytes:
+    def text_of(record: batch.Record) -> bytes:
         values = [[*record.values()]]
         return next(csv_lines(values, schema.delimiter, "", escape=schema.escape))
 
@@ -285,12 +284,14 @@ def _shown(value: object) -> object:
 class _CsvSink(sinks.LineSink):
     """Rows of CSV with the same columns are written as they are in their file."""
 
-    def __init__(self, target: sinks.Target, head: TableSchema | None, delimiter: str) -> None:
+    def __init__(
+        self, target: sinks.Target, head: batch.TableSchema | None, delimiter: str
+    ) -> None:
         self._delimiter = delimiter
         self._escape: str | None = None
         super().__init__(target, head)
 
-    def _begin(self, head: TableSchema) -> None:
+    def _begin(self, head: batch.TableSchema) -> None:
         super()._begin(head)
         self._escape = head.escape
         if head.heading and head.delimiter == self._delimiter:
@@ -300,7 +301,7 @@ class _CsvSink(sinks.LineSink):
         elif head.columns and head.has_heading:
             self.put([head.columns])
 
-    def _write(self, rows: Rows, indices: Sequence[int]) -> None:
+    def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
         dialect, schema = (self._delimiter, self._escape, self._columns), rows.schema
         if schema is not None and (schema.delimiter, schema.escape, schema.columns) == dialect:
             self._put_lines(rows.lines(indices))

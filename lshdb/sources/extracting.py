@@ -4,6 +4,7 @@ The process runs `documents`, nothing else, so that what a stranger's file does 
 costs this one file. It is started for the first document, and again after it was killed.
 """
 
+import dataclasses
 import json
 import os
 import re
@@ -14,7 +15,6 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from typing import IO, Any, NamedTuple
@@ -38,7 +38,7 @@ _HEAD = 10_000_000
 """Bytes of an answer besides its text."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Extracted:
     """A document that was taken out of a file.
 
@@ -67,7 +67,7 @@ class Unread(NamedTuple):
     reason: str
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Extractor:
     """Takes the text out of documents, in a process that ends with this object.
 
@@ -83,7 +83,7 @@ class Extractor:
     options: DocumentOptions
     largest: int
     source: bool = False
-    _process: "_Process | None" = field(default=None, repr=False)
+    _process: "_Process | None" = dataclasses.field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._commands: dict[str, list[str]] = {}

@@ -4,22 +4,20 @@ A module has `read(Input, format)` for batches of documents, and `sink(Target, T
 writer.
 """
 
+import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from os.path import splitext
 from tempfile import TemporaryFile
 from typing import Any, Protocol, cast
 
+from lshdb import errors
 from lshdb.columns import Columns
-from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.keys import with_article
-from lshdb.sources import compression, inputs, json_rows, paths
-from lshdb.sources.batch import Batch, Origin, TableSchema
-from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX
-from lshdb.sources.sinks import Sink, Target, rows_of
+from lshdb.sources import batch, compression, inputs, json_rows, paths, sinks
+from lshdb.sources.documents import kinds
 
 _FORMATS: Mapping[str, tuple[str, str]] = {
     "jsonl": ("json", "json_rows"),
@@ -43,13 +41,13 @@ _BLOCK = 1 << 20
 class RowFormat(Protocol):
     """Reads and writes files of rows."""
 
-    def read(self, source: inputs.Input, format: str) -> Iterator[Batch]:
+    def read(self, source: inputs.Input, format: str) -> Iterator[batch.Batch]:
         """The documents of a file, in batches that take a megabyte or one row.
 
         If rows are wanted as they were read, the first batch of a table has its head and no rows.
         """
 
-    def sink(self, target: Target, head: TableSchema | None) -> Sink:
+    def sink(self, target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
 
 
@@ -57,10 +55,10 @@ def check_one_table(rows: object) -> None:
     """UsageError for a column alone, or for several tables."""
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     if library in ("pandas", "polars") and kind == "Series":
-        raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
+        raise errors.UsageError('a Series has no columns: give a table, series.to_frame("text")')
     if library == "datasets" and isinstance(rows, Mapping):
         first = next(iter(rows), "train")
-        raise UsageError(
+        raise errors.UsageError(
             f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
         )
 
@@ -73,11 +71,15 @@ def format_named(name: str) -> RowFormat:
             import_module("pyarrow")
         return cast(RowFormat, import_module(f"lshdb.sources.{module}"))
     except ImportError as error:
-        raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
+        raise errors.InputError(
+            "Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
+        ) from error
 
 
-@contextmanager
-def sink(target: Target, head: TableSchema | None, *, of_lines: bool = False) -> Iterator[Sink]:
+@contextlib.contextmanager
+def sink(
+    target: sinks.Target, head: batch.TableSchema | None, *, of_lines: bool = False
+) -> Iterator[sinks.Sink]:
     """The writer of rows to a file; the end of the format is written where the context ends.
 
     Args:
@@ -89,26 +91,28 @@ def sink(target: Target, head: TableSchema | None, *, of_lines: bool = False) ->
         UsageError: the format cannot have such columns.
     """
     if of_lines and KIND[target.format] != "json":
-        rows: Sink = _Spooled(target)
+        rows: sinks.Sink = _Spooled(target)
     else:
         rows = format_named(target.format).sink(target, head)
     try:
         yield rows
     except BaseException:
-        with suppress(LshdbError, OSError):
+        with contextlib.suppress(errors.LshdbError, OSError):
             rows.abandon()
         raise
     rows.finish()
 
 
-def table_schema_of(columns: Columns, format: str, *, has_heading: bool = True) -> TableSchema:
+def table_schema_of(
+    columns: Columns, format: str, *, has_heading: bool = True
+) -> batch.TableSchema:
     """The head of a table of results in a format."""
     schema = None
     if KIND[format] == "columns":
-        from lshdb.sources.arrow_rows import schema_of
+        from lshdb.sources import arrow_rows
 
-        schema = schema_of(columns)
-    return TableSchema(tuple(columns), schema, has_heading=has_heading)
+        schema = arrow_rows.schema_of(columns)
+    return batch.TableSchema(tuple(columns), schema, has_heading=has_heading)
 
 
 def arrow() -> Any:
@@ -118,7 +122,7 @@ def arrow() -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("pyarrow"):
             raise
-        raise UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
+        raise errors.UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
     return pyarrow
 
 
@@ -130,8 +134,10 @@ def output_format(path: str, default: str) -> str:
     """
     format: str = paths.format_of(path)
     if format == "text":
-        if (kind := KINDS.get(OF_SUFFIX.get(splitext(path)[1].lower(), ""))) and not kind.is_text:
-            raise UsageError(
+        if (
+            kind := kinds.KINDS.get(kinds.OF_SUFFIX.get(splitext(path)[1].lower(), ""))
+        ) and not kind.is_text:
+            raise errors.UsageError(
                 f"{path}: no rows are written as {kind.name}: name a file that ends in .csv, "
                 ".jsonl, .parquet or .arrow"
             )
@@ -140,50 +146,54 @@ def output_format(path: str, default: str) -> str:
         format = "arrows"
     if KIND[format] == "columns":
         if compression.compression_of(path):
-            raise UsageError(f"{path}: {format} is compressed inside: leave out the last suffix")
+            raise errors.UsageError(
+                f"{path}: {format} is compressed inside: leave out the last suffix"
+            )
         arrow()
     if paths.is_database(path):
-        raise UsageError(f"{path} is a database, and would be lost: name another file")
+        raise errors.UsageError(f"{path} is a database, and would be lost: name another file")
     if splitext(path)[1].lower() in _OF_DATABASES:
-        raise UsageError(
+        raise errors.UsageError(
             f"{path} is the name of a database, and rows are no database: name a file that ends in "
             ".csv, .jsonl, .parquet or .arrow"
         )
     return format
 
 
-class _Spooled(Sink):
+class _Spooled(sinks.Sink):
     """JSON lines in a temporary file until their columns are known, then in a table."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: sinks.Target) -> None:
         super().__init__(target, None)
         self._target = target
         self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
-        self._lines = json_rows.sink(Target(self._spool, "jsonl"), None)
+        self._lines = json_rows.sink(sinks.Target(self._spool, "jsonl"), None)
         self._typed = KIND[target.format] == "columns"
         self._types: dict[str, Any] = {}
 
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+    def write(self, origin: batch.Origin, indices: Sequence[int]) -> None:
         self._lines.write(origin, indices)
-        rows = [*rows_of(origin).records(indices)]
+        rows = [*sinks.rows_of(origin).records(indices)]
         names = dict.fromkeys(name for row in rows for name in row)
         if not self._typed:
             self._types |= names
             return
-        from lshdb.sources.arrow_rows import common_type
+        from lshdb.sources import arrow_rows
 
         for name in names:
-            self._types[name] = common_type(self._types.get(name), [row.get(name) for row in rows])
+            self._types[name] = arrow_rows.common_type(
+                self._types.get(name), [row.get(name) for row in rows]
+            )
 
     def finish(self) -> None:
         schema = arrow().schema(list(self._types.items())) if self._typed else None
-        head = TableSchema(tuple(self._types), schema)
+        head = batch.TableSchema(tuple(self._types), schema)
         table = format_named(self._target.format).sink(self._target, head)
         self._spool.seek(0)
         chunks = iter(partial(self._spool.read, _BLOCK), b"")
         for block in json_rows.line_blocks(chunks, sys.maxsize):
             rows = json_rows.rows_of(json_rows.lines_in(block or b""))
             numbers = range(len(rows.texts))
-            table.write(Origin("lines", numbers, rows), numbers)
+            table.write(batch.Origin("lines", numbers, rows), numbers)
         table.finish()
         self._spool.close()

@@ -7,12 +7,12 @@ submodules are not looked into. Programs that the user's own configuration or th
 trusted, such as the filter of git-lfs.
 """
 
+import dataclasses
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import printable_path
@@ -40,7 +40,7 @@ ALL_LINES = (1, sys.maxsize)
 """The range of all lines of a file."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Changed:
     """A changed file.
 
@@ -50,7 +50,7 @@ class Changed:
     """
 
     is_new: bool
-    lines: list[tuple[int, int]] = field(default_factory=list)
+    lines: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
 
 def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:

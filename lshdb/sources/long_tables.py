@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from lshdb.errors import ContentError, UsageError
+from lshdb import errors
 from lshdb.model import Failure
 from lshdb.options import LongTableOptions
 from lshdb.shingling.arrays import bounded
@@ -20,8 +20,8 @@ from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources.batch import Batch
 from lshdb.sources.paths import escaped
 from lshdb.sources.records import RecordOptions
+from lshdb.store import spool
 from lshdb.store.partial_files import temporary_directory
-from lshdb.store.spool import ElementRow, GroupedElements
 
 _BLOCK = 1 << 20
 """About the bytes of the sets of a batch."""
@@ -47,13 +47,15 @@ def reading(
     if options.set_item is None:
         return {}
     if not shingling.of_sets:
-        raise UsageError(
+        raise errors.UsageError(
             f"set_item makes sets, and this database holds texts (shingle {shingling}): make one "
             "of sets with lshdb init --for baskets (shingle set)"
         )
     for name in ("auto_key", "metadata_fields"):
         if others.get(name):
-            raise UsageError(f"{name} is for rows that are documents: leave it out with set_item")
+            raise errors.UsageError(
+                f"{name} is for rows that are documents: leave it out with set_item"
+            )
     return {
         "key_field": options.set_key,
         "element_field": options.set_item,
@@ -72,7 +74,7 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
     """
     with (
         temporary_directory(None if os.environ.get("TMPDIR") else beside) as directory,
-        closing(GroupedElements(directory / "elements.db")) as waiting,
+        closing(spool.GroupedElements(directory / "elements.db")) as waiting,
     ):
         for batch in batches:
             waiting.add(_rows(batch))
@@ -82,7 +84,7 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
             yield _sets(sets, options)
 
 
-def _rows(batch: Batch) -> Iterator[ElementRow]:
+def _rows(batch: Batch) -> Iterator[spool.ElementRow]:
     for key, content in zip(batch.keys, batch.contents, strict=True):
         kind, element = map(str, content)
         yield key, kind, element
@@ -96,13 +98,13 @@ def _sets(sets: Iterable[tuple[str, set[str], list[str]]], options: RecordOption
     for index, (key, kinds, elements) in enumerate(sets):
         try:
             if len(kinds) > 1:
-                raise ContentError(
+                raise errors.ContentError(
                     f"rows give the id as {' and as '.join(sorted(kinds))}: give all ids one type"
                 )
             content = Counter(elements) if options.of_sets == "bag" else elements
             contents.append(normalized(content, options.limits.largest_document, options.of_sets))
             keys.append(key)
-        except ContentError as error:
+        except errors.ContentError as error:
             where = f"{options.key_field} {escaped(key)}"
             failures.append((index, Failure(where, str(error))))
     size = sum(_OBJECTS + _ELEMENT * len(content) for content in contents)

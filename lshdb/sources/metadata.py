@@ -3,8 +3,8 @@
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
+from lshdb import json_text
 from lshdb.errors import ContentError, DamagedFile
-from lshdb.json_text import dumps, loads
 
 Path = tuple[str, ...]
 """The name of a field, after those of the objects that it is in."""
@@ -26,7 +26,7 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     if not isinstance(fields, Mapping) or not set(map(type, fields)) <= {str}:
         raise ContentError("metadata must be a mapping from strings to values")
     try:
-        text = dumps(dict(fields))
+        text = json_text.dumps(dict(fields))
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         raise ContentError(f"metadata: {error}") from error
     if len(text) > LARGEST:
@@ -39,7 +39,7 @@ def from_json(stored: str | None) -> dict[str, Any] | None:
     if stored is None:
         return None
     try:
-        fields = loads(stored.encode())
+        fields = json_text.loads(stored.encode())
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"stored metadata is not JSON: {error}") from error
     if not isinstance(fields, dict):

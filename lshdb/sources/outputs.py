@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, Self
 
-from lshdb.sources.compression import compression_of, module_of, packed
+from lshdb.sources import compression
 from lshdb.sources.paths import descriptor_of
-from lshdb.store.partial_files import PartialFile, clear_left_over, left_over
+from lshdb.store import partial_files
 
 STDOUT = "-"
 
@@ -33,10 +33,10 @@ class Output:
     clears: bool = False
 
     def __post_init__(self) -> None:
-        self._partial: PartialFile | None = None
-        suffix = compression_of(self.path)
+        self._partial: partial_files.PartialFile | None = None
+        suffix = compression.compression_of(self.path)
         if suffix is not None:
-            module_of(suffix)  # before the file is written
+            compression.module_of(suffix)  # before the file is written
         if self.path == STDOUT:
             sys.stdout.flush()  # what was printed before comes first
             self._raw: BinaryIO = sys.stdout.buffer
@@ -58,12 +58,16 @@ class Output:
                 raise PermissionError(13, "permission denied", self.path)
             target = os.path.realpath(self.path)
             advice = "it is deleted" if self.clears else "delete it if its lines are not needed"
-            for left in clear_left_over(target) if self.clears else left_over(target):
+            for left in (
+                partial_files.clear_left_over(target)
+                if self.clears
+                else partial_files.left_over(target)
+            ):
                 self.warn(f"{left} was left by a killed run; {advice}")
             with self._named():
-                self._partial = PartialFile(self.path)
+                self._partial = partial_files.PartialFile(self.path)
             self._raw = self._partial.file
-        self._file = self._raw if suffix is None else packed(self._raw, suffix)
+        self._file = self._raw if suffix is None else compression.packed(self._raw, suffix)
 
     def __enter__(self) -> Self:
         return self

@@ -1,5 +1,6 @@
 """Which files are read, their formats, and how they are opened."""
 
+import contextlib
 import glob
 import io
 import os
@@ -8,12 +9,11 @@ import select
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from lshdb.errors import InputError
 from lshdb.options import Format
-from lshdb.sources.compression import compression_of, unpacked, without_compression
+from lshdb.sources import compression
 
 STDIN = "-"
 _MAX_LINKS = 40
@@ -101,7 +101,7 @@ def _shown(character: str) -> str:
 
 def format_of(path: str) -> Format:
     """The format of a file by its suffix, or by the one before that of its compression."""
-    return FORMATS.get(os.path.splitext(without_compression(path))[1].lower(), "text")
+    return FORMATS.get(os.path.splitext(compression.without_compression(path))[1].lower(), "text")
 
 
 def expanded(paths: Iterable[str]) -> Iterator[str]:
@@ -169,7 +169,7 @@ def literal(name: str) -> str:
     return glob.escape(name) if glob.has_magic(name) else name
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
     """A file with an end, so that a device like /dev/zero is refused; unpacked if needed."""
     if path == STDIN:
@@ -179,10 +179,10 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         yield stdin
         return
     with _opened_file(path) as file:
-        if (suffix := compression_of(path)) is None:
+        if (suffix := compression.compression_of(path)) is None:
             yield file
         else:
-            with unpacked(file, suffix) as stream:
+            with compression.unpacked(file, suffix) as stream:
                 yield stream
 
 
@@ -272,7 +272,7 @@ def input_bytes(paths: Iterable[str]) -> int | None:
             status = os.stat(path)
         except OSError:
             continue
-        if not stat.S_ISREG(status.st_mode) or compression_of(path):
+        if not stat.S_ISREG(status.st_mode) or compression.compression_of(path):
             return None
         total += status.st_size
     return total
@@ -308,7 +308,7 @@ def paths_of_key(key: str, root: str | None = None) -> list[str]:
             continue
         below = []
         for path in paths:
-            with suppress(OSError):  # no such directory
+            with contextlib.suppress(OSError):  # no such directory
                 entries = os.listdir(path or os.curdir)
                 names = sorted(entry for entry in entries if printable_path(entry) == name)
                 below += [os.path.join(path, entry + part[len(name) :]) for entry in names]
@@ -392,4 +392,4 @@ def _check_end(file: BinaryIO) -> None:
 
 def is_named_as_text(path: str) -> bool:
     """Whether the suffix is that of a text, and of no rows."""
-    return without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))
+    return compression.without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))

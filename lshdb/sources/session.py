@@ -5,12 +5,12 @@ process that extracts, the open archive, and which files were read. Input that c
 failure in a batch, so that one bad line costs one line; a job passes it to `counts.failures`.
 """
 
+import contextlib
+import dataclasses
 import os
 import stat
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -52,7 +52,7 @@ def no_guess(_key: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class SessionOptions(records.RecordOptions):
     """How paths and streams become documents.
 
@@ -76,10 +76,10 @@ class SessionOptions(records.RecordOptions):
     stdin: BinaryIO | None = None
     stdin_key: str | None = None
     fallback: groups.Format = "text"
-    rules: groups.WalkingOptions = field(default_factory=groups.WalkingOptions)
+    rules: groups.WalkingOptions = dataclasses.field(default_factory=groups.WalkingOptions)
     archives: bool = False
     skip_tables: bool = False
-    taken: groups.DocumentOptions = field(default_factory=groups.DocumentOptions)
+    taken: groups.DocumentOptions = dataclasses.field(default_factory=groups.DocumentOptions)
     source: bool = False
     stored_guess: Callable[[str], str | None] = no_guess
 
@@ -135,19 +135,19 @@ class Session:
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
-        options = replace(self.options, **changes)
+        options = dataclasses.replace(self.options, **changes)
         return Session(options, self.counts, self.files_read, self.extractor, self.archives)
 
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same extractor."""
-        options = replace(self.options, **changes)
+        options = dataclasses.replace(self.options, **changes)
         return Session(options, counts, identity.FilesRead(self.files_read.before), self.extractor)
 
     def skip_files_of(self, other: "Session") -> None:
         """From now on, skip the files that another session reads before this one."""
         self.files_read = identity.FilesRead(other.files_read)
 
-    @contextmanager
+    @contextlib.contextmanager
     def shown(
         self, progress: bool | Progress, label: str, paths: Iterable[str]
     ) -> Iterator[Progress]:
@@ -238,7 +238,9 @@ class Session:
                 source = self._input(file, path)
                 for batch in self._batches_of(source, path, key):
                     if source.invalid_texts:
-                        batch = replace(batch, replaced=batch.replaced + source.invalid_texts)
+                        batch = dataclasses.replace(
+                            batch, replaced=batch.replaced + source.invalid_texts
+                        )
                         source.invalid_texts = 0
                     counts.replaced += batch.replaced
                     yield batch
@@ -309,7 +311,7 @@ class Session:
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 
-    def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
+    def _opened(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
         if path != STDIN and guard.is_open(path):
             raise inputs.Skipped("binary", "the database itself")
         if member := self.archives.find(path):
@@ -370,7 +372,7 @@ class Session:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.options.text_document(key, text, None)
         if self._note_guess(source):
-            state = state and replace(state, extracted=source.guess)
+            state = state and dataclasses.replace(state, extracted=source.guess)
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
@@ -404,7 +406,7 @@ class Session:
             [whole_key],
             [text],
             [metadata],
-            states=[(whole_key, replace(state, extracted=document.extracted))],
+            states=[(whole_key, dataclasses.replace(state, extracted=document.extracted))],
             replaced=replaced,
             size=text.__sizeof__() + len(whole_key),
         )
@@ -418,7 +420,7 @@ def _unread(path: str, key: str, name: str, reason: str) -> Batch:
 
 def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
     """The batch without documents that says: a file was not read whole, as if it had changed."""
-    return Batch(states=[(key, replace(state, mtime_ns=None)) for key, state in states])
+    return Batch(states=[(key, dataclasses.replace(state, mtime_ns=None)) for key, state in states])
 
 
 def state_of(status: os.stat_result) -> FileState | None:
@@ -454,7 +456,7 @@ def session_of(
     """
     if reader is None:
         files = files or groups.FilesOptions()
-        names = {field.name for field in fields(SessionOptions)}
+        names = {field.name for field in dataclasses.fields(SessionOptions)}
         values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}
         texts: Any = getattr(read, "texts", read)
         values |= {"taken": texts.extraction, "rules": files.walk, "archives": files.archives}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lshdb.errors import InputError, UsageError
+from lshdb import errors
 from lshdb.sources import batch, outputs
 
 RowValues = Iterable[Sequence[object]]
@@ -111,15 +111,15 @@ def check_columns(name: str, schema: batch.TableSchema | None, earlier: Sequence
     """InputError if the rows of a table of this name have other columns than earlier rows."""
     if schema is not None and (differ := set(schema.columns) ^ set(earlier)):
         where = "this one" if min(differ) in schema.columns else "those"
-        raise InputError(
+        raise errors.InputError(
             f"{name}: its columns differ from those of earlier rows: {min(differ)!r} is only in "
             f"{where}; a directory as output, or JSON lines, may have both"
         )
 
 
-def several_types(column: str) -> UsageError:
+def several_types(column: str) -> errors.UsageError:
     """The error of a column that has values of several types."""
-    return UsageError(
+    return errors.UsageError(
         f"column {column} has values of several types, which Parquet cannot hold: write .csv or "
         ".jsonl, or use CAST in SQL"
     )

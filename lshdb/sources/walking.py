@@ -13,13 +13,13 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 
-from lshdb.errors import InputError, UsageError
+from lshdb import errors
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import counts, git
 from lshdb.sources.archives import Archives, Member, archive_of
 from lshdb.sources.paths import is_database
-from lshdb.store.guard import is_open, open_inodes
+from lshdb.store import guard
 
 _IGNORE_FILES = (".gitignore", ".lshdbignore")
 _REPOSITORY = ".git"
@@ -81,10 +81,10 @@ class Walk:
                 continue
             try:
                 entries, patterns = self._listed(path, patterns, packed)
-            except (InputError, OSError) as error:
+            except (errors.InputError, OSError) as error:
                 yield counts.failure_of(path, error)
                 continue
-            inodes = open_inodes()
+            inodes = guard.open_inodes()
             to_walk = [
                 (inner.path, inner, patterns)
                 for inner in entries
@@ -126,7 +126,9 @@ class Walk:
         if is_dir:
             return True
         database = _database_of(entry.path)
-        if (entry.inode() in inodes and is_open(entry.path)) or (database and is_open(database)):
+        if (entry.inode() in inodes and guard.is_open(entry.path)) or (
+            database and guard.is_open(database)
+        ):
             return False
         if database and _is_database(database):
             self._skipped.add("binary", entry.path, "a part of an SQLite database")
@@ -223,7 +225,7 @@ def _lines(path: str) -> list[str]:
     """The lines of a file of patterns; InputError or OSError if it cannot be read."""
     mode = os.stat(path).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a named pipe might never end
-        raise InputError(f"its {os.path.basename(path)} is not a file")
+        raise errors.InputError(f"its {os.path.basename(path)} is not a file")
     with open(path, "rb") as file:
         data = file.read().removeprefix(_BOM)
     return [line.removesuffix(b"\r").decode("latin-1") for line in data.split(b"\n")]
@@ -252,7 +254,7 @@ def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
             (pattern,) = GitIgnoreSpec.from_lines([line]).patterns
         except ValueError as error:
             if option is not None:
-                raise UsageError(f"{option} {line!r} is not a pattern") from error
+                raise errors.UsageError(f"{option} {line!r} is not a pattern") from error
             continue
         if pattern.include is not None and pattern.regex is not None:
             patterns.insert(0, (_as_by_git(pattern.regex), pattern.include))

@@ -14,19 +14,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb import Settings
-from lshdb.deduplication.containing import CELLS, rarest
+from lshdb.deduplication import containing
 from lshdb.options import SparkPairsOptions
-from lshdb.shingling.arrays import IntArray, sizes_of
-from lshdb.shingling.content import digest, encoded
+from lshdb.shingling import arrays, content
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Content
-from lshdb.spark import verifying
+from lshdb.spark import sketching, verifying
 from lshdb.spark.candidates import of_reference
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
 from lshdb.spark.frame_documents import schema_of
-from lshdb.spark.sketching import BatchColumns, of_documents
 
 _BLOCK = 15
 """Spark makes bitmaps of 2^15 bits."""
@@ -48,26 +46,28 @@ def cards(documents: DataFrame, settings: Settings, counts: Counts | None = None
     # All tasks hash under the secret seed of this process.
     shingling, seed = settings.shingling, secret_seed()
 
-    def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
+    def columns(keys: pa.Array, contents: list[Content]) -> sketching.BatchColumns:
         sets = distinct_shingles(contents, shingling, seed)
-        sizes = sizes_of(sets.offsets)
+        sizes = arrays.sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
         if counts is not None:
             counts.add("empty", len(contents) - len(filled))
         ends = sets.offsets.tolist()
-        code = sets.hashes[rarest(sets, np.zeros(CELLS, dtype=np.uint32))]
+        code = sets.hashes[containing.rarest(sets, np.zeros(containing.CELLS, dtype=np.uint32))]
         return {
             "key": keys.take(pa.array(filled)),
             "shingles": sizes[filled],
             "code": code.view(np.int64),
             "shingles_digest": [
-                digest(sets.hashes[ends[i] : ends[i + 1]].data) for i in filled.tolist()
+                content.digest(sets.hashes[ends[i] : ends[i + 1]].data) for i in filled.tolist()
             ],
-            "digest": [digest(encoded(contents[i]).encode()) for i in filled.tolist()],
+            "digest": [
+                content.digest(content.encoded(contents[i]).encode()) for i in filled.tolist()
+            ],
         }
 
     schema = "key string, shingles long, code long, shingles_digest binary, digest binary"
-    return of_documents(documents, settings, columns, schema, counts)
+    return sketching.of_documents(documents, settings, columns, schema, counts)
 
 
 def contained(
@@ -143,20 +143,22 @@ def _with_codes(
     """The shingles of documents that may be codes of others: a string, code long."""
     shingling, seed = settings.shingling, secret_seed()
 
-    def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
+    def columns(keys: pa.Array, contents: list[Content]) -> sketching.BatchColumns:
         sets = distinct_shingles(contents, shingling, seed)
         bit = (sets.hashes >> np.uint64(62 - len(bitmap).bit_length())).view(np.int64)
         passing = np.flatnonzero((bitmap[bit >> 3] >> (bit & 7)) & 1)
         holders = np.searchsorted(sets.offsets, passing, "right") - 1
         return {"a": keys.take(pa.array(holders)), "code": sets.hashes[passing].view(np.int64)}
 
-    return of_documents(documents, settings, columns, "a string, code long")
+    return sketching.of_documents(documents, settings, columns, "a string, code long")
 
 
 def _best(candidates: DataFrame, documents: DataFrame, settings: Settings) -> DataFrame:
     """The first candidate, by its rank, that contains b: b string, a string, larger long."""
 
-    def compare(rows: pa.RecordBatch, contents: list[Content], indices: IntArray) -> pa.RecordBatch:
+    def compare(
+        rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
+    ) -> pa.RecordBatch:
         shared, sizes = verifying.shared(contents, indices, settings)
         return rows.select(["a", "b"]).filter(pa.array(shared == sizes[indices[1]]))
 

@@ -27,11 +27,10 @@ from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays
 from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
-from lshdb.spark import candidates, clustering, sketching, verifying
+from lshdb.spark import candidates, clustering, frame_documents, sketching, verifying
 from lshdb.spark.counts import LIMITS, Counts
-from lshdb.spark.frame_documents import check_keys, documents, schema_of
 
-_SCHEMA = schema_of(PASSAGE_PAIR)
+_SCHEMA = frame_documents.schema_of(PASSAGE_PAIR)
 _COPIED = {name: kind for name, kind in {**STORED_PAIR, **COPIED}.items() if name != "estimate"}
 
 
@@ -49,7 +48,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
         UsageError: settings without passages, or a missing column.
     """
     passage_windows.run_of(options.settings)
-    return prints(documents(df, options), options.settings, options.counts)
+    return prints(frame_documents.documents(df, options), options.settings, options.counts)
 
 
 def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
@@ -87,8 +86,8 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     settings, counts = options.data.settings, options.data.counts
     criteria = passages.criteria_of(options.copied, settings, LIMITS)
     common = options.copied.runs.common or LIMITS.common
-    docs = documents(df, options.data)
-    check_keys(docs)
+    docs = frame_documents.documents(df, options.data)
+    frame_documents.check_keys(docs)
     rows = fingerprints(df, options.data)
     members = "count(*) OVER (PARTITION BY fingerprint) AS members"
     shared = rows.selectExpr("key", "fingerprint", members).where("members > 1")
@@ -149,7 +148,7 @@ def copied(
     pairs = candidates.candidate_pairs(
         buckets, plain, limit=limit, counts=counts, only_against=only_against
     )
-    schema = schema_of(_COPIED)
+    schema = frame_documents.schema_of(_COPIED)
 
     def compare(
         rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
@@ -228,7 +227,7 @@ def whole_texts(
         ]
         return {name: [row[i] for row in rows] for i, name in enumerate(_COPIED)}
 
-    return sketching.of_documents(documents, settings, find, schema_of(_COPIED))
+    return sketching.of_documents(documents, settings, find, frame_documents.schema_of(_COPIED))
 
 
 def _window_counting(

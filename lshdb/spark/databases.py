@@ -18,8 +18,8 @@ from lshdb import Database, UsageError, shards
 from lshdb.groups import takes
 from lshdb.options import SparkWriteOptions, SqlValue
 from lshdb.shingling.arrays import bounded
+from lshdb.spark import frame_documents
 from lshdb.spark.counts import LIMITS
-from lshdb.spark.frame_documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 
 _ROW = 800
@@ -59,8 +59,8 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     target = Path(name).absolute()
     if any(target.glob("*.db")):
         raise UsageError(f"{name} holds databases already: name another directory")
-    docs = documents(df, options.data)
-    check_keys(docs)
+    docs = frame_documents.documents(df, options.data)
+    frame_documents.check_keys(docs)
     target.mkdir(parents=True, exist_ok=True)
     # With a given number, Spark keeps all partitions: each is a file, even an empty one.
     parts = docs.repartition(number, "key").sortWithinPartitions("key")

@@ -15,23 +15,21 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb import InputError, UsageError
+from lshdb import InputError, UsageError, groups
 from lshdb.columns import DROPPED
+from lshdb.deduplication import rules
 from lshdb.deduplication.references import references_of
-from lshdb.deduplication.rules import ContainedRule, CopiedRule, SimilarRule, rule_of
 from lshdb.deduplication.run import check_plan
-from lshdb.groups import replaced, takes
 from lshdb.options import RuleOptions, SparkDedupOptions
-from lshdb.spark import candidates, clustering, containing, copied_passages, sketching
-from lshdb.spark.counts import Counts
-from lshdb.spark.frame_documents import (
-    check_keys,
-    documents,
-    failures,
-    keys_of,
-    number_order,
-    schema_of,
+from lshdb.spark import (
+    candidates,
+    clustering,
+    containing,
+    copied_passages,
+    frame_documents,
+    sketching,
 )
+from lshdb.spark.counts import Counts
 from lshdb.spark.verifying import similar
 
 _Join = Callable[..., DataFrame]
@@ -65,7 +63,7 @@ class Deduplicated:
     counts: Counts
 
 
-@takes(SparkDedupOptions)
+@groups.takes(SparkDedupOptions)
 def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """Drop the documents that are similar to an earlier kept one, or that another rule drops.
 
@@ -84,24 +82,28 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         InputError: several documents of one collection have the same key; before documents are
             compared. Or a row of the reference has no usable key or document.
     """
-    options = replaced(options, counts=options.pairs.data.counts or Counts(df.sparkSession))
-    rule = rule_of(RuleOptions(rule=options.choice.rule, estimate=options.pairs.buckets.estimate))
-    if isinstance(rule, CopiedRule):
-        options = replaced(options, settings=rule.index(options.pairs.data.settings))
+    options = groups.replaced(options, counts=options.pairs.data.counts or Counts(df.sparkSession))
+    rule = rules.rule_of(
+        RuleOptions(rule=options.choice.rule, estimate=options.pairs.buckets.estimate)
+    )
+    if isinstance(rule, rules.CopiedRule):
+        options = groups.replaced(options, settings=rule.index(options.pairs.data.settings))
     signed, compared = _joins_of(rule, options.choice.rule)
     data, unusable = options.pairs.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
-    checked = docs = _with_nulls(documents(df, data), options)
+    checked = docs = _with_nulls(frame_documents.documents(df, data), options)
     references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
-        check_keys(collection)
-    docs = _with_order_keys(docs, options, number_order(df, data.columns.key, F.col("key")))
+        frame_documents.check_keys(collection)
+    docs = _with_order_keys(
+        docs, options, frame_documents.number_order(df, data.columns.key, F.col("key"))
+    )
     new_docs, signatures = docs, signed(docs, settings, data.counts)
     for reference, _ in references:
         signatures = signatures.unionByName(signed(reference, settings, unusable))
         docs = docs.unionByName(reference)
     pairs = compared(signatures, docs, options.pairs, only_against=options.only_against)
-    if isinstance(rule, CopiedRule) and references:
+    if isinstance(rule, rules.CopiedRule) and references:
         short = [copied_passages.short_texts(each, settings, rule.words) for each, _ in references]
         pairs = pairs.unionByName(
             copied_passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
@@ -109,7 +111,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     pairs = clustering.checkpointed(pairs)
     if options.only_against:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
-    is_decided = isinstance(rule, ContainedRule) or options.only_against
+    is_decided = isinstance(rule, rules.ContainedRule) or options.only_against
     decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
     dropped = _reasons(decided, [name for _, name in references])
     if _unusable_rows(unusable):
@@ -117,25 +119,25 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
-    gone, failed = dropped.select("key"), failures(checked, settings.shingling)
+    gone, failed = dropped.select("key"), frame_documents.failures(checked, settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
     if _unusable_rows(data.counts) == counted_before:
         failed = failed.limit(0)
     else:
         failed = clustering.checkpointed(failed)
         gone = gone.unionByName(failed.select("key").dropna())
-    kept = _other_rows(df, keys_of(df, data.columns.key), gone)
-    dropped = dropped.to(schema_of({**DROPPED, **rule.columns}))
+    kept = _other_rows(df, frame_documents.keys_of(df, data.columns.key), gone)
+    dropped = dropped.to(frame_documents.schema_of({**DROPPED, **rule.columns}))
     return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
 
 
 def _joins_of(rule: object, name: str) -> tuple[_Join, _Join]:
     """What makes the rows by which documents are compared under a rule, and what compares them."""
-    if isinstance(rule, CopiedRule):
+    if isinstance(rule, rules.CopiedRule):
         return copied_passages.prints, copied_passages.copied
-    if isinstance(rule, ContainedRule):
+    if isinstance(rule, rules.ContainedRule):
         return containing.cards, containing.contained
-    if isinstance(rule, SimilarRule):
+    if isinstance(rule, rules.SimilarRule):
         return sketching.signed, similar
     raise UsageError(f"rule {name} is not one that Spark has joins for")
 
@@ -168,12 +170,14 @@ def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)
-        named = replaced(options.pairs.data, **columns)
+        named = groups.replaced(options.pairs.data, **columns)
         before: Column = F.lit(f"{candidates.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
-        order = number_order(reference.data, named.columns.key, F.col("key"))
+        order = frame_documents.number_order(reference.data, named.columns.key, F.col("key"))
         if order is not None:
             before = F.concat(before, order)
-        collections.append((_with_keys(documents(reference.data, named), before), reference.name))
+        collections.append(
+            (_with_keys(frame_documents.documents(reference.data, named), before), reference.name)
+        )
     return collections
 
 

@@ -29,8 +29,8 @@ from lshdb.groups import takes
 from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.shingling import Content
+from lshdb.sources import records
 from lshdb.sources.metadata import Path
-from lshdb.sources.records import field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -189,7 +189,7 @@ def _cleaned(value: str | None, shingling: Shingling) -> Content:
     """The document of a value; ContentError or InputError if it is none."""
     if value is None:
         raise ContentError("its document is null")
-    return cleaned(set_of(value, "the set") if shingling.of_sets else value, shingling)
+    return cleaned(records.set_of(value, "the set") if shingling.of_sets else value, shingling)
 
 
 def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
@@ -218,7 +218,7 @@ def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
 
     See lshdb.sources.records.field_paths.
     """
-    paths = field_paths(name, df.columns)
+    paths = records.field_paths(name, df.columns)
     types = [_type(df, path) for path in paths]
     columns = [F.col(".".join(map(quoted, path))) for path in paths]
     if len(columns) == 1:

@@ -10,9 +10,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from lshdb import InputError
 from lshdb.sources.paths import format_of
-from lshdb.spark import clustering
+from lshdb.spark import clustering, starting
 from lshdb.spark.frame_documents import quoted
-from lshdb.spark.starting import exists, hadoop
 
 _BROKEN = "lshdb broken line"
 """A name that differs from all columns of users."""
@@ -69,7 +68,7 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
         schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
         return SparkRows(spark.createDataFrame([], schema), format, notes=[f"{path}: {reason}"])
 
-    if not files and exists(spark, path):
+    if not files and starting.exists(spark, path):
         return nothing("it has no files of rows")
     if format == "parquet":
         return _of_parquet(spark, path, files)
@@ -130,7 +129,7 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
 
 def _files(spark: SparkSession, path: str) -> Iterator[str]:
     """The paths of the files that Spark reads for a path."""
-    apache, configuration = hadoop(spark)
+    apache, configuration = starting.hadoop(spark)
     target = apache.hadoop.fs.Path(path)
     system = target.getFileSystem(configuration)
     for status in system.globStatus(target) or ():
@@ -145,7 +144,7 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
 
 def _parquet_types(spark: SparkSession, path: str) -> Iterator[tuple[str, str]]:
     """The columns of a file of Parquet, and their types as Parquet writes them."""
-    apache, configuration = hadoop(spark)
+    apache, configuration = starting.hadoop(spark)
     target = apache.hadoop.fs.Path(path)
     file = apache.parquet.hadoop.util.HadoopInputFile.fromPath(target, configuration)
     reader = apache.parquet.hadoop.ParquetFileReader.open(file)

@@ -14,8 +14,8 @@ from lshdb.groups import takes
 from lshdb.options import SparkOptions
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
+from lshdb.spark import frame_documents
 from lshdb.spark.counts import Counts
-from lshdb.spark.frame_documents import contents_of, documents
 
 Batches = Iterator[pa.RecordBatch]
 BatchColumns = dict[str, Any]
@@ -37,7 +37,7 @@ def signatures(df: DataFrame, options: SparkOptions) -> DataFrame:
     Raises:
         UsageError: a missing column, or one of a wrong type.
     """
-    return signed(documents(df, options), options.settings, options.counts)
+    return signed(frame_documents.documents(df, options), options.settings, options.counts)
 
 
 def bands(signatures: DataFrame) -> DataFrame:
@@ -92,7 +92,7 @@ def usable(
 ) -> tuple[pa.Array, list[Content]]:
     """The keys and contents of a batch; rows that lack a usable one are counted and left out."""
     keyed = batch.filter(pc.is_valid(batch.column("key")))
-    contents = contents_of(keyed.column("content"), settings.shingling)
+    contents = frame_documents.contents_of(keyed.column("content"), settings.shingling)
     usable_contents = [content for content in contents if content is not None]
     usable = pa.array([content is not None for content in contents], pa.bool_())
     keys = keyed.column("key").filter(usable)

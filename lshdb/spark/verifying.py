@@ -22,10 +22,9 @@ from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.arrays import Shares
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
+from lshdb.spark import frame_documents, sketching
 from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.counts import LIMITS
-from lshdb.spark.frame_documents import contents_of, documents, schema_of
-from lshdb.spark.sketching import Batches, bands, signed
 
 Compare = Callable[[pa.RecordBatch, list[Content], arrays.IntArray], pa.RecordBatch]
 """Compares pairs (a, b), sorted by a: the documents are given once each, and the indices among them
@@ -49,8 +48,10 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
     Raises:
         UsageError: a missing column, or a threshold or limit out of range.
     """
-    docs = documents(df, options.data)
-    return similar(signed(docs, options.data.settings, options.data.counts), docs, options)
+    docs = frame_documents.documents(df, options.data)
+    return similar(
+        sketching.signed(docs, options.data.settings, options.data.counts), docs, options
+    )
 
 
 def similar(
@@ -82,9 +83,9 @@ def similar(
         }
         return pa.RecordBatch.from_pydict(columns, to_arrow_schema(schema))
 
-    schema = schema_of(STORED_PAIR)
+    schema = frame_documents.schema_of(STORED_PAIR)
     candidates = candidate_pairs(
-        bands(signatures),
+        sketching.bands(signatures),
         settings,
         limit=options.buckets.limit,
         counts=options.data.counts,
@@ -109,7 +110,7 @@ def compared(
     # A candidate was signed and is a document, unless another row has the same key.
     nothing: Content = () if shingling.of_sets else ""
 
-    def run(batches: Batches) -> Batches:
+    def run(batches: sketching.Batches) -> sketching.Batches:
         for batch in batches:
             rows = batch.sort_by("a")
             sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
@@ -123,7 +124,7 @@ def compared(
                 # Numbers are given in the order of first appearance: those of `a` come first.
                 number = pc.dictionary_encode(keys).indices.to_numpy().astype(np.int64)
                 first = pa.array(np.unique(number, return_index=True)[1])
-                cleaned_contents = contents_of(contents.take(first), shingling)
+                cleaned_contents = frame_documents.contents_of(contents.take(first), shingling)
                 distinct = [content or nothing for content in cleaned_contents]
                 yield compare(rows_part, distinct, number.reshape(2, -1))
 

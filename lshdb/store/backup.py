@@ -1,10 +1,10 @@
 """Copying the file while it is in use: a complete snapshot under the new name, or no file."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 
 from lshdb.errors import StoreError, UsageError
@@ -65,7 +65,7 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
             raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
 
-@contextmanager
+@contextlib.contextmanager
 def copied(
     reader: guard.Connection, target: Path, progress: Progress
 ) -> Iterator[partial_files.PartialFile]:
@@ -73,7 +73,7 @@ def copied(
 
     The connection is closed at the end.
     """
-    with closing(reader):
+    with contextlib.closing(reader):
         with reader.errors():
             # The copy is a snapshot. Otherwise it would begin again whenever others write.
             reader.execute("BEGIN")
@@ -82,7 +82,7 @@ def copied(
         try:
             with (
                 sqlite_errors.translated_errors(target),
-                closing(sqlite3.connect(partial.path, isolation_level=None)) as new,
+                contextlib.closing(sqlite3.connect(partial.path, isolation_level=None)) as new,
             ):
                 new.execute("PRAGMA journal_mode = OFF")  # it needs none until it is complete
                 reader.backup(

@@ -6,10 +6,10 @@ does it notice a fork: its locks belong to the process that opened the file, and
 does not hold them, although SQLite there assumes so.
 """
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -137,11 +137,11 @@ class Connection(sqlite3.Connection):
                 + ": try again"
             )
 
-    def errors(self) -> AbstractContextManager[None]:
+    def errors(self) -> contextlib.AbstractContextManager[None]:
         """Raise lshdb's errors about this file in place of SQLite's."""
         return translated_errors(self.path, self.real_path, reading=self.read_only)
 
-    @contextmanager
+    @contextlib.contextmanager
     def waiting(self, seconds: float) -> Iterator[None]:
         """Let SQLite itself wait this long for locks; afterwards as long as usual."""
         super().execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
@@ -240,7 +240,7 @@ class Connection(sqlite3.Connection):
         else:
             if self._watched and _identity(self.real_path) != self.identity:
                 # SQLite would leave the log, and apply it to the file that now has the name.
-                with suppress(sqlite3.Error):
+                with contextlib.suppress(sqlite3.Error):
                     super().execute("PRAGMA busy_timeout = 0")
                     super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             super().close()
@@ -318,13 +318,13 @@ def check_may_open(path: Path, real_path: Path) -> None:
 
 def log_size(path: Path) -> int:
     """Bytes of the log beside the file, 0 without one."""
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         return os.stat(f"{path}-wal").st_size
     return 0
 
 
 def _identity(path: str | Path) -> _Identity | None:
-    with suppress(OSError):
+    with contextlib.suppress(OSError):
         status = os.stat(path)
         return status.st_dev, status.st_ino
     return None
@@ -341,7 +341,9 @@ def _abandon(connection: Connection) -> None:
     A function of the connection has the reference, which the garbage collector does not see.
     """
     _abandoned.append(connection)
-    with suppress(sqlite3.Error):  # where another thread forked than the one that opened it
+    with contextlib.suppress(
+        sqlite3.Error
+    ):  # where another thread forked than the one that opened it
         connection.create_function("lshdb_kept", 0, lambda: str(connection.path))
 
 

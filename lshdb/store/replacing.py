@@ -4,11 +4,11 @@ A renaming is one step, but SQLite would read the old file's log as part of the 
 may have the old file open, and its log is copied into it first.
 """
 
+import contextlib
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from lshdb import errors
@@ -27,7 +27,7 @@ _LOCK_BYTES = 0x40000000, 512
 _ASIDE = ".replaced"
 
 
-@contextmanager
+@contextlib.contextmanager
 def copy_of(
     source: Path, path: Path, timeout: float, progress: Progress
 ) -> Iterator[partial_files.PartialFile]:
@@ -49,7 +49,9 @@ def copy_of(
         backup.copied(connection.connect(source, "read", timeout), path, progress) as partial,
     ):
         status = os.stat(real_path if real_path.exists() else source)
-        with suppress(OSError, AttributeError):  # only root gives files away, and Windows has none
+        with contextlib.suppress(
+            OSError, AttributeError
+        ):  # only root gives files away, and Windows has none
             os.chown(partial.path, status.st_uid, status.st_gid)
         os.chmod(partial.path, status.st_mode & 0o777)
         yield partial
@@ -72,7 +74,7 @@ def replace_database(path: Path, new: partial_files.PartialFile, timeout: float)
     return aside if aside is None or path.is_symlink() else path.with_name(aside.name)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _alone(path: Path, real_path: Path, timeout: float) -> Iterator[None]:
     """Let nobody open the database, whose log is copied into it first.
 
@@ -90,7 +92,7 @@ def _alone(path: Path, real_path: Path, timeout: float) -> Iterator[None]:
         return
     is_damaged = False
     file = sqlite3.connect(f"{real_path.as_uri()}?mode=rw", uri=True, isolation_level=None)
-    with closing(file), sqlite_errors.translated_errors(path, real_path):
+    with contextlib.closing(file), sqlite_errors.translated_errors(path, real_path):
         try:
             file.execute("PRAGMA busy_timeout = 0")
             # Before the first read: it takes the file's lock for itself, and needs no -shm.
@@ -138,7 +140,7 @@ def _busy(path: Path) -> errors.Busy:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _locked(path: Path, real_path: Path) -> Iterator[None]:
     """Take SQLite's locks in a file that SQLite itself cannot read.
 

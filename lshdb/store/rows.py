@@ -4,10 +4,10 @@ A file with damage that SQLite cannot see gives values of another type, or NULL:
 some of them into numbers, and Python into the word None. They are refused here.
 """
 
+import dataclasses
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 _types: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class FileState:
     """Size and time of a file, which show whether it has changed since it was read.
 
@@ -40,7 +40,7 @@ class FileState:
 
     size: int
     mtime_ns: int | None
-    extracted: str | None = field(default=None, compare=False)
+    extracted: str | None = dataclasses.field(default=None, compare=False)
 
 
 def checked(value: SqlValue, kind: type[_T]) -> _T:
@@ -102,7 +102,10 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         texts = tuple(map(_base_text, base))
-        shingling_and_lanes = replace(shingling.Shingling.parse(shingle), base=texts), lanes
+        shingling_and_lanes = (
+            dataclasses.replace(shingling.Shingling.parse(shingle), base=texts),
+            lanes,
+        )
         shape, keeps_content = Construction.parse(construction), bool(content)
         return Settings(
             threshold,

@@ -19,9 +19,9 @@ from contextlib import closing
 from functools import cache
 from typing import Any, NamedTuple
 
-from lshdb.errors import DamagedFile, UnsafeFile
+from lshdb import errors
+from lshdb.store import guard
 from lshdb.store import statements as sql
-from lshdb.store.guard import Connection, log_size
 from lshdb.store.sqlite_errors import RESTORE
 
 FORMAT = 6
@@ -59,7 +59,7 @@ def seal(connection: sqlite3.Connection) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
 
 
-def check_contents(connection: Connection) -> None:
+def check_contents(connection: guard.Connection) -> None:
     """Check that a file has lshdb's tables, and no code that would run with them.
 
     Raises:
@@ -69,22 +69,22 @@ def check_contents(connection: Connection) -> None:
     """
     path = connection.path
     if size := size_fault(connection):
-        raise DamagedFile(f"{path} is damaged: {size}; {RESTORE}")
+        raise errors.DamagedFile(f"{path} is damaged: {size}; {RESTORE}")
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
     try:
         for fault in faults(connection):
             if fault.unsafe:
-                raise UnsafeFile(f"{path}: {fault.what}: drop it, or do not trust the file")
+                raise errors.UnsafeFile(f"{path}: {fault.what}: drop it, or do not trust the file")
             if not fault.tolerable:
-                raise DamagedFile(f"{path}: {fault.what}: {RESTORE}")
+                raise errors.DamagedFile(f"{path}: {fault.what}: {RESTORE}")
         connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
-        raise DamagedFile(f"{path} has settings or definitions that are too long") from error
+        raise errors.DamagedFile(f"{path} has settings or definitions that are too long") from error
     finally:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
 
 
-def size_fault(connection: Connection) -> str | None:
+def size_fault(connection: guard.Connection) -> str | None:
     """How the size of the file differs from that of its pages, in words; None if they are equal.
 
     SQLite reads the missing bytes of a page as zeros, and ignores bytes after the last page.
@@ -95,7 +95,7 @@ def size_fault(connection: Connection) -> str | None:
         (page_size,) = connection.execute(sql.PAGE_SIZE).fetchone()
         (pages,) = connection.execute(sql.PAGE_COUNT).fetchone()
         size, expected = connection.real_path.stat().st_size, page_size * pages
-        if size == expected or log_size(connection.real_path):
+        if size == expected or guard.log_size(connection.real_path):
             return None
         if (size, expected) == before:  # otherwise others may have written between the two looks
             break

@@ -3,13 +3,13 @@
 Documents wait until they are decided on, and elements of sets until all of each set have been read.
 """
 
+import dataclasses
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lshdb.json_text import dumps, loads
+from lshdb import json_text
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.shingling.arrays import bounded
@@ -70,7 +70,7 @@ class GroupedElements:
             The key of a set, up to two kinds of its ids, and its elements, with repetitions.
         """
         for key, kind, other, elements in self._file.read(sql.GROUPING_SETS):
-            yield key, {kind, other}, loads(elements.encode())
+            yield key, {kind, other}, json_text.loads(elements.encode())
 
 
 class SpooledDocument(NamedTuple):
@@ -84,7 +84,7 @@ class SpooledDocument(NamedTuple):
     line: int | None
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class Spool:
     """Numbered documents in a new, private file, which need not survive a crash.
 
@@ -125,12 +125,15 @@ class Spool:
 
     def documents(self, numbers: Iterable[int]) -> Iterator[SpooledDocument]:
         """Documents by their numbers, read lazily."""
-        rows = self._file.read(sql.SPOOL_DOCUMENTS, dumps(list(numbers)))
+        rows = self._file.read(sql.SPOOL_DOCUMENTS, json_text.dumps(list(numbers)))
         return map(SpooledDocument._make, rows)
 
     def drop(self, decided: Iterable[tuple[int, DroppedRow]]) -> None:
         """Record why documents are dropped, by number; the first reason of a document counts."""
-        self._file.write(sql.SPOOL_DROP, ((number, dumps(astuple(row))) for number, row in decided))
+        self._file.write(
+            sql.SPOOL_DROP,
+            ((number, json_text.dumps(dataclasses.astuple(row))) for number, row in decided),
+        )
 
     def cluster(self, clusters: Iterable[tuple[int, int]]) -> None:
         """Record the clusters of documents, by number."""
@@ -147,6 +150,6 @@ class Spool:
 
 def _dropped(reason: str) -> DroppedRow:
     """A row as it was recorded."""
-    *values, passage = loads(reason.encode())
+    *values, passage = json_text.loads(reason.encode())
     row = DroppedRow(*values)
-    return row if passage is None else replace(row, passage=CopiedPassage(*passage))
+    return row if passage is None else dataclasses.replace(row, passage=CopiedPassage(*passage))

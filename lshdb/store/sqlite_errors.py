@@ -7,15 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from lshdb.errors import (
-    Busy,
-    DamagedFile,
-    NotADatabase,
-    QueryError,
-    ReadOnly,
-    StoreError,
-    UsageError,
-)
+from lshdb import errors
 from lshdb.store import location
 
 RESTORE = "restore it from a backup (lshdb backup --restore)"
@@ -59,63 +51,69 @@ class translated_errors:  # noqa: N801  # used like the functions of contextlib
         if isinstance(error, sqlite3.Error):
             raise _translate(error, path, self._real_path, self._reading) from error
         if isinstance(error, OSError) and error.errno in _TOO_MANY:
-            raise StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}") from error
+            raise errors.StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}") from error
         if isinstance(error, UnicodeDecodeError):
             # About a value, or SQLite's message about it.
-            raise DamagedFile(f"{path} is damaged: a text is not UTF-8; {RESTORE}") from error
+            raise errors.DamagedFile(
+                f"{path} is damaged: a text is not UTF-8; {RESTORE}"
+            ) from error
 
 
 def _translate(error: sqlite3.Error, path: Path, real_path: Path, reading: bool) -> Exception:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None and isinstance(error, sqlite3.OperationalError):
         # The sqlite3 module's own error about a text; its message has the whole text.
-        return DamagedFile(f"{path} has a text that is not UTF-8; {RESTORE}")
+        return errors.DamagedFile(f"{path} has a text that is not UTF-8; {RESTORE}")
     if code is None:
         # The sqlite3 module's own error about how it is called.
-        return UsageError(f"{path}: {error}")
+        return errors.UsageError(f"{path}: {error}")
     primary = code & 0xFF
     # SQLITE_PROTOCOL: for ten seconds, other readers always came first.
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
-        return Busy(f"{path} is locked by another process; try again when it has finished")
+        return errors.Busy(f"{path} is locked by another process; try again when it has finished")
     if primary == sqlite3.SQLITE_NOTADB:
-        return NotADatabase(f"{path} is not an SQLite database")
+        return errors.NotADatabase(f"{path} is not an SQLite database")
     if primary == sqlite3.SQLITE_CORRUPT:
-        return DamagedFile(f"{path} is damaged: {error}; {RESTORE}")
+        return errors.DamagedFile(f"{path} is damaged: {error}; {RESTORE}")
     if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return _not_opened(primary, path, real_path)
     if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
-        return QueryError(f"{path}: {error}")
+        return errors.QueryError(f"{path}: {error}")
     if code == sqlite3.SQLITE_IOERR_GETTEMPPATH:
-        return StoreError(f"{path}: SQLite finds no directory for a temporary file: {_TMPDIR}")
+        return errors.StoreError(
+            f"{path}: SQLite finds no directory for a temporary file: {_TMPDIR}"
+        )
     if primary == sqlite3.SQLITE_FULL and reading:
-        return StoreError(f"{path}: the disk for SQLite's temporary files is full: {_TMPDIR}")
+        return errors.StoreError(
+            f"{path}: the disk for SQLite's temporary files is full: {_TMPDIR}"
+        )
     if primary == sqlite3.SQLITE_IOERR and _disk_is_full(real_path):
         # Even to read, SQLite needs 32 KB beside the file.
-        return StoreError(f"{path}: its disk is full: make room and try again")
-    return StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
+        return errors.StoreError(f"{path}: its disk is full: make room and try again")
+    return errors.StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
 
 
-def _not_opened(primary: int, path: Path, real_path: Path) -> StoreError:
+def _not_opened(primary: int, path: Path, real_path: Path) -> errors.StoreError:
     """An error for a file that could not be opened, or not be written."""
     if not may_open_files():
-        return StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
+        return errors.StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
     # Where the file may not be written, neither may its log: then the file is the reason.
     access = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
     logs = [Path(f"{real_path}{end}") for end in ("-wal", "-shm")]
     existing_logs = [log for log in logs if log.exists()]
     if os.path.isfile(real_path) and not all(os.access(log, access) for log in existing_logs):
         names = " and ".join(str(path.with_name(log.name)) for log in existing_logs)
-        return ReadOnly(
+        return errors.ReadOnly(
             f"{path} cannot be opened: no permission to write {names} beside it, which another "
             "process left: have their owner open the database once, or give you permission; do not "
             "delete them, as they may have documents"
         )
     closed = primary == sqlite3.SQLITE_CANTOPEN and directory_is_read_only(real_path)
     if primary == sqlite3.SQLITE_READONLY or closed:
-        return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
+        return errors.ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
     missing = "there is no such file, and its directory may not be written"
     reason = why_not_opened(path, real_path, missing)
-    return StoreError(f"{path} cannot be opened: {reason}")
+    return errors.StoreError(f"{path} cannot be opened: {reason}")
 
 
 def _disk_is_full(real_path: Path) -> bool:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from lshdb import errors
+from lshdb import errors, options
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, lookups, schema, transactions
 from lshdb.store import statements as sql
@@ -63,7 +62,7 @@ class Store(lookups.StoreReader):
     def open(
         cls,
         path: Path,
-        mode: Mode,
+        mode: options.Mode,
         timeout: float,
         new_settings: Callable[[], Settings] | None = None,
         *,
@@ -261,7 +260,7 @@ class Store(lookups.StoreReader):
         """The largest number of a decision, 0 if there is none."""
         return self._last(sql.LAST_DECISION, "decision")
 
-    def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
+    def insert_decisions(self, rows: Iterable[Sequence[options.SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
         self._run_many(sql.INSERT_DECISION, rows)
 
@@ -269,7 +268,7 @@ class Store(lookups.StoreReader):
         """Delete the rows of a decision."""
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
-    def replace_pairs(self, pairs: Iterable[Sequence[SqlValue]], threshold: float) -> int:
+    def replace_pairs(self, pairs: Iterable[Sequence[options.SqlValue]], threshold: float) -> int:
         """Write the table `similar_pairs` and the time of writing; return the number of pairs.
 
         Args:

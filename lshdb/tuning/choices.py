@@ -1,20 +1,19 @@
 """The constructions worth having for a threshold, a recall and a number of lanes."""
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, cycle, product
 from typing import Literal
 
+from lshdb import templates
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
 from lshdb.store.store import Store
-from lshdb.templates import SHOWN, Table, html_tables
-from lshdb.tuning import resolve, sampling
-from lshdb.tuning.analysis import Distribution, candidates_per_query, mean_below, rows_per_query
+from lshdb.tuning import analysis, resolve, sampling
 
 BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
@@ -24,7 +23,7 @@ _LARGEST_INNER = 16
 """Lanes or bands in a level of a cascade that is not the last one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Tuned:
     """A construction with predictions.
 
@@ -69,9 +68,11 @@ class Constructions(list[Tuned]):
                 ),
                 "the best" if tuned.chosen else "named" if tuned.named else None,
             )
-            for tuned in self[:SHOWN]
+            for tuned in self[: templates.SHOWN]
         ]
-        return html_tables(Table([*names, "which"], rows, len(self), "no construction"))
+        return templates.html_tables(
+            templates.Table([*names, "which"], rows, len(self), "no construction")
+        )
 
 
 @takes(TuneOptions)
@@ -109,7 +110,7 @@ def ranked(
     threshold: float,
     recall: float,
     lanes: int,
-    distribution: Distribution | None = None,
+    distribution: analysis.Distribution | None = None,
     documents: int = 0,
     lane_bits: int | None = None,
 ) -> Constructions:
@@ -137,7 +138,7 @@ def ranked(
         judged[construction] = described(construction)
         candidates = judged[construction].candidates
         costs[construction] = (
-            mean_below(threshold, construction) if candidates is None else candidates
+            analysis.mean_below(threshold, construction) if candidates is None else candidates
         )
     kept, fewest = [], MAX_LANES + 1
     for construction in sorted(
@@ -155,7 +156,7 @@ def ranked(
     if named is not None and named not in (tuned.construction for tuned in kept):
         others.append(described(named))
     return Constructions(
-        replace(tuned, chosen=tuned is best, named=tuned.construction == named)
+        dataclasses.replace(tuned, chosen=tuned is best, named=tuned.construction == named)
         for tuned in (best, *others)
     )
 
@@ -164,15 +165,15 @@ def describe(
     construction: Construction,
     threshold: float,
     lanes: int,
-    distribution: Distribution | None = None,
+    distribution: analysis.Distribution | None = None,
     documents: int = 0,
     lane_bits: int | None = None,
 ) -> Tuned:
     """The predictions for one construction; for the arguments see `ranked`."""
     candidates = work = None
     if distribution is not None:
-        candidates = candidates_per_query(distribution, documents, construction)
-        rows = rows_per_query(distribution, documents, construction)
+        candidates = analysis.candidates_per_query(distribution, documents, construction)
+        rows = analysis.rows_per_query(distribution, documents, construction)
         work = construction.bands + rows + candidates
     return Tuned(
         construction,
@@ -189,7 +190,11 @@ def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iter
     """Constructions that reach the recall, each with the last level that fits it best."""
     # The sizes of the levels below; an AND of 1 makes a cascade that starts with OR.
     first, inner = range(1, _LARGEST_INNER + 1), range(2, _LARGEST_INNER + 1)
-    below = chain(product(range(1, lanes + 1)), product(first, inner), product(first, inner, inner))
+    below = itertools.chain(
+        itertools.product(range(1, lanes + 1)),
+        itertools.product(first, inner),
+        itertools.product(first, inner, inner),
+    )
     for sizes in below:
         last: Literal["and", "or"] = "or" if len(sizes) % 2 else "and"
         maximum = lanes // math.prod(sizes)
@@ -201,5 +206,5 @@ def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iter
 
 def _alternating(*sizes: int) -> Construction:
     """The construction whose levels have these sizes, AND first."""
-    levels = zip(cycle(("and", "or")), sizes, strict=False)
+    levels = zip(itertools.cycle(("and", "or")), sizes, strict=False)
     return Construction.parse(", ".join(f"{kind} {size}" for kind, size in levels))

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from lshdb import templates
 from lshdb.columns import Columns
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
-from lshdb.shingling.arrays import IntArray, Lanes, bounded
+from lshdb.shingling import arrays
 from lshdb.sketching import minhash
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
-from lshdb.templates import Table, html_tables
 from lshdb.tuning import analysis, sampling
 
 COLUMNS: Columns = {
@@ -128,7 +128,9 @@ class Measured:
             f"index: {self.construction}"
         )
         rows = [row[:-1] for row in self.rows()]
-        return html_tables(Table(list(COLUMNS)[:-1], rows, len(rows), title=about))
+        return templates.html_tables(
+            templates.Table(list(COLUMNS)[:-1], rows, len(rows), title=about)
+        )
 
 
 def measure(store: Store, options: MeasureOptions) -> Measured:
@@ -182,8 +184,8 @@ def wilson(hits: float, pairs: float) -> tuple[float, float]:
 
 
 def _candidates(
-    store: Store, signatures: Lanes, doc_ids: IntArray
-) -> Iterator[tuple[slice, list[IntArray]]]:
+    store: Store, signatures: arrays.Lanes, doc_ids: arrays.IntArray
+) -> Iterator[tuple[slice, list[arrays.IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
     each = (lookup.candidate_ids(store, signature) for signature in signatures)
     others = (
@@ -191,7 +193,7 @@ def _candidates(
     )
     start = 0
     maximum = store.limits.measure_held
-    for batch in bounded(others, lambda candidates: len(candidates) + _PER_QUERY, maximum):
+    for batch in arrays.bounded(others, lambda candidates: len(candidates) + _PER_QUERY, maximum):
         yield slice(start, start := start + len(batch)), batch
 
 
@@ -201,7 +203,7 @@ class _PairCounts:
 
     store: Store
     threshold: float
-    queries: IntArray
+    queries: arrays.IntArray
 
     def __post_init__(self) -> None:
         settings = self.store.settings
@@ -221,10 +223,10 @@ class _PairCounts:
     def compare(
         self,
         part: slice,
-        signatures: Lanes,
-        candidates: list[IntArray],
-        doc_ids: IntArray,
-        others: Lanes,
+        signatures: arrays.Lanes,
+        candidates: list[arrays.IntArray],
+        doc_ids: arrays.IntArray,
+        others: arrays.Lanes,
     ) -> None:
         """Compare q queries [q, k] with documents [n, k]."""
         queries = self.queries[part]

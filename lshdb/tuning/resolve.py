@@ -9,9 +9,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
+from lshdb import groups, options
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.groups import replaced, values_of
-from lshdb.options import ReindexOptions, SettingsOptions, ShapeOptions, ShingleOptions
 from lshdb.shingling.content import normalized
 from lshdb.shingling.hashing import LARGEST_SEED
 from lshdb.shingling.shingles import base_hashes
@@ -55,9 +54,9 @@ PASSAGES_OF_PROGRAMS = 12
 which tell copies apart less well (docs/figures.md)."""
 
 
-def _given_settings(request: SettingsOptions | ReindexOptions) -> dict[str, Any]:
+def _given_settings(request: options.SettingsOptions | options.ReindexOptions) -> dict[str, Any]:
     """The settings that a request gives, by name."""
-    return {name: value for name, value in values_of(request).items() if value is not None}
+    return {name: value for name, value in groups.values_of(request).items() if value is not None}
 
 
 def _settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +64,7 @@ def _settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {field.name: values[field.name] for field in fields(Settings) if field.name in values}
 
 
-def given_construction(request: ShapeOptions) -> Construction | None:
+def given_construction(request: options.ShapeOptions) -> Construction | None:
     """The requested shape, None if lshdb chooses it; SettingsError if it is impossible."""
     if request.construction is not None:
         construction = Construction.parse(request.construction)
@@ -81,7 +80,7 @@ def given_construction(request: ShapeOptions) -> Construction | None:
 
 
 def check_against(
-    request: SettingsOptions, actual: Settings, path: Path, *, whole: bool = False
+    request: options.SettingsOptions, actual: Settings, path: Path, *, whole: bool = False
 ) -> str:
     """Compare the requested settings with those of an existing file.
 
@@ -140,7 +139,7 @@ def check_against(
     )
 
 
-def _shingle(request: ShingleOptions, chosen: object) -> object:
+def _shingle(request: options.ShingleOptions, chosen: object) -> object:
     """The shingle, with its ending for ignored numbers."""
     is_open = chosen and request.ignoring and "-" not in str(chosen)
     return f"{chosen}-numbers" if is_open else chosen
@@ -159,7 +158,7 @@ def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shinglin
     return shingling
 
 
-def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
+def as_in(request: options.SettingsOptions, other: Settings) -> options.SettingsOptions:
     """The request, completed with the settings of another file."""
     names = ["permutations", "sketch", "seed"]
     shape = request.shape
@@ -167,7 +166,7 @@ def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
         names += ["threshold", "recall"]
     usual = {name: getattr(other, name) for name in names}
     usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
-    return replaced(request, **(usual | _given_settings(request)))
+    return groups.replaced(request, **(usual | _given_settings(request)))
 
 
 def last_level(
@@ -223,7 +222,7 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     )
 
 
-def with_passages(request: SettingsOptions) -> SettingsOptions:
+def with_passages(request: options.SettingsOptions) -> options.SettingsOptions:
     """The request for a new file, with an index of passages if it is for programs.
 
     A request that says which passages, or that no contents are kept, stays as it is.
@@ -234,10 +233,10 @@ def with_passages(request: SettingsOptions) -> SettingsOptions:
     shingle = request.shingles.shingle
     if shingle is not None and not shingle.startswith("code:"):
         return request
-    return replaced(request, passages=PASSAGES_OF_PROGRAMS)
+    return groups.replaced(request, passages=PASSAGES_OF_PROGRAMS)
 
 
-def resolve(request: SettingsOptions) -> Settings:
+def resolve(request: options.SettingsOptions) -> Settings:
     """The settings of a new file; SettingsError if they are impossible."""
     usual_shingle, usual_threshold = PURPOSES.get(request.kind.purpose or "", (SHINGLE, THRESHOLD))
     chosen = request.shingles.shingle or usual_shingle
@@ -276,7 +275,7 @@ def lane_bits_for(construction: Construction) -> int:
     return 32 if construction.rows == 1 else 16
 
 
-def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
+def reindexed(request: options.ReindexOptions, settings: Settings) -> Settings:
     """The settings of a file whose index is rebuilt from its signatures.
 
     Settings that are not given stay, and bands and rows are chosen unless they are given. Only
@@ -305,7 +304,7 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
     return _shaped(request.shape, settings) if shape else settings
 
 
-def _shaped(request: ShapeOptions, settings: Settings) -> Settings:
+def _shaped(request: options.ShapeOptions, settings: Settings) -> Settings:
     """The settings with the requested construction, or with the best one for them."""
     threshold, recall = settings.threshold, settings.recall
     construction = given_construction(request)

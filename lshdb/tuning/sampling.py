@@ -8,7 +8,7 @@ from lshdb.search import cut_notes, lookup
 from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
-from lshdb.tuning.analysis import Distribution, curve
+from lshdb.tuning import analysis
 
 _DOCUMENTS = 5_000
 """Documents of the sample: with the queries they make millions of pairs."""
@@ -20,7 +20,7 @@ _SPARE = 10
 """Extra documents for which ids are drawn, so that there are rarely too few."""
 
 
-def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
+def distribution_of(store: Store, seed: int) -> tuple[int, analysis.Distribution]:
     """How many documents have shingles, and how similar these are.
 
     A random sample represents the pairs that are hardly similar, which are most. But if each of a
@@ -41,17 +41,17 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         documents = count - empty
         doc_ids, signatures = sample_documents(store, rng, _DOCUMENTS, documents)
         if len(doc_ids) < 2:
-            return documents, Distribution(np.zeros(lanes + 1))
+            return documents, analysis.Distribution(np.zeros(lanes + 1))
         indices = rng.permutation(len(doc_ids))[:_QUERIES]
         agree = np.bincount(agreeing(signatures[indices], signatures).ravel(), minlength=lanes + 1)
         agree[-1] -= len(indices)  # each query with itself
         weights = agree / agree.sum()
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
-        probabilities = curve(grid, plain)
+        probabilities = analysis.curve(grid, plain)
         tail = probabilities >= 0.5
         neighbours = _neighbours(store, doc_ids[indices], signatures[indices])
         weights[tail] = neighbours[tail] / probabilities[tail] / max(1, documents - 1)
-    return documents, Distribution(weights / max(1, weights.sum()))
+    return documents, analysis.Distribution(weights / max(1, weights.sum()))
 
 
 def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArray[np.float64]:

@@ -4,15 +4,13 @@ A body is an object with the options of lshdb.options by their names; an answer 
 the library's results. The description, in OpenAPI, is made from the declarations of both.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, is_dataclass
 from typing import Any, get_type_hints
 
 import lshdb
-from lshdb import Cut, Database, Match, Passages, UsageError
+from lshdb import Cut, Database, Match, Passages, UsageError, groups, json_schema
 from lshdb.errors import limits_noted
-from lshdb.groups import Declared, declared
-from lshdb.json_schema import object_schema, option_schema, schema_of
 from lshdb.json_text import loads
 from lshdb.options import PassagesOptions, QueryOptions
 
@@ -23,7 +21,7 @@ _LEFT_OUT = frozenset(["where", "parameters", "key"])
 _JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
     """A method of Database that is called over HTTP.
 
@@ -37,9 +35,9 @@ class Operation:
     contents: dict[str, Any]
     answer: dict[str, Any]
 
-    def options(self) -> dict[str, Declared]:
+    def options(self) -> dict[str, groups.Declared]:
         """The options that a request may have, by name."""
-        every = declared(self.group).items()
+        every = groups.declared(self.group).items()
         return {
             name: option
             for name, option in every
@@ -88,7 +86,7 @@ def answered(
         raise UsageError(f"top {arguments['top']} is above {MAX_RESULTS:,}")
     with limits_noted() as notes:
         answer = getattr(database, name)(request)
-    result = vars(answer) if is_dataclass(answer) else {"matches": [*answer]}
+    result = vars(answer) if dataclasses.is_dataclass(answer) else {"matches": [*answer]}
     return result | {"notes": [*map(str, (*cuts, *notes))]}
 
 
@@ -104,15 +102,20 @@ def description() -> dict[str, Any]:
 
 def _described(name: str) -> dict[str, Any]:
     operation = OPERATIONS[name]
-    options = {option_name: schema_of(kind) for option_name, kind in operation.contents.items()}
+    options = {
+        option_name: json_schema.schema_of(kind) for option_name, kind in operation.contents.items()
+    }
     options |= {
-        option_name: option_schema(field) for option_name, field in operation.options().items()
+        option_name: json_schema.option_schema(field)
+        for option_name, field in operation.options().items()
     }
     options["top"] |= {"maximum": MAX_RESULTS, "default": MAX_RESULTS}
     problem = _content(
-        "What is wrong with the request.", object_schema({"reason": {"type": "string"}})
+        "What is wrong with the request.", json_schema.object_schema({"reason": {"type": "string"}})
     )
-    answer = {field_name: schema_of(kind) for field_name, kind in operation.answer.items()}
+    answer = {
+        field_name: json_schema.schema_of(kind) for field_name, kind in operation.answer.items()
+    }
     body = {"type": "object", "properties": options, "additionalProperties": False}
     alone = [{"required": [content_name]} for content_name in operation.contents]
     return {
@@ -120,7 +123,10 @@ def _described(name: str) -> dict[str, Any]:
         "summary": (getattr(Database, name).__doc__ or "").partition("\n")[0],
         "requestBody": {"required": True} | _content("", body | {"oneOf": alone}),
         "responses": {
-            "200": _content("The answer.", object_schema(answer | {"notes": schema_of(list[str])})),
+            "200": _content(
+                "The answer.",
+                json_schema.object_schema(answer | {"notes": json_schema.schema_of(list[str])}),
+            ),
             "default": problem,
         },
     }

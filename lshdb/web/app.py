@@ -1,5 +1,6 @@
 """The pages of one file as an ASGI application, from a request to a response; `lshdb serve`."""
 
+import dataclasses
 import errno
 import logging
 import signal
@@ -7,7 +8,6 @@ import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -58,7 +58,7 @@ def pages(
     return guarding.ruled(application, guarding.RULES | scripts)
 
 
-@dataclass(eq=False)
+@dataclasses.dataclass(eq=False)
 class _Site:
     """The pages of a file: from a request to a response.
 
@@ -74,7 +74,7 @@ class _Site:
     name: str
     review: reviewing.Review | None
     open_files: bool
-    statement_limiter: CapacityLimiter = field(
+    statement_limiter: CapacityLimiter = dataclasses.field(
         default_factory=lambda: CapacityLimiter(_MAX_STATEMENTS)
     )
 
@@ -165,7 +165,7 @@ class _Site:
         return response
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class _ByMethod:
     """The endpoints of a path by method; that of GET also answers HEAD."""
 

@@ -1,19 +1,18 @@
 """From a page's values to HTML: the templates, their filters for texts, and addresses."""
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from lshdb.formatting import compact, plain, shortened
+from lshdb import formatting, templates
 from lshdb.json_text import dumps
 from lshdb.review.drawing import log_ticks
 from lshdb.review.listing import common_path
 from lshdb.shingling.shingling import Shingling
 from lshdb.sources.paths import escaped
-from lshdb.templates import environment, visible
 
 _LONGEST_KEY = 120
 """Characters shown of a key, except in the heading of its own page."""
@@ -21,7 +20,7 @@ _BEFORE = 60
 """Characters of an excerpt before the first word that was searched for."""
 _EXCERPT = 300
 """Characters shown of a passage."""
-_TEMPLATES = environment(Path(__file__).parent / "pages")
+_TEMPLATES = templates.environment(Path(__file__).parent / "pages")
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -30,7 +29,7 @@ def rendered(template: str, **context: object) -> str:
     return _TEMPLATES.get_template(f"{template}.html").render(context)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Page:
     """A page, before it becomes HTML or JSON.
 
@@ -46,14 +45,14 @@ class Page:
 
     template: str
     title: str
-    data: dict[str, Any] = field(default_factory=dict)
-    view: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = dataclasses.field(default_factory=dict)
+    view: dict[str, Any] = dataclasses.field(default_factory=dict)
     status: int = 200
     redirect: tuple[str, Mapping[str, str]] | None = None
     download: Iterator[bytes] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Links:
     """The addresses of the pages of one database; keys are in their queries, escaped.
 
@@ -98,7 +97,7 @@ def cell(value: object) -> str:
     >>> cell(bytes([0, 255])), cell(1.5)
     ("x'00ff'", '1.5')
     """
-    return visible(shortened(plain(value), _EXCERPT))
+    return templates.visible(formatting.shortened(formatting.plain(value), _EXCERPT))
 
 
 def sentence(text: str) -> str:
@@ -149,7 +148,7 @@ def last_similarity(column: Mapping[str, Any]) -> float:
 
 
 def _short(key: str) -> str:
-    return shortened(escaped(key), _LONGEST_KEY)
+    return formatting.shortened(escaped(key), _LONGEST_KEY)
 
 
 _TEMPLATES.filters.update(
@@ -160,10 +159,10 @@ _TEMPLATES.filters.update(
         "sentence": sentence,
         "behind": behind,
         "common_path": common_path,
-        "compact": compact,
+        "compact": formatting.compact,
         "log_ticks": log_ticks,
         "last_similarity": last_similarity,
-        "excerpt": lambda text: shortened(text, _EXCERPT),
+        "excerpt": lambda text: formatting.shortened(text, _EXCERPT),
         "cell": cell,
         # A value of metadata, as text.
         "field": lambda value: cell(value if isinstance(value, str) else dumps(value)),

@@ -6,11 +6,11 @@ numbers of clusters, pairs and decisions, and on the bytes of texts side by side
 
 import base64
 import hashlib
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import accumulate, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,8 @@ from lshdb.progress import Progress
 from lshdb.review import beside, drawing, listing
 from lshdb.review.beside import StoredContent
 from lshdb.review.hidden_names import Names
+from lshdb.search import differences, evidence
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import Line, Piece, Row, differs, shown_rows
-from lshdb.search.evidence import MIN_GAP, Connections
 from lshdb.shingling.tokens import FILES
 from lshdb.web import rendering
 
@@ -65,7 +64,7 @@ _CSS = Path(__file__).parent / "static"
 
 def report(
     folders: Folders,
-    connected: Connections,
+    connected: evidence.Connections,
     options: ReportOptions,
     about: Mapping[str, Any],
     pairs: int,
@@ -109,7 +108,7 @@ def report(
             threshold=survey.threshold,
             connected=connected,
             histogram=_histogram(connected, {pair.number for pair in shown}),
-            min_gap=MIN_GAP,
+            min_gap=evidence.MIN_GAP,
             scale=scale,
             identical=len(identical),
             copies=copies,
@@ -146,7 +145,7 @@ def _survey_clusters(
     return replace(survey, items=items, totals=totals, picture=picture)
 
 
-def _histogram(connected: Connections, shown: Container[int]) -> list[dict[str, Any]]:
+def _histogram(connected: evidence.Connections, shown: Container[int]) -> list[dict[str, Any]]:
     """The columns of the scores: bounds, how many pairs, the height, and the pair it leads to."""
     columns = drawing.columns(connected.counts, None, 0, 0)
     for column in reversed(columns):
@@ -265,7 +264,7 @@ def _chosen(
 ) -> list[ConnectedPair]:
     """The pairs to show: a few of each cluster, or more of each if there are few clusters."""
     cluster_of = {key: number for number, cluster in enumerate(clusters) for key in cluster.members}
-    seen: defaultdict[int | None, Iterator[int]] = defaultdict(count)
+    seen: defaultdict[int | None, Iterator[int]] = defaultdict(itertools.count)
     first = sorted(candidates, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
     return sorted(first[:pairs], key=lambda pair: pair.number)
 
@@ -296,10 +295,12 @@ def _comparison_values(
     texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
     around = _AROUND if len(texts.rows) > _WHOLE else None
     copied = bool(database.settings.passages and texts.copied)
-    shown = shown_rows(texts.rows, around, _has_copied if copied else differs)
+    shown = differences.shown_rows(
+        texts.rows, around, _has_copied if copied else differences.differs
+    )
     if not texts.code:
         shown = _folded(texts.rows, shown)
-    lines = list(islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
+    lines = list(itertools.islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
     cut = len(lines) > _ROWS or texts.cut
     return {
         "texts": texts,
@@ -325,14 +326,14 @@ def _without_names(
     """A text without names, and where its files then begin."""
     starts = [file.start for file in files]
     parts = [hidden.replaced(part) for part in text.split(FILES)]
-    sizes = [0, *accumulate(len(part) + len(FILES) for part in parts)]
+    sizes = [0, *itertools.accumulate(len(part) + len(FILES) for part in parts)]
     moved = [
         file._replace(start=start) for file, start in zip(files, sizes[: len(starts)], strict=True)
     ]
     return FILES.join(parts), moved
 
 
-def _folded(rows: Sequence[Row], shown: Sequence[int]) -> list[int]:
+def _folded(rows: Sequence[differences.Row], shown: Sequence[int]) -> list[int]:
     """The shown rows without the middle of long runs of equal ones, which begin no file."""
     folded: list[int] = []
     run: list[int] = []
@@ -347,19 +348,19 @@ def _folded(rows: Sequence[Row], shown: Sequence[int]) -> list[int]:
     return folded
 
 
-def _pieces(row: Row) -> Iterator[Piece]:
+def _pieces(row: differences.Row) -> Iterator[differences.Piece]:
     """The pieces of the lines of a row."""
     return (piece for line in (row.a, row.b) if line for piece in line.pieces)
 
 
-def _begins_file(row: Row) -> bool:
+def _begins_file(row: differences.Row) -> bool:
     """Whether a row begins a file in one of the texts."""
     return any(piece.kind == "file" for piece in _pieces(row))
 
 
 def _in_files(
-    files_of: Mapping[str, Sequence[FolderFile]], key: str, lines: Iterable[Line | None]
-) -> Iterator[Line | None]:
+    files_of: Mapping[str, Sequence[FolderFile]], key: str, lines: Iterable[differences.Line | None]
+) -> Iterator[differences.Line | None]:
     """The lines of a document, numbered from the start of its files, which begin with names."""
     files = [file for file in files_of.get(key, ()) if file.key != key]
     first_line = 1
@@ -368,10 +369,10 @@ def _in_files(
             while files and line.start >= files[0].start:
                 name = files.pop(0).key.removeprefix(f"{key}/")
             first_line = line.number
-            line = replace(line, pieces=[Piece(name, "file"), *line.pieces])
+            line = replace(line, pieces=[differences.Piece(name, "file"), *line.pieces])
         yield line and replace(line, number=max(line.number - first_line + 1, 0))
 
 
-def _has_copied(row: Row) -> bool:
+def _has_copied(row: differences.Row) -> bool:
     """Whether a row has a part of a copied passage, or begins a file."""
     return any(piece.number or piece.kind == "file" for piece in _pieces(row))

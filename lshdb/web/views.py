@@ -3,6 +3,8 @@
 The database is open for reading, and all work is bounded.
 """
 
+import contextlib
+import dataclasses
 import hashlib
 import math
 import os
@@ -10,8 +12,6 @@ import shlex
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,11 +19,18 @@ from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
-from lshdb import Cluster, Comparison, Database, Decision, Document, Pair
+from lshdb import (
+    Cluster,
+    Comparison,
+    Database,
+    Decision,
+    Document,
+    Pair,
+    formatting,
+    groups,
+    json_text,
+)
 from lshdb.errors import limits_noted
-from lshdb.formatting import counted, plain, shortened
-from lshdb.groups import Option, Options, declared, without_none
-from lshdb.json_text import dumps, encode
 from lshdb.options import (
     ClustersOptions,
     JoinOptions,
@@ -96,7 +103,7 @@ _SQL_CHARACTERS = 2_000_000
 """Characters of all values on a page of SQL: the row that exceeds them is the last."""
 
 _T = TypeVar("_T")
-_Options = TypeVar("_Options", bound=Options)
+_Options = TypeVar("_Options", bound=groups.Options)
 _results = ResultCache()
 _comparisons = ResultCache(_COMPARED)
 _pasted: dict[str, str] = {}
@@ -107,19 +114,19 @@ _lock = threading.Lock()
 # addresses
 
 
-class QueryFields(Options):
+class QueryFields(groups.Options):
     """How a page finds the documents similar to a document or a pasted text."""
 
     containment: Flag = False
     exhaustive: Flag = False
 
 
-class Address(Options):
+class Address(groups.Options):
     """The fields of all pages."""
 
     filters: Filters
     similar: QueryFields
-    page: Annotated[int, Option("Of several.", min=1, max=10**6)] = 1
+    page: Annotated[int, groups.Option("Of several.", min=1, max=10**6)] = 1
     key: Text = ""
     a: Text = ""
     b: Text = ""
@@ -130,7 +137,7 @@ class Address(Options):
     listed: Flag = False  # the pair is shown as a part of the list
     clustered: Flag = False  # the pair is shown as a part of its cluster
     finished: Text = ""  # the page whose list is finished
-    format: Annotated[Literal["jsonl"] | None, Option("Of a file to download.")] = None
+    format: Annotated[Literal["jsonl"] | None, groups.Option("Of a file to download.")] = None
     sql: Text = ""
 
 
@@ -143,9 +150,9 @@ def parsed(group: type[_Options], texts: Mapping[str, str]) -> _Options:
         UsageError: a field has another type or is out of range; the message names it.
     """
     values: dict[str, object] = {}
-    for name, option in declared(group).items():
+    for name, option in groups.declared(group).items():
         text = texts.get(name) or unquote(texts.get(f"{name}_quoted", ""))
-        kind = without_none(option.annotation)
+        kind = groups.without_none(option.annotation)
         if kind in (int, float) and (text := text.strip()):
             try:
                 values[name] = kind(text)
@@ -165,7 +172,7 @@ class Waiting(Exception):
     """A result is being computed for the first time; `Visit.waiting` has its name."""
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Visit:
     """One request: the open database, the arguments, and what every page shows.
 
@@ -183,11 +190,11 @@ class Visit:
     posted: Mapping[str, str] | None = None
     review: reviewing.Review | None = None
     open_files: bool = False
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
     outdated: bool = False
-    waiting: dict[str, Stage] = field(default_factory=dict)
+    waiting: dict[str, Stage] = dataclasses.field(default_factory=dict)
     results: ResultCache = _results
-    address: Address = field(init=False)
+    address: Address = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         self.address = parsed(Address, self.arguments)
@@ -248,14 +255,14 @@ class Visit:
                 page = Page("waiting", self.name)
         all_notes = [*self.notes, *map(str, notes)]
         data = {"notes": all_notes, "outdated": self.outdated, "waiting": self.waiting}
-        filters = texts_of(declared(Filters), self.arguments)
+        filters = texts_of(groups.declared(Filters), self.arguments)
         settings = self.database.settings
         threshold = self.address.filters.threshold or settings.threshold
         scale = similarity_scale(threshold, settings.shingling)
         view = {"address": self.address, "filters": filters, "settings": settings, "scale": scale}
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
-        return replace(page, data=page.data | data, view=page.view | view)
+        return dataclasses.replace(page, data=page.data | data, view=page.view | view)
 
 
 # overview
@@ -273,13 +280,13 @@ def overview(visit: Visit) -> Page:
         "clusters": None,
         "pairs": None,
     }
-    with suppress(Waiting):
+    with contextlib.suppress(Waiting):
         listed = _listing(visit, "clusters", Filters())
         largest = [listed.described(item, _PREVIEW) for item in listed.items[:_LARGEST]]
         data["clusters"] = listed.counts | {"largest": largest, "sizes": listed.survey.picture}
         kept = [item["keep"] for item in largest]
         data["titles"] = beginnings.titles_of(visit.database, kept)
-    with suppress(Waiting):
+    with contextlib.suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
         data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
     if not info.documents:
@@ -413,7 +420,7 @@ def compare(visit: Visit) -> Page:
             elements=_ELEMENTS,
             passages=compared.passages or (),
         )
-        return replace(compared, a_content=None, b_content=None), texts, sets
+        return dataclasses.replace(compared, a_content=None, b_content=None), texts, sets
 
     verdicts = visit.verdicts()
     decided = {
@@ -501,7 +508,7 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
         return {"number": number, **listed.described(item, count)}
 
     if visit.address.format:
-        lines = (encode(shown(*entry)) + b"\n" for entry in numbered)
+        lines = (json_text.encode(shown(*entry)) + b"\n" for entry in numbered)
         texts = iter(lambda: b"".join(islice(lines, _PART_LINES)), b"")
         return Page("", "", download=texts)
     entries, paging = _on_page(visit, numbered, size)
@@ -520,7 +527,7 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     view: dict[str, Any] = {"sorts": listed.sorts}
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
-        view |= {"documents": dumps(documents), "copies": copies}
+        view |= {"documents": json_text.dumps(documents), "copies": copies}
         view |= {"rule": listing.rule_words(_order(visit.address.filters)), **_last(visit, listed)}
     return Page(kind, kind.capitalize(), data, view)
 
@@ -635,7 +642,7 @@ def _form(visit: Visit, keys: Sequence[str]) -> dict[str, Any]:
         return {}
     documents = reviewing.as_stored(visit.database, keys)
     return {
-        "documents": dumps(documents),
+        "documents": json_text.dumps(documents),
         "indices": {key: index for index, (key, _) in enumerate(documents)},
     }
 
@@ -657,7 +664,7 @@ def decide(visit: Visit) -> Page:
         documents = reviewing.documents_of(posted.get("documents", ""))
         review.decide(posted.get("action", ""), documents, posted.get("note", ""))
         if came_from == "cluster" or (came_from == "compare" and {"listed", "clustered"} & {*back}):
-            with suppress(Waiting):
+            with contextlib.suppress(Waiting):
                 return _next(visit, came_from, back)
         return came_from, back
 
@@ -694,7 +701,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
         return page, back
     if near.following is None:
         return "decisions", {"finished": "cluster"}
-    kept_fields = texts_of(declared(Filters), back)
+    kept_fields = texts_of(groups.declared(Filters), back)
     return "cluster", kept_fields | near.following
 
 
@@ -764,7 +771,7 @@ def query(visit: Visit) -> Page:
     """A box for a text; the documents similar to the text have an address of their own."""
     posted, name = visit.posted, visit.address.pasted
     arguments = visit.arguments if posted is None else posted
-    fields = texts_of(("threshold", *declared(QueryFields)), arguments)
+    fields = texts_of(("threshold", *groups.declared(QueryFields)), arguments)
     text = None if posted is None else posted.get("text", "")
     if name:
         text = _kept(name)
@@ -777,13 +784,13 @@ def query(visit: Visit) -> Page:
         content = _content_of(visit, text)
         if posted is not None:
             parsed(Address, posted)
-            return replace(page, redirect=("query", {"pasted": _keep(text), **fields}))
+            return dataclasses.replace(page, redirect=("query", {"pasted": _keep(text), **fields}))
         data |= _similar_documents(visit, content)
         matches = [match.key for match in data["query"]["matches"]]
         data["titles"] = beginnings.titles_of(visit.database, matches)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
-        return replace(page, status=400)
+        return dataclasses.replace(page, status=400)
     return page
 
 
@@ -836,7 +843,7 @@ def sql(visit: Visit) -> Page:
         data["columns"], result_rows = page_file.limited_sql(
             visit.database, statement, _SQL_SECONDS
         )
-        with closing(result_rows) as rows:  # type: ignore[type-var]  # a generator
+        with contextlib.closing(result_rows) as rows:  # type: ignore[type-var]  # a generator
             size = long = 0
             for row in rows:
                 shown = [_shown(value) for value in row]
@@ -848,12 +855,12 @@ def sql(visit: Visit) -> Page:
                     break
         if long:
             visit.notes.append(
-                f"{counted(long, 'long value')} shortened to {_SQL_VALUE:,} characters: lshdb sql "
-                "shows all"
+                f"{formatting.counted(long, 'long value')} shortened to {_SQL_VALUE:,} characters: "
+                "lshdb sql shows all"
             )
     except lshdb.QueryError as error:
         data |= {"columns": [], "rows": [], "problem": str(error)}
-        return replace(page, status=400)
+        return dataclasses.replace(page, status=400)
     return page
 
 
@@ -861,8 +868,8 @@ def _shown(value: SqlValue) -> tuple[SqlValue, bool]:
     """A value as a page of SQL shows it, a BLOB in hexadecimal; and whether it was shortened."""
     if not isinstance(value, str | bytes):
         return value, False
-    text = plain(value) if isinstance(value, bytes) else value
-    return shortened(text, _SQL_VALUE), len(text) > _SQL_VALUE
+    text = formatting.plain(value) if isinstance(value, bytes) else value
+    return formatting.shortened(text, _SQL_VALUE), len(text) > _SQL_VALUE
 
 
 _TABLES = (
