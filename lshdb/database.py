@@ -44,12 +44,20 @@ from lshdb.store.store import Store
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lshdb.exchange import result_tables
+    from lshdb.exchange.result_tables import (
+        Buckets,
+        Matches,
+        PairResults,
+        PassageResults,
+        Results,
+        SqlRows,
+    )
     from lshdb.ingest.add import Select
     from lshdb.maintenance.findings import CheckReport
     from lshdb.model import Cluster
-    from lshdb.sketching import signature_sets
-    from lshdb.tuning import choices, measuring
+    from lshdb.sketching.signature_sets import SignatureSet, Sketching
+    from lshdb.tuning.choices import Constructions
+    from lshdb.tuning.measuring import Measured
 
 Documents = Iterable[model.Document | tuple[object, Content] | Mapping[str, object]]
 
@@ -372,9 +380,9 @@ class Database:
         ...     db.get("fox").content
         'The fox and the grapes'
         """
-        from lshdb.search import stored_documents
+        from lshdb.search.stored_documents import stored_document
 
-        return stored_documents.stored_document(self._store, key_argument("key", key))
+        return stored_document(self._store, key_argument("key", key))
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -406,9 +414,9 @@ class Database:
         ...     db.keys(prefix="fable/")
         ['fable/1', 'fable/2']
         """
-        from lshdb.search import stored_documents
+        from lshdb.search.stored_documents import keys
 
-        return stored_documents.keys(self._store, options)
+        return keys(self._store, options)
 
     @takes()
     def key_of(self, doc_id: int) -> str:
@@ -420,9 +428,9 @@ class Database:
         ...     db.key_of(1)
         'fox'
         """
-        from lshdb.search import stored_documents
+        from lshdb.search.stored_documents import key_of
 
-        return stored_documents.key_of(self._store, doc_id)
+        return key_of(self._store, doc_id)
 
     @takes()
     def find_words(
@@ -448,14 +456,14 @@ class Database:
         ...     db.find_words(["Grapes", "fox"])
         WordMatches(documents=(('fox', 'The fox and the grapes'),), following=None)
         """
-        from lshdb.search import stored_documents
+        from lshdb.search.stored_documents import documents_with
 
-        return stored_documents.documents_with(self._store, words, top, after, seconds)
+        return documents_with(self._store, words, top, after, seconds)
 
     # similar documents
 
     @takes(QueryOptions)
-    def query(self, options: QueryOptions) -> "result_tables.Matches":
+    def query(self, options: QueryOptions) -> "Matches":
         """The stored documents similar to a document, best first.
 
         Candidates share a bucket with it. Where content is kept they are ranked by their exact
@@ -479,18 +487,18 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import matches_of
 
         matches = search(self._store, options.ranking, options)
         minimum = options.ranking.similar.threshold or self._store.settings.threshold
-        return result_tables.matches_of(
+        return matches_of(
             matches, options.ranking.containment, options.ranking.similar.fields, minimum
         )
 
     @takes(QueryManyOptions)
     def query_many(
         self, documents: Documents, options: QueryManyOptions
-    ) -> "Iterator[tuple[str, result_tables.Matches]]":
+    ) -> "Iterator[tuple[str, Matches]]":
         """The stored documents similar to each of many: the results of `query`, many times as fast.
 
         Queries are read and looked up in batches of some thousands. Each batch sees one state of
@@ -515,14 +523,12 @@ class Database:
         ...     [(key, [match.key for match in matches]) for key, matches in db.query_many(asked)]
         [('a', ['fox']), ('b', [])]
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import answers_of
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
         minimum = options.ranking.similar.threshold or self.settings.threshold
-        return result_tables.answers_of(
-            answer_many([self._store], documents, options), options, minimum, total
-        )
+        return answers_of(answer_many([self._store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> model.Passages:
@@ -551,7 +557,7 @@ class Database:
         return find_passages(self._store, options)
 
     @takes(PassagePairsOptions)
-    def passage_pairs(self, options: PassagePairsOptions) -> "result_tables.PassageResults":
+    def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
         """All pairs of stored documents that share runs of words, and which runs.
 
         Each pair comes once, as it is found, in the order of addition; with `top` those of which a
@@ -571,9 +577,9 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import passage_results
 
-        return result_tables.passage_results(self._store, options)
+        return passage_results(self._store, options)
 
     @takes()
     def compare(self, a: object, b: object) -> model.Comparison:
@@ -609,7 +615,7 @@ class Database:
         return compare(self._store, a_side, b_side)
 
     @takes(PairsOptions)
-    def pairs(self, options: PairsOptions) -> "result_tables.PairResults":
+    def pairs(self, options: PairsOptions) -> "PairResults":
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept, their similarities are exact. They come as
@@ -630,9 +636,9 @@ class Database:
         ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
         [('a', 'c', 1.0, True)]
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import pair_results
 
-        return result_tables.pair_results(self._store, options)
+        return pair_results(self._store, options)
 
     @takes(PairsOptions)
     def store_pairs(self, options: PairsOptions) -> int:
@@ -655,12 +661,12 @@ class Database:
         ...     db.store_pairs(), list(db.sql("select a, b, similarity from similar_pairs"))
         (1, [Row(a='a', b='c', similarity=1.0)])
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import store_pairs
 
-        return result_tables.store_pairs(self._store, options)
+        return store_pairs(self._store, options)
 
     @takes(ClustersOptions)
-    def clusters(self, options: ClustersOptions) -> "result_tables.Results[Cluster]":
+    def clusters(self, options: ClustersOptions) -> "Results[Cluster]":
         """Clusters of similar documents, and which document of each to keep.
 
         A cluster is all documents that similar pairs connect; with `star`, each is similar to the
@@ -686,9 +692,9 @@ class Database:
         [('c', ('a', 'c'))]
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import cluster_results
 
-        return result_tables.cluster_results(self._store, options)
+        return cluster_results(self._store, options)
 
     # deciding
 
@@ -727,9 +733,9 @@ class Database:
         ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
         (('a', 'c'), [], 1)
         """
-        from lshdb.ingest import storing_decisions
+        from lshdb.ingest.storing_decisions import decide
 
-        return storing_decisions.decide(self._store, verdict, list(keys), note, who)
+        return decide(self._store, verdict, list(keys), note, who)
 
     def decisions(self) -> list[model.Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
@@ -761,9 +767,9 @@ class Database:
             InputError: one is not a decision; nothing is written.
             KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
-        from lshdb.ingest import storing_decisions
+        from lshdb.ingest.storing_decisions import add_decisions
 
-        return storing_decisions.add_decisions(self._store, decisions)
+        return add_decisions(self._store, decisions)
 
     @takes()
     def undo_decision(
@@ -781,9 +787,9 @@ class Database:
         Raises:
             KeyNotFound: the decision does not exist.
         """
-        from lshdb.ingest import storing_decisions
+        from lshdb.ingest.storing_decisions import undo_decision
 
-        return storing_decisions.undo_decision(self._store, decision, decided)
+        return undo_decision(self._store, decision, decided)
 
     def undo_last_decisions(self) -> list[model.Decision]:
         """Undo all decisions of the last command, or key or button of a review.
@@ -804,9 +810,9 @@ class Database:
         ...     [decision.decision for decision in db.undo_last_decisions()]
         [1, 2]
         """
-        from lshdb.ingest import storing_decisions
+        from lshdb.ingest.storing_decisions import undo_last_decisions
 
-        return storing_decisions.undo_last_decisions(self._store)
+        return undo_last_decisions(self._store)
 
     @takes()
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
@@ -849,7 +855,7 @@ class Database:
 
     # signatures
 
-    def signatures(self) -> "signature_sets.SignatureSet":
+    def signatures(self) -> "SignatureSet":
         """The signatures of all documents, as a matrix with its keys.
 
         Documents without shingles are similar to nothing and are left out.
@@ -870,7 +876,7 @@ class Database:
         self,
         keys: Iterable[Any],
         signatures: "npt.ArrayLike",
-        made_with: "signature_sets.Sketching",
+        made_with: "Sketching",
         *,
         shingles: "npt.ArrayLike | None" = None,
         digests: Sequence[bytes] | None = None,
@@ -924,12 +930,12 @@ class Database:
     def query_signature(
         self,
         signature: "npt.ArrayLike",
-        made_with: "signature_sets.Sketching",
+        made_with: "Sketching",
         *,
         top: int | None = None,
         threshold: float | None = None,
         exhaustive: bool = False,
-    ) -> "result_tables.Matches":
+    ) -> "Matches":
         """The stored documents similar to a document given by its signature only, best first.
 
         Similarities are estimates even where contents are kept.
@@ -975,7 +981,7 @@ class Database:
             return model.Info(store.settings, *counts, store.table_bytes() if tables else None)
 
     @takes()
-    def buckets(self, key: object = None, *, top: int = 10) -> "result_tables.Buckets":
+    def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
         """The buckets of a document, one per band; without a key the `top` largest of all.
 
         Returns:
@@ -985,16 +991,14 @@ class Database:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
-        from lshdb.exchange import result_tables
-        from lshdb.search import stored_documents
+        from lshdb.exchange.result_tables import Buckets
+        from lshdb.search.stored_documents import largest_buckets
 
         checked_key = None if key is None else key_argument("key", key)
-        return result_tables.Buckets(
-            stored_documents.largest_buckets(self._store, checked_key, top)
-        )
+        return Buckets(largest_buckets(self._store, checked_key, top))
 
     @takes()
-    def sql(self, statement: str, parameters: Parameters = ()) -> "result_tables.SqlRows":
+    def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
         """Run a SELECT on the file's tables and views.
 
         Returns:
@@ -1014,14 +1018,14 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        from lshdb.exchange import result_tables
+        from lshdb.exchange.result_tables import SqlRows
 
-        return result_tables.SqlRows(partial(self._store.sql, statement, parameters))
+        return SqlRows(partial(self._store.sql, statement, parameters))
 
     # choosing, measuring and changing the index
 
     @takes(TuneOptions)
-    def tune(self, options: TuneOptions) -> "choices.Constructions":
+    def tune(self, options: TuneOptions) -> "Constructions":
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a
@@ -1034,12 +1038,12 @@ class Database:
         Warns:
             LimitWarning: buckets were too large to be read whole.
         """
-        from lshdb.tuning import choices
+        from lshdb.tuning.choices import tune_stored
 
-        return choices.tune_stored(self._store, options)
+        return tune_stored(self._store, options)
 
     @takes(MeasureOptions)
-    def measure(self, options: MeasureOptions) -> "measuring.Measured":
+    def measure(self, options: MeasureOptions) -> "Measured":
         """Measure what the index finds and costs, by brute force for a sample of the documents.
 
         Warns:
@@ -1053,9 +1057,9 @@ class Database:
         >>> measured.recall.pairs, measured.recall.recall, measured.candidates
         (1, 1.0, 1.0)
         """
-        from lshdb.tuning import measuring
+        from lshdb.tuning.measuring import measure
 
-        return measuring.measure(self._store, options)
+        return measure(self._store, options)
 
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> model.Reindexed:

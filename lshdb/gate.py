@@ -630,7 +630,8 @@ def summary(findings: Findings) -> str:
     accepted = f", accepted {findings.accepted:,}" if findings.accepted else ""
     return (
         f"checked {findings.checked:,} of {formatting.counted(findings.files, 'file')}: "
-        f"copied passages {kinds.count('copied'):,}, similar files {kinds.count('similar'):,}{accepted}"
+        f"copied passages {kinds.count('copied'):,}, "
+        f"similar files {kinds.count('similar'):,}{accepted}"
     )
 
 

@@ -17,7 +17,7 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
 if TYPE_CHECKING:
-    from lshdb import model
+    from lshdb.model import AddReport, DroppedRow, Failure
     from lshdb.shingling.shingling import Content
     from lshdb.sketching.settings import Settings
 
@@ -202,11 +202,11 @@ WorkerCount = Annotated[
     int | None, argument("Processes that sign beside this one; None: the processors to spare.")
 ]
 OnBatch = Annotated[
-    "Callable[[model.AddReport], None] | None",
+    "Callable[[AddReport], None] | None",
     argument("Called with the report of each batch when it is safely in the file."),
 ]
 OnFailure = Annotated[
-    "Callable[[model.Failure], None] | None",
+    "Callable[[Failure], None] | None",
     argument("Called with each file, line and row that gives no document."),
 ]
 SampleSeed = Annotated[int, Option("Seed of samples.", min=0, common=False)]
@@ -540,7 +540,7 @@ class AddManyOptions(Options):
         ),
     ] = "auto"
     on_skip: Annotated[
-        "Callable[[model.DroppedRow], None] | None",
+        "Callable[[DroppedRow], None] | None",
         argument("Called with each document left out, when its batch is in the file."),
     ] = None
 

@@ -223,7 +223,7 @@ def _note_common(
     for key, run in sorted(runs, key=lambda row: -row[1].words):
         lines = f"s {run.line} to {run.end_line}" if run.end_line > run.line else f" {run.line}"
         shown.append(f"{key} line{lines} ({run.words:,} {unit}s)")
+    most = formatting.counted(max_documents or DEFAULTS.common, "document")
     messages.message(
-        f"runs in more than {formatting.counted(max_documents or DEFAULTS.common, 'document')} do not "
-        f"count: {formatting.listed(shown, _COMMON_SHOWN)}"
+        f"runs in more than {most} do not count: {formatting.listed(shown, _COMMON_SHOWN)}"
     )

@@ -127,6 +127,7 @@ def _report_still_dropped(count: int, file: DatabaseFile, options: TrashOptions)
     command += f" --root {shlex.quote(options.root)}" if options.root else ""
     messages.message(
         f"{formatting.counted(count, 'document')} of these files "
-        f"{'is' if count == 1 else 'are'} still to be dropped, so sync leaves out the files whose documents were removed: "
+        f"{'is' if count == 1 else 'are'} still to be dropped, so "
+        "sync leaves out the files whose documents were removed: "
         f"{command} --restore --undo undoes these decisions"
     )
