@@ -1,7 +1,5 @@
 """Run one of the scripts: python scripts/measure ROOM.SCRIPT [ARGUMENT...], as torture.soak 60."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path

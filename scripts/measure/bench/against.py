@@ -5,8 +5,6 @@ in --directory (or the user's cache). Each version queries a file that it wrote 
 of neighbouring runs, the checkout over the earlier version.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

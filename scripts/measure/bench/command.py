@@ -5,8 +5,6 @@ times; reports show medians. `lshdb add` is the whole command, from a JSONL file
 durable file; peers index documents that are in memory already, in memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

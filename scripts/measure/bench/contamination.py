@@ -7,8 +7,6 @@ dropped is a false alarm, unless it shares 13 words in a row with a question by 
 which stays in --directory (or the user's cache).
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

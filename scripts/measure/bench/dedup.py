@@ -4,8 +4,6 @@ Time should grow with the documents in large buckets, not with the square of the
 that repeat a line, share one, or contain others should take little more CPU time than prose.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -6,8 +6,6 @@ others, exactly: one that no other resembles was dropped wrongly. The peers are 
 separate environments, which stay in --directory (or the user's cache).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -7,8 +7,6 @@ many lines, in files of up to 1 MB, and by the same tokens: comments are none, a
 same, as are all literals. jscpd is measured if it is on the PATH (`npm install -g jscpd`).
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

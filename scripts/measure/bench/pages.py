@@ -4,8 +4,6 @@ The first time is until the page shows what it is about: what takes long is comp
 background, and the page is asked for again as a browser would.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -4,8 +4,6 @@ The index has passages of 8 words. Pieces of the Python sources of this machine 
 documents of which half is one header, twice as many may take twice the time.
 """
 
-from __future__ import annotations
-
 import shutil
 from functools import partial
 from typing import Final

@@ -6,8 +6,6 @@ documents which are in memory already. Half of the queries are near duplicates o
 Matches and pairs of lshdb are verified; those of peers are all documents that share a bucket.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -9,8 +9,6 @@ the end count evenly for all tenths. 700 MB is the limit of a control group, pag
 which only root can make: elsewhere it is not measured.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 
@@ -74,6 +72,8 @@ def _case(lab: Lab, case: str, corpus: Corpus, memory: int, *, whole: bool) -> N
                 values[PAIRS] = lshdb("pairs", "-d", database, "-o", out).seconds
                 out.unlink()
     lab.keep(case, corpus.documents, [values])
+    hours, gigabytes = 1e8 / values[f"{RATE}, tenth 10"] / 3600, (beyond + 310) / 10
+    lab.say(f"100 million at the rate of the last tenth: {hours:.2f} hours, {gigabytes:.0f} GB")
 
     def run(command: str) -> Values:
         copy = lab.fresh(".db")

@@ -4,8 +4,6 @@
 `db.add` one by one, each on the disk when it returns, beside `db.add_many`.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

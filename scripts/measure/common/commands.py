@@ -1,7 +1,5 @@
 """Running a command as a user would, and measuring it from outside."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

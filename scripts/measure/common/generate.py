@@ -5,8 +5,6 @@
 Prints JSON lines, about 15 MB a second. The same arguments give the same documents.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import sys

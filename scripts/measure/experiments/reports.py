@@ -10,8 +10,6 @@ Of equal pairs, of which only some can be among the first, the mean counts: four
 are 91 pairs of similarity 1, and which of these come first is the order of the files.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -4,8 +4,6 @@ A corpus is a JSONL file of documents with numbers as keys, so that all engines 
 its position.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

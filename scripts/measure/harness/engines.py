@@ -8,8 +8,6 @@ which reach the same recall, where they can; rensa and FastSketchLSH have 16 ban
 their bands must use up all 128 lanes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version

@@ -4,8 +4,6 @@ A figure is one measure of one engine in one case of a benchmark, over all repet
 show the median. The file of a run has a line for machine and options, then one for each case.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One place to measure in: corpora are made once, functions run in turn, figures are kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Printing the results of a run: tables for the terminal, and the documentation's in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

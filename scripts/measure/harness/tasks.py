@@ -5,8 +5,6 @@
 The result is JSON on the last line. Times begin after documents are read and modules imported.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

@@ -9,8 +9,6 @@ less from all tasks of a job together than a fifth of the rows. The short form i
 tests/spark/test_spark.py, with one executor.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

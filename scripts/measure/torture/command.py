@@ -6,8 +6,6 @@ part does at least what LEAST says; the table shows what it reached. The exit st
 document was lost, an answer was wrong, or a traceback was seen.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

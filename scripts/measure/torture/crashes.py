@@ -8,8 +8,6 @@ before it could say so) or not at all. All similar pairs must be those of a new 
 documents, and running the operation again must complete it.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

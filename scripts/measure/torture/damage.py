@@ -6,8 +6,6 @@ wrong if the rows are those that were written. If they differ (a letter of a tex
 command can know.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

@@ -6,8 +6,6 @@ output may not act on a terminal, SQL may not change the file, and acknowledged 
 it, as they were given.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

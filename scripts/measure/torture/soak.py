@@ -9,8 +9,6 @@ of the file and check that each batch is whole or absent, and each document in a
 All open and close the file again and again, so that the log is often created, copied and deleted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
