@@ -525,7 +525,7 @@ def _name(item: Cluster | Pair) -> dict[str, str]:
 def rule_words(order: options.OrderOptions) -> str:
     """Which document of a cluster stays, in words.
 
-    >>> rule_words(OrderOptions(keep="newest", keep_in="papers"))
+    >>> rule_words(options.OrderOptions(keep="newest", keep_in="papers"))
     'the newest one in papers if there is one, else the newest one'
     """
     rule = {

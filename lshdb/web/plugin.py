@@ -6,4 +6,11 @@ Without the extra `datasette` there are none, and Datasette works as without lsh
 from contextlib import suppress
 
 with suppress(ModuleNotFoundError):
-    pass
+    from lshdb.web.in_datasette import (  # noqa: F401
+        asgi_wrapper,
+        database_actions,
+        handle_exception,
+        prepare_connection,
+        register_routes,
+        skip_csrf,
+    )
