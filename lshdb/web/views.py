@@ -431,8 +431,6 @@ def compare(visit: Visit) -> Page:
     result_name = ("compare", address.pasted, title, b)
     comparison, texts, sets = visit.wait_for(result_name, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
-    keys = [b] if address.pasted else [title, b]
-    data["titles"] = beginnings.titles_of(visit.database, keys)
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
     view: dict[str, Any] = {"arguments": arguments, "near": None, "texts": texts}
     view["last_number"] = None
