@@ -110,10 +110,7 @@ def query(
             batches = counts.files_noted(session.batches(files))
             answers = _answers(databases, batches, options, session)
         else:
-            name = "".join(files)
-            if name not in ("", STDOUT):
-                name = key_of(name)
-                counts.files.add(name)
+            name = counts.key_noted("".join(files))
             of_sets = databases[0].settings.shingling.of_sets
             content = choice.content(session, files, of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
@@ -149,6 +146,14 @@ class _QueryCounts:
         self.queries = self.matched = 0
         self.files: set[str] = set()
         self.progress: progress.Progress = progress.silent
+
+    def key_noted(self, name: str) -> str:
+        """The key of the one file of a query, which is remembered; "" without a file."""
+        if name in ("", STDOUT):
+            return name
+        key = key_of(name)
+        self.files.add(key)
+        return key
 
     def files_noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
         """The batches; the keys of text files among them are remembered."""
