@@ -81,6 +81,17 @@ def database_of(
     return database
 
 
+def leave_a_log(path: Path, documents: Mapping[str, str]) -> None:
+    """Leave a file and its log as a writer does that is killed after it added documents."""
+    real, ends = path.resolve(), ("", "-wal", "-shm")
+    with lshdb.open(real) as database:
+        database.add_many(documents.items(), workers=0)
+        for end in ends:
+            shutil.copyfile(f"{real}{end}", f"{real}{end}.killed")
+    for end in ends:
+        os.replace(f"{real}{end}.killed", f"{real}{end}")
+
+
 FORGED_TEXTS = (
     "The museum opens at nine on weekdays and at ten on Sundays and holidays",
     "005ukstmranpury0 s13to9ruuw7g1au9 2baoj57w9lert6x1 yy3u88raduyiy31u 1m1tjd4ae553p4nq "

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of
-
-import lshdb
 
 TEXT = "the ferry to the islands runs every hour from the pier in the old harbour of the town"
 YEARS = {f"course/2024/{name}/a.txt": TEXT for name in ("ann", "bob")}
@@ -28,13 +27,3 @@ def test_one_unit_is_said(command: Command, path: Path, line: str) -> None:
     said = command.fails(*line.split(), status=2)
     assert "leaves one unit alone, course" in said
     assert not command.path("report.html").exists()
-
-
-@pytest.mark.parametrize("find", ["pairs", "clusters", "passage_pairs"])
-def test_the_library_says_so(path: Path, find: str) -> None:
-    with database_of(path, YEARS, passages=5) as database:
-        with pytest.raises(lshdb.UsageError, match="one unit alone, course/2024"):
-            list(getattr(database, find)(group_by="course"))
-        with pytest.raises(lshdb.UsageError, match="no unit"):
-            list(database.pairs(group_by="folder", where="key = 'x'"))
-        assert len([*getattr(database, find)(group_by="folder")]) == 1

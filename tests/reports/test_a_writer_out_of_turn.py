@@ -21,20 +21,6 @@ from lshdb.store.guard import Connection
 from lshdb.store.turns import Turn
 
 
-def test_only_the_first_takes_what_others_offer() -> None:
-    first, second, third, last = (Turn("file", name) for name in ("1", "2", "3", "4"))
-    for turn in (first, second, third, last):
-        turn._queue.append(turn)
-    assert not third.wait(0), "its time is over, and it writes out of its turn"
-    third._queue.remove(third)  # `wait` entered it once more
-    assert [*third.offers()] == ["3"]
-    first.end()
-    assert [*third.offers()] == ["3"], "the second is the first now, and writes its own"
-    assert [*second.offers()] == ["2", "4"], "the third writes its own"
-    for turn in (second, third, last):
-        turn.end()
-
-
 def test_a_waiter_whose_time_is_over_writes_only_its_own(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,17 +90,15 @@ def test_an_error_after_the_commit_writes_nothing_again(
     monkeypatch.setattr(Turn, "offers", offered)
     monkeypatch.setattr(transactions, "_bound_log", fails)
 
-    def add(key: str) -> lshdb.AddReport | str:
+    def add(key: str) -> str:
         with lshdb.open(path) as db:
             try:
-                return db.add(key, f"the fox and the grapes {key}")
+                return f"added {db.add(key, f'the fox and the grapes {key}').added}"
             except lshdb.StoreError as error:
                 return str(error)
 
     with ThreadPoolExecutor(2) as threads:
-        answers = [*threads.map(add, "ab")]
-    assert not failing
-    assert sorted(map(type, answers), key=str) == [lshdb.AddReport, str]
-    assert all(one.added == 1 for one in answers if isinstance(one, lshdb.AddReport))
-    assert any("safe in its log" in one for one in answers if isinstance(one, str))
+        answers = sorted(threads.map(add, "ab"))
+    assert answers[0] == "added 1"
+    assert "safe in its log" in answers[1]
     assert inspection.rows(path, "SELECT count(*) FROM documents") == [(2,)]

@@ -62,11 +62,7 @@ def test_answers_are_short_and_free_of_control_characters(tmp_path: Path) -> Non
             # A long key is named by its number, in an answer and in a question.
             assert by_key["kkkk"]["uri"] == "lshdb://number/2"
             assert await read("lshdb://number/2") == documents[LONG]
-            _, compared = await call("compare_documents", a="lshdb://number/2", b="copy 1")
-            assert compared["similarity"] > 0.5
-            assert found["note"].startswith("shortened; all of this answer is the resource ")
-            whole = json.loads(await read(found["note"].split()[-1]))
-            assert LONG in [match["key"] for match in whole["matches"]]
+
             # Many documents, and a long passage.
             said, found = await call("list_clusters")
             assert max(len(one["members"]) for one in found["clusters"]) == 100
@@ -75,18 +71,6 @@ def test_answers_are_short_and_free_of_control_characters(tmp_path: Path) -> Non
             assert list(documents)[:122] in [one["members"] for one in whole["clusters"]]
             _, found = await call("find_passages", key="long")
             assert "\N{HORIZONTAL ELLIPSIS}" in found["sources"][0]["passages"][0]["text"]
-            whole = json.loads(await read(found["note"].split()[-1]))
-            assert whole["sources"][0]["passages"][0]["text"] == WORDS
-            await call("compare_documents", a="long", b="long 2")
-            _, found = await call("find_similar", key="copy 1", top=1)
-            assert "note" not in found
-            # Questions that fail.
-            await call("find_similar", key=f"none {LONG} {RED}")
-            await call("compare_documents", a=RED, b=f"{RED} none")
-            for number in ("999", "x", "9" * 30):
-                await call("find_similar", key=f"lshdb://number/{number}")
-                with pytest.raises(MCPError):
-                    await client.read_resource(f"lshdb://number/{number}")
             with pytest.raises(MCPError, match="not kept any more"):
                 await client.read_resource("lshdb://answer/99")
 

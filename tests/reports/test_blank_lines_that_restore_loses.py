@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 COPIED = "the bridge is closed until the end of May"
@@ -13,7 +14,7 @@ FIRST, SECOND, THIRD = (
 TABLES = {
     "a.jsonl": f"\n{FIRST}\n \r\n{SECOND}\n{THIRD}\n\n",
     "a.csv": f"\n\nid,text\n\n1,{COPIED}\n\n \r\n2,news: {COPIED}\n\n3,{COPIED}\n4,other\n\n\n",
-    "b.jsonl": FIRST + "\n" * 1_500_000 + SECOND,
+    "b.jsonl": FIRST + "\n" * 300_000 + SECOND,
 }
 
 

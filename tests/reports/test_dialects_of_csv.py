@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
+from direct_command import command as command
 from helpers import Command
-
-import lshdb
 
 TEXT = "the ferry to the islands runs every hour"
 FIELDS = [("a", TEXT), ("b", TEXT), ("c", "another text, of words")]
@@ -45,19 +41,10 @@ def test_an_escape_that_is_named(command: Command) -> None:
     command.write("a.csv", rows)
     command.done("dedup", "a.csv", "-o", "b.csv", "--threshold", "0.5", "--escape", "\\")
     assert command.path("b.csv").read_text() == rows.replace(f'2,"{quoted} at"\n', "")
-    with lshdb.open(command.path("lsh.db")) as database:
-        database.add_files([str(command.path("a.csv"))], escape="\\")
-        assert database.get("1").content == f'he said "go", then {TEXT}'
-        assert database.get("3").content == "back\\slash"
+    command.done("add", "a.csv", "--escape", "\\")
+    contents = dict(command.rows("SELECT key, content FROM documents"))
+    assert contents["1"] == f'he said "go", then {TEXT}'
+    assert contents["3"] == "back\\slash"
     command.done("dedup", "a.csv", "-o", "c.csv", "--cut", "4", "--cuts", "l", "--escape", "\\")
     command.done("restore", "c.csv", "--cuts", "l", "-o", "again.csv")
     assert command.path("again.csv").read_text() == rows
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"delimiter": '"'}, {"delimiter": ";;"}, {"escape": ""}, {"delimiter": ";", "escape": ";"}],
-)
-def test_what_is_no_delimiter(path: Path, options: dict[str, Any]) -> None:
-    with lshdb.open(path) as database, pytest.raises(lshdb.UsageError, match=r"delimiter|escape"):
-        database.add_files(["a.csv"], **options)

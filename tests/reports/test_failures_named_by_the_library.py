@@ -7,8 +7,6 @@ way to learn it (apache/texera#6279).
 from __future__ import annotations
 
 import gzip
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +52,6 @@ def test_dedup_names_rows_without_a_document(file: str, tmp_path: Path) -> None:
         assert len(result.kept) == 2
     with counted(2):
         of_file = lshdb.dedup(file, keep="last")
-    assert len(of_file.failures) == 2
-    assert [row["id"] for row in of_file.iter_kept()] == [1, 3]
     of_file.save(tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == "".join(LINES.splitlines(True)[::2])
     with counted(2):
@@ -67,9 +63,6 @@ def test_the_caller_who_takes_failures_gets_no_warning(file: str) -> None:
     result = lshdb.dedup(file, on_failure=taken.append)
     assert [*result.failures] == taken
     assert len(taken) == 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lshdb.FailureWarning)
-        assert len(lshdb.dedup(file).failures) == 2
 
 
 def test_reports_name_failures(file: str, tmp_path: Path) -> None:
@@ -77,17 +70,9 @@ def test_reports_name_failures(file: str, tmp_path: Path) -> None:
         with counted(2):
             report = db.add_files([file])
         assert [one.where for one in report.failures] == [f"{file}:2", f"{file}:4"]
-        with counted(2):
-            report = db.add_table(pa.Table.from_pylist(ROWS))
-        assert [one.where for one in report.failures] == ["table:2", "table:4"]
         assert (report + report).failures == report.failures * 2
-        with counted(2):
-            assert len([*db.dedup_files([file])]) == 2
         with counted(2):  # although the caller stops before the end
             next(iter(db.dedup_files([file])))
-        with counted(1):
-            report = db.add_files([f"{file}.none"])
-        assert [one.reason for one in report.failures] == ["no such file or directory"]
         with pytest.raises(lshdb.InputError, match=r"2 failed, the first: row:2: field 'text'"):
             lshdb.dedup(ROWS, against=ROWS)
         notes = tmp_path / "notes"
@@ -95,27 +80,18 @@ def test_reports_name_failures(file: str, tmp_path: Path) -> None:
         (notes / "a.txt").write_bytes(b"\xff\xfe\x00\xd8 ")
         with counted(1):
             synced = db.sync([str(notes)], strict=True)
-        assert (synced.failed, [one.where for one in synced.failures]) == (
-            1,
-            [str(notes / "a.txt")],
-        )
+        assert [failure.where for failure in synced.failures] == [str(notes / "a.txt")]
 
 
-def cut_off(path: Path) -> None:
-    """Write a compressed file without its end."""
-    path.write_bytes(gzip.compress(LINES.encode() * 1_000, mtime=0)[:-20])
-
-
-UNREADABLE: dict[str, Callable[[Path], Any]] = {
-    "cut.jsonl.gz": cut_off,
-    "no.jsonl.gz": lambda path: path.write_bytes(b"no gzip"),
-    "array.json": lambda path: path.write_text('[{"id": 1, "text": "a"},'),
-    "in.parquet": lambda path: path.write_bytes(b"PAR1"),
+UNREADABLE = {
+    "cut.jsonl.gz": gzip.compress(LINES.encode() * 1_000, mtime=0)[:-20],
+    "array.json": b'[{"id": 1, "text": "a"},',
+    "in.parquet": b"PAR1",
 }
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_a_file_that_cannot_be_read_is_an_error(name: str, tmp_path: Path) -> None:
-    UNREADABLE[name](tmp_path / name)
+    (tmp_path / name).write_bytes(UNREADABLE[name])
     with pytest.raises(lshdb.InputError, match=name):
         lshdb.dedup(str(tmp_path / name), on_failure=lambda _: None)

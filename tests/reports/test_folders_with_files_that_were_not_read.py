@@ -6,13 +6,12 @@ in which no other files are.
 
 from __future__ import annotations
 
-import csv
 import os
-import zipfile
 from typing import Any
 
 import pytest
-from helpers import ROOT, Command, database_of
+from direct_command import command as command
+from helpers import Command, database_of
 
 PNG = b"\x89PNG\r\n\0"
 OTHERS = ("one/.hidden", "one/.git/config", "one/pic/cat.png", "one/raw.log")
@@ -51,10 +50,6 @@ def test_files_without_documents_are_counted_and_named(folders: Command) -> None
     (line,) = folders.done("clusters", "--folders").lines
     names = ", ".join(unread[:3])
     assert line.split("\t")[-1] == f"6 files without documents: {names} and 3 more"
-    folders.done("clusters", "--folders", "-o", "pairs.csv")
-    with folders.path("pairs.csv").open() as file:
-        (record,) = csv.DictReader(file)
-    assert (record["b_unread"], record["a_unread_files"]) == ("6", "[]")
 
 
 def test_a_changed_file_is_not_read_and_one_that_is_gone_is_no_copy(folders: Command) -> None:
@@ -89,26 +84,3 @@ def test_one_directory_by_two_paths_is_no_pair(command: Command) -> None:
     command.path("link").symlink_to("d")
     database_of(command.path("lsh.db"), texts).close()
     assert command.done("clusters", "--folders").out == ""
-
-
-def test_mailboxes_and_archives_have_documents(command: Command) -> None:
-    for name in ("one", "two"):
-        command.path(name).mkdir()
-        message = "From ann Thu Jan  1 00:00:00 2026\nSubject: x\n\nbees and hives and honey\n"
-        command.write(f"{name}/in.mbox", message)
-        with zipfile.ZipFile(command.path(f"{name}/in.zip"), "w") as archive:
-            archive.writestr("member.txt", "the ferry leaves the island at noon")
-    command.done("add", "--archives", "one", "two")
-    row = pair(command)
-    assert (row["a_share"], row["unread"], row["a_unread"], row["b_unread"]) == (1, "", 0, 0)
-
-
-def test_empty_documents_are_no_exact_copies(command: Command) -> None:
-    recipe = next(
-        line.removeprefix("$ lshdb sql ").strip('"')
-        for line in (ROOT / "docs/sql.md").read_text().splitlines()
-        if "group by digest" in line
-    )
-    texts = {"a": "", "b": "", "c": "the same text", "d": "the same text"}
-    database_of(command.path("lsh.db"), texts).close()
-    assert command.done("sql", recipe).out == "c,d\n"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import socket
 import subprocess
 import sys
@@ -19,11 +18,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from helpers import Command, database_of, unprivileged
+from helpers import Command, database_of, leave_a_log, unprivileged
 
 import lshdb
-from lshdb.cli import messages, running
-from lshdb.errors import StoreError, UsageError
+from lshdb.errors import StoreError
 
 ROW = '{"id": 1, "text": "a b c d"}'
 LEFT = (
@@ -40,21 +38,10 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-def leave_a_log(path: Path) -> None:
-    """Leave the files as a writer does that is killed after an addition."""
-    real = path.resolve()
-    with lshdb.open(real) as db:
-        db.add("late", "the ant and the dove")
-        for end in ("", "-wal", "-shm"):
-            shutil.copyfile(f"{real}{end}", f"{real}{end}.killed")
-    for end in ("", "-wal", "-shm"):
-        os.replace(f"{real}{end}.killed", f"{real}{end}")
-
-
 @needs_linux
 @pytest.mark.parametrize("mode", [0o444, 0o000])
 def test_a_log_that_another_user_left(command: Command, mode: int) -> None:
-    leave_a_log(command.path("lsh.db"))
+    leave_a_log(command.path("lsh.db"), {"late": "the ant and the dove"})
     for end in ("-wal", "-shm"):
         command.path(f"lsh.db{end}").chmod(mode)
     result = command("add", "-", stdin=ROW, before=unprivileged)
@@ -63,43 +50,26 @@ def test_a_log_that_another_user_left(command: Command, mode: int) -> None:
     assert (shown.status, shown.err) == ((0, "") if mode else (1, f"lshdb: {LEFT}\n"))
 
 
-@needs_linux
-def test_a_file_that_may_not_be_written_is_not_blamed_on_its_log(command: Command) -> None:
-    command.path("lsh.db").chmod(0o444)
-    result = command("add", "-", stdin=ROW, before=unprivileged)
-    assert result.err.splitlines()[-1] == (
-        "lshdb: lsh.db cannot be written: the file or its directory is read-only"
-    )
-    command.path("lsh.db").chmod(0)
-    reason = command.fails("info", before=unprivileged)
-    assert reason == "lsh.db cannot be opened: permission denied"
-
-
 def test_a_name_that_is_too_long_leaves_no_file(command: Command) -> None:
     deep = "/".join(["d" * 100] * 6)
     command.path(deep).mkdir(parents=True)
-    before = sorted(command.directory.rglob("*"))
     whole = len(os.fsencode(command.path(deep).resolve())) + len("/x.db")
     for name, reason in (
         ("x" * 249, "its name has 249 bytes, and may have 247"),
         ("é" * 124, "its name has 248 bytes, and may have 247"),
         (f"{deep}/x.db", f"its whole path has {whole} bytes, and may have 504"),
     ):
-        for arguments in (["init"], ["add", "-"]):
-            said = command.fails(*arguments, "-d", name, stdin=ROW)
-            assert said == f"{name} cannot be made: {reason}: choose a shorter one"
+        said = command.fails("init", "-d", name)
+        assert said == f"{name} cannot be made: {reason}: choose a shorter one"
         assert command.fails("info", "-d", name) == f"no database at {name}: {reason}"
-        with pytest.raises(StoreError, match=reason):
-            lshdb.open(command.path(name))
-    assert sorted(command.directory.rglob("*")) == before
     command.done("init", "-d", "x" * 247)
     command.done("check", "-d", "x" * 247)
+    assert len([*command.directory.rglob("*.db")]) == 1, "beside the one of 247 bytes"
 
 
 def test_files_may_no_longer_be_opened(command: Command) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened: list[int] = []
-    (path := command.path("new.db")).touch()
     try:
         few = len(os.listdir("/dev/fd")) + 16
         resource.setrlimit(resource.RLIMIT_NOFILE, (few, before[1]))
@@ -107,9 +77,8 @@ def test_files_may_no_longer_be_opened(command: Command) -> None:
             while True:
                 opened.append(os.open(os.devnull, os.O_RDONLY))
         for _left in range(2):
-            for file in (command.path("lsh.db"), path):
-                with pytest.raises(StoreError, match="may not open more files: close some, or"):
-                    lshdb.open(file).close()
+            with pytest.raises(StoreError, match="may not open more files: close some, or"):
+                lshdb.open(command.path("lsh.db")).close()
             os.close(opened.pop())
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -146,13 +115,6 @@ def test_there_is_no_directory_for_temporary_files(monkeypatch: pytest.MonkeyPat
     reason = "no directory for temporary files can be written: the variable TMPDIR names one"
     with pytest.raises(StoreError, match=reason):
         lshdb.dedup([{"id": "a", "text": "a b c d"}])
-    with pytest.raises(FileNotFoundError) as caught:
-        tempfile.gettempdir()
-    said: list[str] = []
-    monkeypatch.setattr(messages, "warn", said.append)
-    monkeypatch.setattr(messages, "discard", lambda _: None)
-    running.output_failed(caught.value)
-    assert said == ["lshdb: no directory for temporary files can be written: TMPDIR names one"]
 
 
 @cache
@@ -190,8 +152,6 @@ def test_the_disk_for_temporary_files_is_full_while_rows_are_sorted(command: Com
 
 
 def test_what_is_no_file(command: Command) -> None:
-    said = command.fails("info", "-d", "/dev/stdin", stdin="from a pipe")
-    assert said == "/dev/stdin cannot be opened: it is a pipe"
     os.mkfifo(command.path("pipe"))
     listening = socket.socket(socket.AF_UNIX)
     here = Path.cwd()
@@ -200,42 +160,14 @@ def test_what_is_no_file(command: Command) -> None:
         listening.bind("socket")
     finally:
         os.chdir(here)
-    command.path("directory").mkdir()
+    opens: list[Callable[[Path], object]] = [
+        lshdb.open,
+        lshdb.check,
+        lshdb.Service,
+        lambda path: lshdb.restore_backup(command.path("lsh.db"), path),
+    ]
     with listening:
-        for name, kind in (
-            ("pipe", "a pipe"),
-            ("socket", "a socket"),
-            ("directory", "a directory"),
-            ("/dev/null", "a device"),
-        ):
-            said = command.fails("dedup", "-", "-d", name, stdin=ROW)
-            assert said == f"{name} cannot be opened: it is {kind}"
-            opens: list[Callable[[Path], object]] = [
-                lshdb.open,
-                lshdb.check,
-                lshdb.Service,
-                lambda path: lshdb.open(path, mode="read"),
-                lambda path: lshdb.restore_backup(command.path("lsh.db"), path),
-            ]
+        for name, kind in (("pipe", "a pipe"), ("socket", "a socket"), ("/dev/null", "a device")):
             for opening in opens:
                 with pytest.raises(StoreError, match=f"cannot be opened: it is {kind}"):
                     opening(command.path(name))
-
-
-def test_names_that_stand_for_no_file(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(command.directory)
-    reason = "path ':memory:' is not the name of a file"
-    assert command.fails("info", "-d", ":memory:", status=2) == reason
-    for arguments in (["info", "-d", ""], ["dedup", "-", "-d", ""]):
-        result = command(*arguments)
-        assert result.status == 2
-        assert "an empty text is not the name of a file" in result.err
-    opens: list[Callable[[], object]] = [
-        lambda: lshdb.open(""),
-        lambda: lshdb.check(""),
-        lambda: lshdb.open(Path(":memory:")),
-    ]
-    for opening in opens:
-        with pytest.raises(UsageError, match=r"path '(:memory:)?' is not the name of a file"):
-            opening()
-    assert sorted(os.listdir()) == ["lsh.db"]

@@ -17,7 +17,7 @@ from helpers import Command
 if shutil.which("git") is None:
     pytest.skip("git is not installed", allow_module_level=True)
 
-FILTERS = {"config": "evil", "include": "included", "worktree": "other"}
+
 CONFIG = """
 [core]
 \tfsmonitor = {run} fsmonitor

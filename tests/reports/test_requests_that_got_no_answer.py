@@ -24,34 +24,23 @@ READ = '{"jsonrpc":"2.0","id":%s,"method":"resources/read","params":{"uri":"%s"}
 
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     (ADD, {"key": "half", "text": "half \ud800 a pair"}, "added: half\n"),
-    (ADD, {"key": "half\udc00", "text": "pair"}, r"key 'half\udc00' has a lone surrogate"),
     ("find_similar", {"key": "half\udc00"}, r"no document has the key 'half\udc00'; did"),
     (WORDS, {"words": "\ud83d"}, "1 document: half\n"),
-    ("remove_documents", {"keys": ["\ud800"]}, r"no document has the key '\ud800'"),
-    ("find_word", {}, "no tool has the name 'find_word': use find_words"),
     ("tool\ud800", {}, r"no tool has the name 'tool\ud800': use describe_database, find_similar"),
     (ADD, {"key": "a"}, "add_unless_similar needs text: the text to store"),
-    (ADD, {"key": None, "text": "a"}, "add_unless_similar needs key: a new name for the text"),
-    (ADD, {"key": "", "text": "a"}, "key '' is empty"),
     (ADD, {"key": "a\0", "text": "a"}, r"key 'a\x00' has a NUL character"),
     (ADD, {"key": "nul \x1b[1m", "text": "a\0b \x1b[31m c"}, "added: nul \\x1b[1m\n"),
-    (ADD, {"key": True, "text": "a truth"}, "added: true\n"),
     (ADD, {"key": 1.5, "text": "a"}, "key 1.5 is 1.5, a float that is not whole"),
-    (ADD, {"key": ["a"], "text": "a"}, "key ['a'] is an array, which gives no key"),
     (ADD, {"key": "a", "text": 12}, "text 12 is not a text"),
     (ADD, {"key": "a", "text": "b", "treshold": 1}, "did you mean threshold?"),
     (ADD, {"key": "a", "text": "b", "threshold": 0}, "threshold 0 is not above 0 and at most 1"),
     (ADD, {"key": "a", "text": "b", "force": "maybe"}, "force 'maybe' is not true or false"),
     (ADD, {"key": "large", "text": "word " * 400_000}, "added: large\n"),
     (ADD, {"key": "k" * 100_000, "text": "a long key"}, "added: kkk"),
-    (ADD, {"key": "no words", "text": ""}, "added: no words; it has no words, so that"),
     ("find_similar", {"text": '["a text"]', "key": None, "top": 3.0}, "no similar document\n"),
-    ("find_similar", {"text": "a", "top": True}, "top true is not a number"),
     ("find_similar", {"text": "a", "top": "x"}, "top 'x' is not an integer"),
     ("find_similar", {}, "a query takes either a document or a key"),
-    ("find_similar", {"text": "a", "threshold": 2}, "threshold 2 is not above 0 and at most 1"),
     ("find_passages", {"text": "a text"}, "lshdb reindex --passages 8"),
-    ("compare_documents", {"a": "half", "b": "halff"}, "did you mean 'half'?"),
     (WORDS, {"words": " "}, "words has 0 words: give 1 to 20"),
 ]
 """What is called, with which arguments, and how the answer begins or what it holds."""
@@ -59,21 +48,17 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
 LINES: list[tuple[str | bytes, object, int]] = [
     ("no JSON", None, -32700),
     ("[]", None, -32600),
-    ("5", None, -32600),
     ('{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
     ('{"jsonrpc":"2.0","id":0.5,"method":"ping"}', 0.5, -32600),
     ('{"id":1001,"method":"ping"}', 1001, -32600),
-    ('{"jsonrpc":"2.0","id":1002}', 1002, -32600),
     ('{"jsonrpc":"2.0","id":1003,"method":"no/method"}', 1003, -32601),
     ('{"jsonrpc":"2.0","id":1004,"method":"tools/call","params":[1]}', 1004, -32600),
-    ('{"jsonrpc":"2.0","id":1005,"method":"tools/call","params":{}}', 1005, -32602),
     (CALL % (1006, '"arguments":[1]'), 1006, -32602),
     (CALL % (1007, '"arguments":{"top":NaN}'), 1007, -32700),
     (CALL % (1008, '"arguments":{"key":' + "9" * 5_000 + "}"), 1008, -32700),
     (CALL % (1009, '"arguments":{"key":' + DEEP + "}"), 1009, -32700),
     (CALL % ('"cut off"', '"arguments":{"key":') + "", "cut off", -32700),
     ('{"method":"ping" "jsonrpc":"2.0","id":1010}', 1010, -32700),
-    (READ % (1011, "x:"), 1011, -32602),
     (READ % (1013, "lshdb://document/none"), 1013, -32602),
     (READ % (1014, "lshdb://answer/9"), 1014, -32602),
     (b'{"jsonrpc":"2.0","id":1012,"method":"ping \xff"}', 1012, -32601),
@@ -118,4 +103,3 @@ def test_every_request_is_answered(tmp_path: Path) -> None:
     assert sorted(errors, key=str) == sorted([(number, code) for _, number, code in LINES], key=str)
     with lshdb.open(tmp_path / "lsh.db", mode="read") as db:
         assert db["half"].content == "half \ufffd a pair"
-        assert db["nul \x1b[1m"].content == "a\0b \x1b[31m c"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -27,7 +26,7 @@ def sent(value: Any) -> Any:
 
 
 def test_a_result_of_dedup_can_be_pickled(tmp_path: Path) -> None:
-    for data in (ROWS, pd.DataFrame(ROWS), pl.DataFrame(ROWS), pa.Table.from_pylist(ROWS)):
+    for data in (ROWS, pd.DataFrame(ROWS)):
         result: Any = lshdb.dedup(data, against=None, on_failure=lambda _: None)
         for other in (sent(result), copy.deepcopy(result)):
             assert other.kept.__class__ is result.kept.__class__
@@ -37,8 +36,7 @@ def test_a_result_of_dedup_can_be_pickled(tmp_path: Path) -> None:
                 other.rethreshold(0.9)
     duckdb = pytest.importorskip("duckdb")
     relation = lshdb.dedup(duckdb.from_arrow(pa.Table.from_pylist(ROWS)))
-    for other in (sent(relation), copy.deepcopy(relation)):
-        assert other.kept.fetchall() == [(0, "the fox and the grapes")]
+    assert sent(relation).kept.fetchall() == [(0, "the fox and the grapes")]
     (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "a b c"}\n' * 2)
     other = sent(lshdb.dedup(str(tmp_path / "in.jsonl")))
     assert [*other.iter_kept()] == other.kept == [{"id": 1, "text": "a b c"}]
@@ -53,7 +51,7 @@ def test_what_a_database_returns_can_be_pickled(tmp_path: Path) -> None:
         values += [[*db.sql("SELECT key, doc_id AS 'not a name' FROM documents")], db.settings]
         for value in values:
             assert sent(value) == value
-        for results in (db.pairs(), db.clusters(), db.sql("SELECT 1"), db.passage_pairs()):
+        for results in (db.pairs(), db.sql("SELECT 1")):
             with pytest.raises(TypeError, match=r"pickle a list of them"):
                 pickle.dumps(results)
         with pytest.raises(TypeError, match=r"pass its path, .*fables\.db', and call lshdb\.open"):

@@ -6,7 +6,6 @@ few steps; an interrupt from another thread does.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -29,7 +28,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 from lshdb.review import page_file
 from lshdb.store import page_sql
 from lshdb.store.readonly_sql import run_readonly
-from lshdb.web import app, views
+from lshdb.web import views
 
 FEW_STEPS = (
     "with recursive c(x) as (select 1 union all select x + 1 from c) "
@@ -69,20 +68,13 @@ def shown(directory: Path, statement: str) -> Any:
 
 
 def test_no_link_of_another_site_runs_sql_by_any_name(site: Site) -> None:
-    for path in (
-        "/sql?sql=select+1",
-        "/sql?sql_quoted=select%25201",
-        "/sql.json?sql_quoted=select%25201",
-        "/sql?later_name=select+1",
-        "/lshdb.css?x=1",
-        "/none?x=1",
-    ):
+    for path in ("/sql?sql=select+1", "/sql.json?sql_quoted=select%25201", "/sql?later_name=1"):
         answer = site.ask(path, headers=CLICKED)
         assert (answer.status, "only without a query" in answer.text) == (403, True), path
     for path in ("/sql", "/?page=1", "/document?key=a", "/document.json?key_quoted=a"):
         assert site.ask(path, headers=CLICKED).status == 200, path
-    answer = site.ask("/sql?sql_quoted=select%25201", headers=CLICKED | {"Sec-Fetch-Site": "none"})
-    assert (answer.status, answer.page.texts("td")) == (200, ["1"])
+    typed = CLICKED | {"Sec-Fetch-Site": "none"}
+    assert site.ask("/sql?sql_quoted=select%25201", headers=typed).status == 200
 
 
 def test_no_link_of_another_site_runs_sql_in_datasette(directory: Path) -> None:
@@ -90,24 +82,17 @@ def test_no_link_of_another_site_runs_sql_in_datasette(directory: Path) -> None:
         for path in (
             "/-/lshdb/lsh/sql?sql_quoted=select%25201",
             "/lsh?sql=select+1",
-            "/lsh/documents?_where=1",
             "/lsh/documents?key=a",  # a name of a plugin's may run SQL as well
-            "/-/lshdb/lsh?sql=select+1",
             "/lsh/-/lshdb/lsh/document?sql=1",
         ):
             assert site.ask(path, headers=CLICKED).status == 403, path
-        for path in ("/-/lshdb/lsh/document?key=a", "/lsh/documents", "/lsh"):
+        for path in ("/-/lshdb/lsh/document?key=a", "/lsh"):
             assert site.ask(path, headers=CLICKED).status == 200, path
         # Its own SQL has the limits of calls, too; the next statement has a time of its own.
         long = f"select {SLOW_CALLS['trim'].replace('30000', '300000')}"
         answer = site.ask("/lsh.json?" + urlencode({"sql": long}))
         assert (answer.status, "took too long" in answer.text) == (400, True)
         assert site.ask("/lsh.json?" + urlencode({"sql": "select trim(' a ')"})).status == 200
-
-
-def test_pages_without_sql_are_all_but_one() -> None:
-    assert set(views.PAGES) - {"sql"} == views.WITHOUT_SQL
-    assert not any(map(app.runs_no_sql, ("/sql", "/sql.json", "sql", "//sql", "/lshdb.css", "/x")))
 
 
 def test_time_is_kept_where_sqlite_takes_few_steps(
@@ -140,17 +125,6 @@ def test_each_statement_of_another_program_has_its_time() -> None:
             assert 0.3 <= monotonic() - begin < 5
 
 
-def test_functions_of_long_values_answer_as_sqlites_own(directory: Path) -> None:
-    statement = (
-        "select instr('grapes', 'ap'), instr(x'0102', x'02'), instr(null, 'a'), trim('xax', 'x'), "
-        "ltrim('xax', 'x'), rtrim('xax', 'x'), replace('aba', 'a', 'c'), replace(1.5, '.', ','), "
-        """json_patch('{"a":1}', '{"b":2}')"""
-    )
-    page = shown(directory, statement)
-    with lshdb.open(directory / "lsh.db", mode="read") as database:
-        assert [tuple(row) for row in page.data["rows"]] == list(database.sql(statement))
-
-
 def test_a_server_ends_while_sql_runs(directory: Path) -> None:
     answers: list[Answer] = []
     with served(directory, end=signal.SIGTERM) as site:
@@ -162,9 +136,7 @@ def test_a_server_ends_while_sql_runs(directory: Path) -> None:
     ask.join()
 
 
-@pytest.mark.parametrize(
-    "value", ["randomblob(15000000)", "content", "hex(zeroblob(7000000))", "(select content)"]
-)
+@pytest.mark.parametrize("value", ["randomblob(15000000)", "content", "hex(zeroblob(7000000))"])
 def test_a_row_of_many_long_values_stays_small(directory: Path, value: str) -> None:
     resource = pytest.importorskip("resource", reason="this system does not measure memory")
     statement = f"select {', '.join([value] * 64)} from documents order by doc_id desc limit 1"
@@ -179,20 +151,6 @@ def test_a_row_of_many_long_values_stays_small(directory: Path, value: str) -> N
             small = False
         os._exit(not small)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def test_long_values_are_shortened_with_a_note(site: Site) -> None:
-    answer = site.get("sql.json", sql="select * from documents order by doc_id desc")
-    found = json.loads(answer.text)
-    (_, key, *_, content), short = found["rows"]
-    assert (key, short[-1]) == ("long", "some text of a few words")
-    assert len(content) < 100_001
-    assert content.startswith("word word")
-    assert "\N{HORIZONTAL ELLIPSIS}" in content
-    assert found["notes"] == ["1 long value shortened to 100,000 characters: lshdb sql shows all"]
-    assert found["notes"][0] in site.get("sql", sql="select content from documents").text
-    blob = json.loads(site.get("sql.json", sql="select zeroblob(200000)").text)
-    assert (len(blob["rows"][0][0]), len(blob["notes"])) == (99_999, 1)
 
 
 def test_views_within_views_end_in_time(path: Path) -> None:

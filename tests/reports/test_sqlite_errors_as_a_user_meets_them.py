@@ -27,11 +27,7 @@ METHODS: dict[str, Callable[[lshdb.Database], Any]] = {
     "add_many": lambda db: db.add_many([("d1", "changed"), ("e1", TEXT)], workers=0),
     "skip": lambda db: db.add_many([("e1", TEXT), ("e2", "new")], workers=0, on_similar="skip"),
     "remove": lambda db: db.remove(["d1", "absent"], missing_ok=True),
-    "remove where": lambda db: db.remove(where="shingles > 9"),
     "get": lambda db: db.get("d1"),
-    "keys": lambda db: db.keys(where="shingles > 3"),
-    "iterate": list,
-    "query": lambda db: db.query(TEXT),
     "query where": lambda db: db.query(key="d3", where="shingles > 3", fields=["text"]),
     "query of a missing key": lambda db: db.query(key="absent"),
     "query_many": lambda db: [*db.query_many(DOCUMENTS[:3])],
@@ -40,11 +36,8 @@ METHODS: dict[str, Callable[[lshdb.Database], Any]] = {
     "pairs": lambda db: [*db.pairs()],
     "clusters": lambda db: [*db.clusters()],
     "decide": lambda db: db.decide("keep", ["d8"]),
-    "decisions": lambda db: db.decisions(),
     "info": lambda db: db.info(),
-    "buckets": lambda db: db.buckets("d3"),
     "sql": lambda db: [*db.sql("SELECT * FROM documents")],
-    "settings": lambda db: db.settings,
     "reindex": lambda db: db.reindex(threshold=0.5),
     "backup": lambda db: db.backup(f"{db.path}.copy", replace=True),
     "shrink_log": lambda db: store_of(db).shrink_log(),
@@ -109,15 +102,3 @@ def test_any_statement_may_fail_while_band_rows_are_written_late(
     with lshdb.open(path) as db:
         assert db.info().unindexed == 0
     assert lshdb.check(path, deep=True).ok
-
-
-def test_the_error_says_that_documents_are_stored(
-    faults: Faults,  # noqa: F811
-    stored: Path,
-    path: Path,
-) -> None:
-    shutil.copy(stored / "pending", path)
-    with lshdb.open(path, limits=LIMITS) as db:
-        faults.begin(4)
-        with pytest.raises(lshdb.StoreError, match="the documents are all stored, and the next"):
-            late.complete(store_of(db))

@@ -9,14 +9,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from helpers import Command, database_of
 
 NAME = os.fsdecode(b"q\xff.db")
-needs_web = pytest.mark.skipif(find_spec("jinja2") is None, reason="lshdb[web] is not installed")
 
 
 @pytest.fixture
@@ -52,10 +50,6 @@ def test_standard_input_that_is_open_is_not_called_closed(command: Command) -> N
     cuts = command.path("cuts").read_text()
     restored = command.done("restore", "short.jsonl", "--cuts", "-", stdin=cuts)
     assert restored.out == command.path("in.jsonl").read_text()
-    reason = command.fails("restore", "-", "--cuts", "-", stdin=cuts, status=2)
-    assert reason == "only one of FILE and --cuts can be standard input"
-    reason = command.fails("gate", "--baseline", "-", stdin=cuts, status=2)
-    assert reason == "--baseline takes a file, not standard input"
 
 
 def test_no_file_takes_the_number_of_closed_standard_input() -> None:
@@ -68,21 +62,3 @@ def test_no_file_takes_the_number_of_closed_standard_input() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True None\n"
-
-
-@needs_web
-def test_pictures_and_reports_of_a_database_whose_name_is_not_utf8(command: Command) -> None:
-    output = os.fsdecode(b"r\xff")
-    command.done("plot", "-d", NAME, "-o", f"{output}.svg")
-    command.done("report", "-d", NAME, "-o", f"{output}.html")
-    for suffix in (".svg", ".html"):
-        text = command.path(f"{output}{suffix}").read_text()
-        assert "q\\xff.db" in text
-
-
-@pytest.mark.parametrize(
-    "arguments", [["spark-dedup", NAME, "out"], ["spark-passages", "in", NAME]]
-)
-def test_spark_takes_only_utf8(command: Command, arguments: list[str]) -> None:
-    reason = command.fails(*arguments, status=2)
-    assert reason == "q\\xff.db: Spark takes only names that are UTF-8: rename it"

@@ -11,6 +11,7 @@ import zipfile
 
 import documents
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
@@ -74,21 +75,6 @@ def test_each_is_named_with_its_reason(submissions: Command) -> None:
     assert listed == expected
     assert "Not compared: 13 submissions" in page
     assert "<dt>submissions</dt><dd>3<" in page
-
-
-def test_without_names_each_has_a_number(submissions: Command) -> None:
-    done = submissions("report", "hw", "--for", "programs", "-o", "out.html", "--anonymous")
-    assert done.status == 1
-    names = dict(line.split(": ", 1) for line in done.lines)
-    assert [*names] == [f"submission-{number}" for number in range(1, 17)]
-    assert {name.replace("\\x1b", "\x1b") for name in names.values()} == {
-        "hw/ann", "hw/ben.py", "hw/cleo", *REASONS
-    }  # fmt: skip
-    page = submissions.path("out.html").read_text("utf-8").partition("</style>")[2]
-    listed = re.findall('<li><bdi class="key">(.*?)</bdi></li>', page)
-    assert listed == [f"submission-{number}" for number in range(4, 17)]
-    assert not [name for name in REASONS if name.removeprefix("hw/") in page]
-    assert "broken" not in page
 
 
 def test_what_is_read_and_too_short_is_named_and_no_failure(command: Command) -> None:

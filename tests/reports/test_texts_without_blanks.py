@@ -7,15 +7,11 @@ import tracemalloc
 import unicodedata
 from random import Random
 
-import numpy as np
 import pytest
-from helpers import shingle
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lshdb.shingling import shingles
 from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, fold
-from lshdb.shingling.shingling import Shingling, ShinglingKind
+from lshdb.shingling.shingling import Shingling
 
 SCRIPTS = {
     "hangul": "\uac00\ud7a3",
@@ -49,24 +45,6 @@ def test_no_text_is_cut_where_characters_combine() -> None:
                 continue  # a syllable begins with a vowel that is written first
             kinds = [int(classes[ord(each)]) for each in fold(character)]
             assert kinds[0] & IDEOGRAPH or not any(kind & WORD for kind in kinds), ascii(character)
-
-
-# Marks, jamo and sounds that combine with the character before, among those of every script.
-MIXED = (
-    "\u0301\u3099\u1161\u11a8\u0e31\u0e33\uff9e\u200d\ufe0f\u1100\u093c\u0645\u0653 a\U0001f3fd"
-    "\U0001fae8\u2017\uff76\u304b\uac01\u03c3\u03a3"
-)
-
-
-@given(
-    st.text(st.sampled_from(MIXED + "".join(SCRIPTS.values())), max_size=60),
-    st.sampled_from(["char", "word", "code"]),
-    st.integers(1, 8),
-)  # fmt: skip
-def test_pieces_have_the_shingles_of_the_whole(text: str, kind: ShinglingKind, block: int) -> None:
-    shingling = Shingling(kind, 3)
-    whole = shingle([text], shingling, 1)
-    np.testing.assert_array_equal(shingle([text], shingling, 1, block).hashes, whole.hashes)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -51,21 +51,3 @@ def test_equal_rows_of_signs_are_copies(path: Path, shingle: str) -> None:
         db.add_many((str(key), row) for key, row in enumerate(rows))
         assert [(pair.a, pair.b, pair.similarity) for pair in db.pairs()] == [("0", "1", 1.0)]
         assert [match.key for match in db.query("-- ")] == ["3"]
-        assert lshdb.check(path, deep=True).problems == ()
-    kept = lshdb.dedup([{"text": row} for row in rows], shingle=shingle)
-    assert kept.mask.tolist() == [True, False, True, True, True]
-
-
-@pytest.mark.parametrize("sign", ["\xad", "\u200b", "\u200d", "\u2060", "\ufe0f", "\u034f"])
-@pytest.mark.parametrize("shingle", ["word:3", "char:5"])
-def test_an_invisible_sign_in_each_word_changes_nothing(
-    path: Path, shingle: str, sign: str
-) -> None:
-    text = "The harbour bridge will be closed for repairs from Monday on."
-    hidden = " ".join(f"{word[:1]}{sign}{word[1:]}" for word in text.split())
-    with lshdb.open(path, shingle=shingle, passages=8) as db:
-        db.add("plain", text)
-        [match] = db.query(hidden)
-        assert (match.similarity, match.identical) == (1.0, False)
-        [passage] = db.passages(hidden).sources[0].passages
-        assert passage.text.rstrip(".") == hidden.rstrip(".")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from direct_command import command as command
 from helpers import Command
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
@@ -23,16 +24,13 @@ def left_of(command: Command, *options: str) -> dict[str, str | None]:
     return {row["path"]: row["reason"] for row in command.done("trash", "--json", *options).records}
 
 
-@pytest.mark.parametrize("options", [(), ("--yes",)])
-def test_a_file_that_a_link_leads_to_stays(command: Command, options: tuple[str, ...]) -> None:
+def test_a_file_that_a_link_leads_to_stays(command: Command) -> None:
     command.write("d/a.txt", TEXT)
     command.path("link").symlink_to("d")
     command.done("add", "d")
     command.done("add", "link/a.txt")
-    if command.keys() == ["d/a.txt"]:  # one file, one document: nothing can go wrong
-        return
     command.done("decide", "drop", "link/a.txt")
-    assert left_of(command, *options) == {"link/a.txt": "the same file as d/a.txt, which stays"}
+    assert left_of(command, "--yes") == {"link/a.txt": "the same file as d/a.txt, which stays"}
     listed = command.done("decisions", "--drop", "--files")
     assert (listed.out, "which stays" in listed.err) == ("", True)
     assert command.path("d/a.txt").read_text() == TEXT
@@ -61,12 +59,8 @@ def test_a_file_without_a_copy_goes_only_with_yes(command: Command) -> None:
     names = ["alone.txt", "both/a.txt", "both/b.txt"]
     assert left_of(command) == dict.fromkeys(names, NO_COPY)
     listed = command.done("decisions", "--drop", "--files")
-    assert (listed.lines, listed.err) == (
-        names,
-        "lshdb: 3 files listed without a kept copy in another file: alone.txt, both/a.txt, "
-        "both/b.txt; lshdb trash leaves them\n",
-    )
-    assert left_of(command, "--yes", "-n") == dict.fromkeys(names)
+    assert listed.lines == names
+    assert "3 files listed without a kept copy in another file: alone.txt, both" in listed.err
     assert left_of(command, "--yes") == dict.fromkeys(names)
     assert not command.path("both/a.txt").exists()
 
@@ -85,46 +79,38 @@ def linked(path: Path) -> None:
 
 
 @pytest.mark.parametrize("lose", [gone, changed, linked])
-@pytest.mark.parametrize("removed", [False, True])
 def test_the_kept_file_must_hold_the_document_now(
-    command: Command, lose: Callable[[Path], None], removed: bool
+    command: Command, lose: Callable[[Path], None]
 ) -> None:
     command.write("kept.txt", TEXT)
     command.write("copy.txt", TEXT)
     command.done("add", "kept.txt", "copy.txt")
     command.done("decide", "keep", "kept.txt")
     command.done("decide", "drop", "copy.txt")
-    if removed:
-        command.done("remove", "--decided")
     lose(command.path("kept.txt"))
     (why,) = left_of(command).values()
     assert why in (NO_COPY, "the same file as kept.txt, which stays")
     assert command.path("copy.txt").read_text() == TEXT
 
 
-@pytest.mark.parametrize("removed", [(), ("copy.txt",), ("kept.txt",)])
-def test_a_copy_may_be_similar_or_a_document_no_more(
-    command: Command, removed: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("removed", ["copy.txt", "kept.txt"])
+def test_a_copy_may_be_similar_or_a_document_no_more(command: Command, removed: str) -> None:
     command.write("kept.txt", TEXT)
     command.write("copy.txt", TEXT)
     command.write("similar.txt", TEXT.replace("every day", "EVERY day!"))
     command.done("add", "kept.txt", "copy.txt", "similar.txt")
     command.done("decide", "keep", "kept.txt")
     command.done("decide", "drop", "copy.txt")
-    if "kept.txt" not in removed:
+    if removed == "copy.txt":
         command.done("decide", "drop", "similar.txt")
-    if removed:
-        command.done("remove", *removed)
+    command.done("remove", removed)
     assert set(left_of(command).values()) == {None}
     assert not command.path("copy.txt").exists()
 
 
 def test_a_chain_ends_at_a_file_that_stays(command: Command) -> None:
-    words = [f"word{number}" for number in range(60)]
-    command.write("a.txt", " ".join(words))
-    command.write("b.txt", " ".join(words[3:]))
-    command.write("c.txt", " ".join(words[12:]))
+    for name, start in {"a": 0, "b": 3, "c": 12}.items():
+        command.write(f"{name}.txt", " ".join(f"word{number}" for number in range(start, 60)))
     command.done("init", "--threshold", "0.8")
     command.done("add", "a.txt", "b.txt", "c.txt")
     command.done("decide", "drop", "a.txt", "b.txt")
@@ -134,13 +120,13 @@ def test_a_chain_ends_at_a_file_that_stays(command: Command) -> None:
 def test_members_and_messages_are_copies_and_rows_are_none(command: Command) -> None:
     names = ("zip", "mail", "row")
     texts = {name: " ".join(f"{name}{number}" for number in range(30)) for name in names}
-    for name, text in texts.items():
-        command.write(f"{name}.txt", text)
+    files = [f"{name}.txt" for name in names]
+    for name in names:
+        command.write(f"{name}.txt", texts[name])
     with zipfile.ZipFile(command.path("in.zip"), "w") as archive:
         archive.writestr("member.txt", texts["zip"])
     command.write("in.mbox", f"From ann Thu Jan  1 00:00:00 2026\nSubject: x\n\n{texts['mail']}\n")
-    command.write("rows.jsonl", f'{{"id": "r", "text": "{texts["row"]}"}}\n')
-    files = [f"{name}.txt" for name in texts]
+    command.write("rows.jsonl", [{"id": "r", "text": texts["row"]}])
     command.done("add", "--archives", "in.zip", "in.mbox", "rows.jsonl", *files)
     command.done("decide", "drop", *files)
     rows = {row["path"]: row for row in command.done("trash", "-n", "--json").records}

@@ -14,9 +14,7 @@ import lshdb
 from lshdb.search.alignment import longest_common
 from lshdb.search.differences import differences
 
-for library in ("pypdfium2", "lxml", "docx", "odf", "striprtf", "selectolax", "reportlab"):
-    pytest.importorskip(library, reason=f"{library} is not installed")
-
+pytestmark = pytest.mark.extra("documents")
 WORDS = [
     "harbour",
     "boats",
@@ -55,31 +53,24 @@ def edited(rng: random.Random, paragraphs: list[str]) -> list[str]:
     return [" ".join(paragraph) for paragraph in words]
 
 
-def wrapped(path: Path, paragraphs: list[str], width: int, hyphens: bool) -> None:
+def wrapped(path: Path, paragraphs: list[str], width: int) -> None:
     lines = [line for text in paragraphs for line in [*textwrap.wrap(text, width), ""]]
     text = "\n".join(lines)
     # A long word at the end of a line is broken, as by a program that reads pictures of pages.
-    path.write_text(re.sub(r"\b(\w{4})(\w{4,})\n(?=\w)", r"\1-\n\2 ", text) if hyphens else text)
+    path.write_text(re.sub(r"\b(\w{4})(\w{4,})\n(?=\w)", r"\1-\n\2 ", text))
 
 
 def test_what_is_marked_between_formats_is_what_changed(tmp_path: Path) -> None:
     rng = random.Random(7)
     paragraphs = sentences(rng)
     documents.html(tmp_path / "page.html", paragraphs)
-    makers = {"book.epub": documents.epub, "note.md": documents.markdown, "w.docx": documents.docx}
-    makers |= {"w.odt": documents.odt, "w.rtf": documents.rtf, "paper.pdf": documents.pdf}
-    for name, make in makers.items():
-        make(tmp_path / name, edited(rng, paragraphs))
-    documents.pdf(tmp_path / "plain.pdf", edited(rng, paragraphs), paper=False)
-    wrapped(tmp_path / "narrow.txt", edited(rng, paragraphs), 50, hyphens=False)
-    wrapped(tmp_path / "scanned.txt", edited(rng, paragraphs), 40, hyphens=True)
-    mail = "\n".join(textwrap.wrap("\n".join(edited(rng, paragraphs)), 72))
-    documents.eml(tmp_path / "mail.eml", [mail])
+    documents.pdf(tmp_path / "paper.pdf", edited(rng, paragraphs))
+    documents.docx(tmp_path / "w.docx", edited(rng, paragraphs))
+    wrapped(tmp_path / "scanned.txt", edited(rng, paragraphs), 40)
     with lshdb.open(tmp_path / "lsh.db") as db:
         db.add_files([str(tmp_path)])
         texts = {Path(key).name.partition("#")[0]: str(db.get(key).content) for key in db}
     page = texts.pop("page.html")
-    compared = {}
     for name, text in texts.items():
         rows = differences(page, text)
         lines = [line for row in rows for line in (row.a, row.b) if line]
@@ -87,10 +78,8 @@ def test_what_is_marked_between_formats_is_what_changed(tmp_path: Path) -> None:
         a, b = (re.findall(r"\w+", each) for each in (page, text))
         fewest = len(a) + len(b) - 2 * len(longest_common(a, b))
         marked = len(re.findall(r"\w+", " ".join(marks)))
-        compared[name] = marked, fewest
         assert marked <= 1.2 * fewest, name
-        # Markdown's asterisks are around each paragraph.
-        assert sum(row.kind != "same" for row in rows) <= (30 if name == "note.md" else 12), name
+        assert fewest > 40, "a paragraph went, another came"
+        assert sum(row.kind != "same" for row in rows) <= 12, name
         assert sum(row.a is not None and row.b is not None for row in rows) >= 20, name
-    assert len(compared) == 10, sorted(compared)
-    assert min(fewest for _, fewest in compared.values()) > 40, "a paragraph went, another came"
+    assert len(texts) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb
@@ -25,13 +26,10 @@ def decided(command: Command) -> Command:
     return command
 
 
-@pytest.mark.parametrize("way", ["command", "file", "key"])
+@pytest.mark.parametrize("way", ["command", "key"])
 def test_what_was_decided_at_once_is_undone_at_once(decided: Command, way: str) -> None:
     if way == "command":
         decided.done("decide", "drop", "b", "c")
-    elif way == "file":
-        decided.write("decided.csv", "verdict,key\ndrop,b\ndrop,c\n")
-        decided.done("decide", "--from", "decided.csv")
     else:
         review = Review(decided.path("lsh.db"), None, False)
         with lshdb.open(decided.path("lsh.db")) as db:
@@ -40,14 +38,6 @@ def test_what_was_decided_at_once_is_undone_at_once(decided: Command, way: str) 
     assert verdicts(decided) == [("keep", "a"), ("drop", "b"), ("drop", "c")]
     decided.done("decide", "--undo", says="undone: 2, drop b\nundone: 3, drop c\n")
     assert verdicts(decided) == [("keep", "a")]
-    decided.done("decide", "--undo", says="undone: 1, keep a\n")
-    assert decided.fails("decide", "--undo") == "there is no decision to undo"
-
-
-def test_one_of_them_is_undone_by_its_number(decided: Command) -> None:
-    decided.done("decide", "drop", "b", "c")
-    decided.done("decide", "--undo", "2", says="undone: 2, drop b\n")
-    assert verdicts(decided) == [("keep", "a"), ("drop", "c")]
 
 
 def test_others_at_the_same_time_keep_theirs(decided: Command) -> None:
@@ -58,10 +48,3 @@ def test_others_at_the_same_time_keep_theirs(decided: Command) -> None:
             db.add_decisions([replace(made, decided="2030-01-01T00:00:00Z")])
         assert [one.who for one in db.undo_last_decisions()] == ["ben"]
         assert [one.who for one in db.decisions()][1:] == ["ann"]
-
-
-def test_many_are_counted(command: Command) -> None:
-    database_of(command.path("lsh.db"), {f"{n:03}": f"text {n}" for n in range(100)}).close()
-    command.done("decide", "drop", *command.keys())
-    lines = command.done("decide", "--undo").err.splitlines()
-    assert (len(lines), lines[-1]) == (21, "undone: 80 more")

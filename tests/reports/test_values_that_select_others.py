@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb
@@ -147,21 +148,3 @@ def test_an_index_is_used_for_one_key(directory: Path) -> None:
     """A condition that reads all documents takes minutes in a large file."""
     plan = "explain query plan select * from documents where key = ? and doc_id = ?"
     assert "USING" in Command(directory).done("sql", plan, "-p", "1000", "-p", "3").out
-
-
-def test_what_is_removed(directory: Path, command: Command) -> None:
-    (command.directory / "lsh.db").write_bytes((directory / "lsh.db").read_bytes())
-    command.done("remove", "--where", "key = ?", "-p", LARGE)
-    command.done("remove", "--where", f"{X} = ?", "-p", str(BEYOND + 1))
-    left = {*KEYS, *FIELDS} - {LARGE, "next"}
-    assert {
-        row["key"] for row in command.done("sql", "--json", "select key from documents").records
-    } == left
-
-
-@pytest.mark.parametrize("values", [(), ("1", "2")])
-def test_too_few_values_and_too_many(command: Command, path: Path, values: tuple[str, ...]) -> None:
-    database_of(path, {"a": "a text of words"}).close()
-    options = [option for value in values for option in ("-p", value)]
-    said = command.fails("sql", "select * from documents where key = ?", *options)
-    assert f"uses 1, and there are {len(values)} supplied" in said

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import documents
 import pytest
+from direct_command import command as command
 from helpers import Command, unprivileged
 
 TEXTS = documents.paragraphs(4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from direct_command import command as command
 from helpers import Command
 
 FIRST = (
