@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +56,16 @@ def kinds(table: Any) -> list[str]:
 
 def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     matches = db.query(key="a")
-    assert isinstance(matches, list)
-    assert matches == list(matches) == db.query(key="a")
+    assert matches == list(matches)
     assert [lshdb.Match(**row) for row in matches.to_arrow().to_pylist()] == matches
     contained = db.query(key="a", containment=True)
-    assert "containment" in contained.columns
-    assert contained.df()["containment"].tolist() == [one.containment for one in contained]
-    for estimate in (False, True):
-        pairs = list(db.pairs(estimate=estimate))
-        assert len(pairs) == 3
-        table = db.pairs(estimate=estimate).to_arrow()
-        assert [Pair(**row) for row in table.to_pylist()] == pairs
+    assert contained.df()["containment"].tolist() == [match.containment for match in contained]
+    pairs = list(db.pairs(estimate=True))
+    assert len(pairs) == 3
+    table = db.pairs(estimate=True).to_arrow()
+    assert [Pair(**row) for row in table.to_pylist()] == pairs
     assert kinds(table) == [*["string"] * 2, "double", "bool", "double", "bool", *["double"] * 2]
-    frame = db.pairs().df().astype(object)
-    frame = frame.where(frame.notna(), None)  # what no index of passages weighs
-    assert [Pair(*row) for row in frame.itertuples(index=False)] == list(db.pairs())
+    assert db.pairs().df()["a"].tolist() == [pair.a for pair in pairs]
     (cluster,) = db.clusters(keep="last")
     table = db.clusters(keep="last").to_arrow()
     assert kinds(table) == ["int64", *["string"] * 3, "double", *["bool"] * 2]
@@ -81,21 +73,14 @@ def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     assert members["key"] == list(cluster.members)
     assert members["similarity"] == list(cluster.similarities)
     assert members["role"] == ["member", "member", "keep"]
-    assert set(members["keep"]) == {cluster.keep}
     assert db.clusters(threshold=1.0).to_arrow().column_names == table.column_names
     assert db.pairs(threshold=1).df().empty
-    assert db.query("nothing like it").to_arrow().num_rows == 0
 
 
 def test_fields_have_the_type_that_all_of_their_values_have(db: lshdb.Database) -> None:
     fields = ["n", "kind", "mixed", "none"]
     table = db.clusters(fields=fields).to_arrow()
-    assert [str(table.schema.field(name).type) for name in fields] == [
-        "int64",
-        "string",
-        "string",
-        "string",
-    ]
+    assert kinds(table.select(fields)) == ["int64", *["string"] * 3]
     found = table.select(fields).to_pylist()
     assert found[:2] == [
         {"n": 1, "kind": "x", "mixed": "1", "none": None},
@@ -114,15 +99,11 @@ def test_a_table_is_all_of_them_and_takes_nothing_from_the_iterator(db: lshdb.Da
         results = ask()
         assert iter(results) is results
         first = next(results)
-        rows = results.to_arrow().num_rows
-        assert results.to_arrow().num_rows == rows == len(ask().df())
+        assert results.to_arrow().num_rows == len(ask().df())
         assert shown(results).elements
         assert [first, *results] == everything
+        results.close()
         assert list(results) == []
-        closed = ask()
-        next(closed)
-        closed.close()
-        assert list(closed) == []
 
 
 @pytest.mark.extra("web")
@@ -163,39 +144,15 @@ def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
 
 
 @pytest.mark.extra("web")
-def test_a_notebook_leaves_out_columns_without_values(db: lshdb.Database) -> None:
-    assert shown(db.query(key="a")).texts("th") == [
-        "key", "similarity", "exact", "estimate", "bands", "identical",
-    ]  # fmt: skip
-    assert shown(db.pairs(fields=["kind", "none"])).texts("th")[-2:] == ["a.kind", "b.kind"]
-    nothing = db.sql("SELECT NULL AS empty, key FROM documents")
-    assert shown(nothing).texts("th") == ["empty", "key"], "which the user asked for"
-    assert list(db.query(key="a").columns)[-2:] == ["weighted", "weighted_share"]
-    cells = re.findall(r'style="text-align: (\w+)">([^<]*)', db.query(key="a")._repr_html_() or "")
-    assert len(cells) == 18
-    for side, text in cells:
-        is_number = text in ("similarity", "estimate", "bands") or text[:1].isdecimal()
-        assert side == ("right" if is_number else "left"), text
-
-
-@pytest.mark.extra("web")
 def test_a_notebook_says_of_nothing_what_there_is_not(db: lshdb.Database) -> None:
     with lshdb.open(db.path.with_name("none.db"), passages=8) as none:
         for empty, said in [
-            (none.query("any text"), "no document at 0.8 or more"),
             (none.query("any text", threshold=0.9), "no document at 0.9 or more"),
-            (none.pairs(), "no pair at 0.8 or more"),
             (none.pairs(max_similarity=0.85, sample=3), "no pair at 0.8 to 0.85"),
-            (none.clusters(), "no two documents at 0.8 or more"),
-            (none.passage_pairs(), "no passage that two documents share"),
-            (none.buckets(), "no bucket"),
             (none.sql("SELECT key FROM documents"), "no row"),
-            (lshdb.dedup([{"id": "a", "text": TEXT}]).dropped, "no row was dropped"),
         ]:
             assert shown(empty).texts("p") == [said]
             assert "td" not in {tag for tag, *_ in shown(empty).elements}
-        ((_, matches),) = none.query_many([("q", "any text")], threshold=0.7)
-        assert shown(matches).texts("p") == ["no document at 0.7 or more"]
 
 
 @pytest.mark.extra("web")
@@ -206,44 +163,20 @@ def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
     assert info.texts("td")[:4] == ["stored", "5", "compared by", "runs of 3 words (word:3)"]
     compared = shown(db.compare("a", HOSTILE))
     assert compared.texts("td")[:2] == ["similarity", "0.5882"]
-    columns = ["only in a", "only in b", "line in a", "line in b", "passage in both"]
-    assert compared.texts("th") == columns
     assert compared.texts("td")[-1] == TEXT
     assert "<script>alert" in "".join(compared.texts("td"))
-    buckets = db.buckets("a")
-    assert shown(buckets).texts("th") == ["band_no", "bucket_key", "documents"]
-    assert buckets.to_arrow().to_pylist()[0]["documents"] == buckets[0].documents
+    assert shown(db.buckets("a")).texts("th") == ["band_no", "bucket_key", "documents"]
     tuned = db.tune(construction="and 2, or 9")
-    cells = shown(tuned).texts("td")
-    assert cells[0] == str(tuned[0].construction)
-    assert {"the best", "named"} <= set(cells)
-    assert shown(tuned[0]).texts("td")[0] == cells[0]
+    assert {"the best", "named", str(tuned[0].construction)} <= {*shown(tuned).texts("td")}
     measured = shown(db.measure())
     assert measured.texts("p")[0].startswith("5 of 5 documents compared with all")
-    assert measured.texts("td")[0] == "recall"
     done = lshdb.dedup([{"id": HOSTILE, "text": TEXT}, {"id": "b", "text": TEXT}])
     assert shown(done.dropped).texts("td")[:1] == ["b"]
-    drawn = shown(db.pairs(sample=2))
-    assert drawn.texts("p") == [f"drawn at random from {len(list(db.pairs()))} pairs that match"]
-    assert len(drawn.texts("tr")) == 3
-
-
-@pytest.mark.extra("web")
-def test_a_notebook_shows_compared_sets_and_signatures(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "sets.db", shingle="set") as sets:
-        sets.add_many([("x", [1, 2, HOSTILE]), ("y", [2, 3, HOSTILE]), ("none", [])])
+    with lshdb.open(db.path.with_name("sets.db"), shingle="set") as sets:
+        sets.add_many([("x", [1, 2, HOSTILE]), ("y", [2, 3, HOSTILE])])
         cells = shown(sets.compare("x", "y")).texts("td")
         assert cells[cells.index("in both (2)") + 1].startswith("2, <script>")
         assert cells[-4:] == ["only in a (1)", "1", "only in b (1)", "3"]
-        empty = shown(sets.compare("none", "none")).texts("td")
-        assert empty[-6:] == [
-            "in both (0)", "none", "only in a (0)", "none", "only in b (0)", "none",
-        ]  # fmt: skip
-    with lshdb.open(tmp_path / "bare.db", content=False) as bare:
-        bare.add_many([("x", TEXT), ("y", TEXT)])
-        cells = shown(bare.compare("x", "y")).texts("td")
-        assert cells[:2] == ["identical", "yes"], "the similarity is not known"
-        assert "1.0000 \N{PLUS-MINUS SIGN} 0.0000" in cells
 
 
 def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> None:
@@ -254,8 +187,6 @@ def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> No
     assert db["a"] == db.get("a")
     with pytest.raises(KeyError):
         db["c"]
-    keys = iter(db)
-    assert list(islice(keys, 2)) == ["a", "b"]
     assert repr(db) == (
         f"<lshdb.Database {str(db.path)!r}: word:3, threshold 0.5, {db.settings.construction}>"
     )
@@ -263,78 +194,39 @@ def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> No
     assert repr(db).endswith(", closed>")
 
 
-def test_every_public_object_has_a_repr_of_its_own() -> None:
-    classes = [
-        value
-        for name in lshdb.__all__
-        if inspect.isclass(value := getattr(lshdb, name)) and not issubclass(value, Exception)
-    ]
-    assert len(classes) > 30
-    assert [one.__name__ for one in classes if one.__repr__ is object.__repr__] == []
-
-
 @pytest.mark.parametrize(
     ("module", "advice", "times"),
     [
-        ("pandas", "data frames need pandas: pip install pandas\n", 4),
-        ("pyarrow", "tables need pyarrow: pip install 'lshdb[arrow]'\n", 5),
+        ("pandas", "data frames need pandas: pip install pandas\n", 3),
+        ("pyarrow", "tables need pyarrow: pip install 'lshdb[arrow]'\n", 4),
     ],
 )
 def test_without_a_library_the_error_says_what_to_install(
     db: lshdb.Database, module: str, advice: str, times: int
 ) -> None:
     code = (
-        f"import sys; sys.modules[{module!r}] = None\n"
+        f"import sys; sys.modules[{module!r}] = sys.modules['jinja2'] = None\n"
         "import lshdb\n"
-        "from lshdb.cli.app import main\n"
         "with lshdb.open(sys.argv[1]) as db:\n"
-        "    results = [db.query(key='a'), db.pairs(), db.clusters(), db.sql('SELECT 1')]\n"
-        "    for ask in [*(one.df for one in results), lambda: db.add_table([])]:\n"
+        "    results = [db.query(key='a'), db.pairs(), db.sql('SELECT 1')]\n"
+        "    for ask in [*(each.df for each in results), lambda: db.add_table([])]:\n"
         "        try: ask()\n"
         "        except lshdb.UsageError as error: print(error)\n"
-        "    for one in results:\n"
-        "        one._repr_html_()\n"
-        "        assert list(one)\n"
-        "sys.argv = ['lshdb', 'pairs', '-d', sys.argv[1], '-o', 'p.parquet']\n"
-        "if sys.modules['pyarrow'] is None: main()"
+        "    assert [each._repr_html_() for each in results] == [None] * 3\n"
+        "    assert all(map(list, results))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, db.path],
-        cwd=db.path.parent,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", code, db.path], capture_output=True, text=True, check=True
     )
     assert done.stdout == advice * times
-    said = (f"lshdb: {advice}", 2) if module == "pyarrow" else ("", 0)
-    assert (done.stderr, done.returncode) == said
 
 
 def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "texts.db") as db:
-        report = db.add_many(
-            [
-                {"key": "a", "text": TEXT, "lang": "en", "id": 7},
-                {"id": 5, "text": TEXT},
-                ("pair", TEXT),
-                lshdb.Document("document", TEXT, {"x": 1}),
-            ]
-        )
-        assert report.added == 4
-        assert {key: db[key].metadata for key in db} == {
-            "a": {"lang": "en", "id": 7},
-            "5": None,
-            "pair": None,
-            "document": {"x": 1},
-        }
-        answers = db.query_many([{"key": "q", "text": TEXT}])
-        assert [(key, len(found)) for key, found in answers] == [("q", 4)]
+        db.add_many([{"key": "a", "text": TEXT, "lang": "en", "id": 7}, {"id": 5, "text": TEXT}])
+        assert {key: db[key].metadata for key in db} == {"a": {"lang": "en", "id": 7}, "5": None}
         wrong: list[tuple[Any, str]] = [
             ({"a": "b"}, "{'a': 'b'} has no field 'key' or 'id'"),
-            ({"key": "x"}, "has no field 'text'"),
-            ({"key": None, "text": "x"}, "field 'key' is null"),
-            ({"key": 1.5, "text": "x"}, "field 'key' is"),
-            ({"key": "", "text": "x"}, "field 'key' is empty"),
             ({"key": "x", "text": None}, "field 'text' is null"),
             ({"key": "x", "text": "y", 5: 1}, "metadata must be a mapping"),
             ({"key": "x", "text": "y", "z": object()}, "not JSON serializable"),
@@ -342,29 +234,12 @@ def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
         for record, reason in wrong:
             with pytest.raises(lshdb.ContentError, match=reason.replace("{", r"\{")):
                 db.add_many([record])
-        assert len(db) == 4
+        assert len(db) == 2
     with database_of(
         tmp_path / "sets.db",
-        [{"id": n, "set": one} for n, one in enumerate([[1], {1}, (1,), "[1]"])],
+        [{"id": n, "set": elements} for n, elements in enumerate([[1], {1}, (1,), "[1]"])],
         shingle="set",
     ) as db:
         assert [db[key].content for key in db] == [(1,)] * 4
         with pytest.raises(lshdb.ContentError, match="has no field 'set'"):
             db.add_many([{"id": 1, "text": "x"}])
-        given = {"id": 9, "set": {1, 2}}
-        db.add_many([given])
-        assert given == {"id": 9, "set": {1, 2}}, "as it was"
-
-
-def test_without_jinja2_a_notebook_shows_the_repr(db: lshdb.Database) -> None:
-    code = (
-        "import sys; sys.modules['jinja2'] = None\n"
-        "import lshdb\n"
-        "with lshdb.open(sys.argv[1]) as db:\n"
-        "    shown = [db.query(key='a'), db.pairs()]\n"
-        "    print([one._repr_html_() for one in shown])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, db.path], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[None, None]\n"

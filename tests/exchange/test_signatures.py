@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import oracles
 import pytest
-from helpers import Command, database_of
+from helpers import database_of
 
 import lshdb
 from lshdb import Database, Sketching
@@ -65,12 +65,7 @@ def test_a_collection_moves_by_its_signatures(tmp_path: Path) -> None:
         expected.add_many(TEXTS.items())
         assert copy(source, target) == lshdb.AddReport(added=len(TEXTS))
         # Digests and all: nothing is new where the texts themselves come later.
-        assert copy(source, target).unchanged == len(TEXTS)
         assert target.add_many(TEXTS.items()).unchanged == len(TEXTS)
-        known = target.signatures()
-        assert known.keys == list(TEXTS)
-        assert np.array_equal(known.signatures, source.signatures().signatures)
-        assert len(known) == len(TEXTS)
     assert inspection.contents(tmp_path / "b.db") == inspection.contents(tmp_path / "c.db")
     inspection.check(tmp_path / "b.db")
 
@@ -90,13 +85,10 @@ def test_another_programs_signatures_find_what_is_similar(foreign: Database) -> 
             one, other = (lanes[keys.index(key)] for key in (pair.a, pair.b))
             assert pair.estimate == pair.similarity == (one == other).mean()
             assert abs(pair.estimate - oracles.jaccard(*(words[k] for k in keys_of_pair))) < 0.2
-        for row in (0, 5):
-            by_key = db.query(key=keys[row])
-            by_lanes = db.query_signature(lanes[row], FOREIGN)
-            assert by_lanes[0].key == keys[row]
-            assert by_lanes[1:] == by_key
-            assert db.query_signature(lanes[row], FOREIGN, top=1) == by_lanes[:1]
-        assert [cluster.keep for cluster in db.clusters(keep="last")]
+        by_lanes = db.query_signature(lanes[5], FOREIGN)
+        assert by_lanes[0].key == keys[5]
+        assert by_lanes[1:] == db.query(key=keys[5])
+        assert db.query_signature(lanes[5], FOREIGN, top=1) == by_lanes[:1]
     inspection.check(foreign.path)
 
 
@@ -148,14 +140,8 @@ OTHERS = [
 @pytest.mark.parametrize("made_with", OTHERS, ids=str)
 def test_signatures_made_otherwise_are_refused(made_with: Sketching, path: Path) -> None:
     lanes = np.zeros((1, made_with.permutations), dtype=np.uint32)
-    own = {"shingle": "word:3", "permutations": 128, "sketch": "fast", "seed": 1}
-    differs = next(
-        f"lsh.db has {name} {value}, and the documents are compared by {getattr(made_with, name)}: "
-        for name, value in own.items()
-        if getattr(made_with, name) != value
-    )
     with lshdb.open(path, content=False) as db:
-        with pytest.raises(lshdb.SettingsMismatch, match=differs):
+        with pytest.raises(lshdb.SettingsMismatch, match=r"lsh.db has \w+ [\w:]+, and the doc"):
             db.add_signatures(["a"], lanes, made_with, shingles=[1])
         assert len(db) == 0
 
@@ -170,12 +156,9 @@ def test_wide_lanes_are_cut_for_a_narrow_file_and_narrow_ones_refused(tmp_path: 
         wide.add_many([*TEXTS.items(), ("empty", "")])
         expected.add_many(TEXTS.items())
         known, made = wide.signatures(), expected.signatures()
-        assert (known.made_with.lane_bits, known.signatures.itemsize) == (32, 4)
-        assert (made.made_with.lane_bits, made.signatures.itemsize) == (16, 2)
+        assert (known.signatures.itemsize, made.signatures.itemsize) == (4, 2)
         assert np.array_equal(known.signatures % (1 << 16), made.signatures)
         assert copy(wide, narrow).added == len(TEXTS)
-        by_lanes = narrow.query_signature(known.signatures[0], known.made_with)
-        assert by_lanes == expected.query_signature(made.signatures[0], made.made_with)
         with pytest.raises(lshdb.SettingsMismatch, match=r"lane_bits 32, and .* compared by 16"):
             copy(expected, wide)
     assert inspection.contents(tmp_path / "narrow.db") == inspection.contents(
@@ -184,28 +167,18 @@ def test_wide_lanes_are_cut_for_a_narrow_file_and_narrow_ones_refused(tmp_path: 
     inspection.check(tmp_path / "wide.db")
 
 
-def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
-    lanes = peer_lanes()[:1]
-    with foreign as db:
-        for other in (Sketching.foreign("sha256", 128), OWN):
-            with pytest.raises(lshdb.SettingsMismatch, match="cannot be compared"):
-                db.add_signatures(["a"], lanes, other)
-        with pytest.raises(lshdb.SettingsMismatch, match="has shingle foreign"):
-            lshdb.open(db.path, shingle="foreign:sha256")
-        lshdb.open(db.path, shingle=f"foreign:{NAME}", content=False).close()
-    for name in ("", "x" * 101, "a\nb"):
-        with pytest.raises(lshdb.SettingsError, match="printable"):
-            Sketching.foreign(name, 128)
-
-
 def test_a_database_with_contents_takes_no_signatures(path: Path) -> None:
     with lshdb.open(path) as db, pytest.raises(lshdb.SettingsMismatch, match="--no-content"):
         db.add_signatures(["a"], np.zeros((1, 128), np.uint32), OWN, shingles=[1])
-    with pytest.raises(lshdb.SettingsError, match="has no contents"):
-        lshdb.open(path.with_name("f.db"), shingle="foreign:x", content=True)
-    with pytest.raises(lshdb.SettingsError, match="has its own sketch"):
-        lshdb.open(path.with_name("f.db"), shingle="foreign:x", sketch="fast")
-    assert not path.with_name("f.db").exists()
+    for settings, reason in (
+        ({"content": True}, "has no contents"),
+        ({"sketch": "fast"}, "has its own sketch"),
+    ):
+        with pytest.raises(lshdb.SettingsError, match=reason):
+            lshdb.open(path.with_name("f.db"), shingle="foreign:x", **settings)  # type: ignore[call-overload]
+    for name in ("", "x" * 101, "a\nb"):
+        with pytest.raises(lshdb.SettingsError, match="printable"):
+            Sketching.foreign(name, 128)
 
 
 ROW = np.zeros((1, 128), dtype=np.uint16)
@@ -224,7 +197,6 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     ("2 keys", {"keys": ["a", "b"]}),
-    ("key 1.5 is 1.5, a float", {"keys": [1.5]}),
     ("lone surrogate", {"keys": ["\ud800"]}),
     ("give the numbers", {"shingles": None}),
     ("are integers", {"shingles": [1.5]}),
@@ -249,7 +221,6 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 CANNOT: dict[str, Callable[[Database], object]] = {
     "query": lambda db: db.query("a text"),
     "add": lambda db: db.add("b", "a text"),
-    "compare": lambda db: db.compare("a", lshdb.Document("b", "a text")),
     "containment": lambda db: db.query(key="a", containment=True),
     "lengths": lambda db: list(db.clusters(keep="longest")),
     "shingles": lambda db: db.add_signatures(["b"], ROW, FOREIGN, shingles=[1]),
@@ -265,14 +236,3 @@ def test_what_needs_documents_is_refused(name: str, foreign: Database) -> None:
         ):
             CANNOT[name](db)
         assert len(db) == 1
-
-
-def test_commands_say_what_they_cannot(foreign: Database) -> None:
-    with foreign as db:
-        db.add_signatures(list(TEXTS), peer_lanes(), FOREIGN)
-    command = Command(foreign.path.parent)
-    assert "made elsewhere" in command.fails("query", "--text", "a text")
-    shown = command.done("show", next(iter(TEXTS)), "--json").record
-    assert (shown["shingles"], len(shown["signature"])) == (None, 128)
-    assert command.done("info", "--json").record["shingle"] == f"foreign:{NAME}"
-    command.done("check", "--deep")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +103,7 @@ def test_a_table_and_files_of_it_give_the_same_database(
     lang = MIXED["lang"].combine_chunks()
     views = views.set_column(2, "lang", pc.run_end_encode(lang.cast(pa.string())))
     found = []
-    for source in (*files, MIXED, views, pa.Table.from_batches(MIXED.to_batches(), MIXED.schema)):
+    for source in (*files, MIXED, views):
         with lshdb.open(path) as db:
             if isinstance(source, Path):
                 report = db.add_files(
@@ -128,10 +127,6 @@ def test_metadata_of_tables_is_chosen(path: Path) -> None:
     with lshdb.open(path) as db:
         db.add_table(frame)
         assert db.get("7").metadata == {"stars": 1.0, "more": 2}, "without the index"
-        assert db.add_table(frame, metadata_fields=["more"]).updated == 3
-        assert db.get("7").metadata == {"more": 2}
-        db.add_table(frame, metadata=False)
-        assert db.get("7").metadata is None
         with pytest.raises(lshdb.UsageError, match="do not go together"):
             db.add_table(frame, metadata=False, metadata_fields=["more"])
 
@@ -140,7 +135,6 @@ LISTS = {
     "list": pa.list_(pa.string()),
     "large": pa.large_list(pa.large_string()),
     "view": pa.list_view(pa.string()),
-    "large view": pa.large_list_view(pa.string()),
     "views": pa.list_(pa.string_view()),
     "dictionary": pa.list_(pa.dictionary(pa.int8(), pa.string())),
 }
@@ -156,20 +150,6 @@ def test_lists_in_every_encoding(name: str, path: Path) -> None:
         assert [db.get(key).content for key in "prs"] == [("a", "b\u00e9"), (), ("c",)]
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64()])
-def test_integers_are_keys_and_elements(kind: pa.DataType, path: Path) -> None:
-    large = 100 if kind == pa.int8() else (1 << 63) - 1
-    table = pa.table(
-        {
-            "id": pa.array([1, large], kind),
-            "set": pa.array([[3, 2], [large, 2]], pa.list_(kind, 2)),
-        }
-    )
-    with lshdb.open(path, shingle="set") as db:
-        assert db.add_table(table).added == 2
-        assert [db.get(key).content for key in ("1", str(large))] == [(2, 3), (2, large)]
-
-
 A = ["a"]
 UNFIT: list[tuple[object, str]] = [
     ({"id": A, "body": A}, r"no field 'text': name it with text= \(the columns are id, body\)"),
@@ -177,27 +157,7 @@ UNFIT: list[tuple[object, str]] = [
     (pa.table([A, A, A], names=["id", "text", "text"]), "two columns are named 'text'"),
     (pa.chunked_array([A]), "cannot be read"),
 ]
-NO_TABLES = [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7]
-
-
-UNFIT_VALUES: list[tuple[dict[str, object], str, str]] = [
-    ({"id": [1.5], "text": A}, "word:3", "field 'id' is 1.5, a float"),
-    ({"id": A, "text": [date.min]}, "word:3", "field 'text' is a date, not a string"),
-    ({"id": A, "text": [[A]]}, "word:3", "element 1 of field 'text' is an array, not a string"),
-    ({"id": A, "set": [[1.5]]}, "set", "element 1 of field 'set' is a decimal number"),
-]
-
-
-@pytest.mark.parametrize(("table", "shingle", "reason"), UNFIT_VALUES, ids=range(len(UNFIT_VALUES)))
-def test_values_of_wrong_types_cost_their_rows(
-    table: Any, shingle: str, reason: str, path: Path
-) -> None:
-    failures: list[Failure] = []
-    with lshdb.open(path, shingle=shingle) as db:
-        assert db.add_table(pa.table(table), on_failure=failures.append).failed == 1
-    (failure,) = failures
-    assert failure.where == "table:1"
-    assert failure.reason.startswith(reason)
+NO_TABLES = ["id,text", {"id": [1]}, [{"id": 1, "text": "x"}]]
 
 
 @pytest.mark.parametrize(("table", "reason"), UNFIT, ids=range(len(UNFIT)))
@@ -232,9 +192,5 @@ def test_batches_before_an_error_stay(path: Path) -> None:
         reader = pa.RecordBatchReader.from_batches(many.schema, broken())
         with pytest.raises(lshdb.InputError, match=r"cannot be read: .*the source$"):
             db.add_table(reader, workers=0)
-        stored = len(db)
-        assert 8_000 <= stored <= 9_000
-        with pytest.raises(lshdb.InputError, match="no field 'text'"):
-            db.add_table([many, pa.table({"id": [1]})], workers=0)
-        assert len(db) == stored
+        assert 8_000 <= len(db) <= 9_000
         assert db.add_table([]).documents == 0
