@@ -175,7 +175,7 @@ def test_a_database_with_contents_takes_no_signatures(path: Path) -> None:
         ({"sketch": "fast"}, "has its own sketch"),
     ):
         with pytest.raises(lshdb.SettingsError, match=reason):
-            lshdb.open(path.with_name("f.db"), shingle="foreign:x", **settings)  # type: ignore[call-overload]
+            lshdb.open(path.with_name("f.db"), shingle="foreign:x", **settings)
     for name in ("", "x" * 101, "a\nb"):
         with pytest.raises(lshdb.SettingsError, match="printable"):
             Sketching.foreign(name, 128)

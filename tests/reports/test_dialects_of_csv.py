@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from direct_command import command as command
 from helpers import Command
@@ -42,7 +44,7 @@ def test_an_escape_that_is_named(command: Command) -> None:
     command.done("dedup", "a.csv", "-o", "b.csv", "--threshold", "0.5", "--escape", "\\")
     assert command.path("b.csv").read_text() == rows.replace(f'2,"{quoted} at"\n', "")
     command.done("add", "a.csv", "--escape", "\\")
-    contents = dict(command.rows("SELECT key, content FROM documents"))
+    contents: dict[Any, Any] = dict(command.rows("SELECT key, content FROM documents"))
     assert contents["1"] == f'he said "go", then {TEXT}'
     assert contents["3"] == "back\\slash"
     command.done("dedup", "a.csv", "-o", "c.csv", "--cut", "4", "--cuts", "l", "--escape", "\\")
