@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import oracles
 import pytest
-from helpers import database_of
+from helpers import Command, database_of
 
 import lshdb
 from lshdb import Database, Sketching
@@ -236,3 +236,12 @@ def test_what_needs_documents_is_refused(name: str, foreign: Database) -> None:
         ):
             CANNOT[name](db)
         assert len(db) == 1
+
+
+def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
+    with foreign as db:
+        db.add_signatures(["a"], ROW, FOREIGN)
+        with pytest.raises(lshdb.SettingsMismatch, match="cannot be compared"):
+            db.add_signatures(["b"], ROW, Sketching.foreign("sha256", 128))
+    shown = Command(foreign.path.parent).done("show", "a", "--json").record
+    assert (shown["shingles"], len(shown["signature"])) == (None, 128)

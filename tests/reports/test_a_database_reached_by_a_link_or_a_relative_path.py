@@ -118,3 +118,14 @@ def test_a_forked_process_opens_the_file_that_it_names() -> None:
     assert keys == "['wrong']"
     assert "was open when this process was forked" in refused
     assert count == str(len(TEXTS))
+
+
+def test_a_new_file_may_take_the_name_of_one_that_is_gone(link: Path) -> None:
+    """As in a notebook, where the old handle is still there."""
+    path = link.resolve()
+    with lshdb.open(path) as db:
+        db.add("late", "the ant and the dove")
+        for end in ("", "-wal", "-shm"):
+            path.with_name(path.name + end).unlink()
+        with lshdb.open(link) as new:
+            assert new.keys() == []

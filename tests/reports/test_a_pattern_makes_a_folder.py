@@ -8,6 +8,8 @@ import pytest
 from direct_command import command as command
 from helpers import Command
 
+from lshdb.sources.paths import pattern_top
+
 ROWS = [{"id": name, "text": f"the {name} words of a row that no other row has"} for name in "ab"]
 
 
@@ -41,3 +43,8 @@ def test_a_named_file_gets_all(command: Command) -> None:
     assert "would both go to out/a/p.jsonl" in command.fails(
         "dedup", "x/*/p.jsonl", "y/*/p.jsonl", "-o", "out", status=2
     )
+
+
+def test_the_folder_that_a_pattern_begins_with() -> None:
+    patterns = ("x/*/p.parquet", "*/p.parquet", "/*.csv", "x/p.parquet")
+    assert [*map(pattern_top, patterns)] == ["x", ".", "/", None]

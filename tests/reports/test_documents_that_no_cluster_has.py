@@ -55,3 +55,15 @@ def test_by_command(command: Command, path: Path) -> None:
     assert command.fails("clusters", "--min-size", "0", status=2) == "min_size 0 is below 1"
     none = command.done("clusters", "--min-size", "1", "--where", "key = 'x'", says=NONE)
     assert none.out == ""
+
+
+@pytest.mark.extra("web")
+@pytest.mark.parametrize(("field", "keys"), [("smallest", "aaoe"), ("largest", "aoe")])
+def test_on_the_page(path: Path, field: str, keys: str) -> None:
+    from lshdb.review import page_file
+    from lshdb.web import views
+
+    database_of(path, TEXTS).close()
+    with page_file.opened(path) as reader:
+        page = views.Visit(reader, "lsh", {field: "1", "sort": "first"}).page("clusters").data
+    assert "".join(cluster["keep"][0] for cluster in page["clusters"]) == keys

@@ -77,6 +77,17 @@ def test_facts_are_never_left_out_or_replaced_silently(tmp_path: Path) -> None:
             line, answer = await call(clients[1], ADD, key=1.0, text=fact.near, replace=1)
             assert line.startswith("replaced: 1 by 1")
             assert answer["replaced"] == {"key": "1", "text": fact.text}
+            keys: list[str] = []
+            after: int | None = 0
+            while after is not None:
+                _, answer = await call(
+                    clients[1], "find_words", words="OSLO ann", after=after, top=2
+                )
+                keys += [document["key"] for document in answer["documents"]]
+                after = answer["next"]
+            assert keys == [
+                fact.key for fact in FACTS if "Oslo" in fact.text and "Ann" in fact.text
+            ]
 
     asyncio.run(run())
     assert lshdb.check(path, deep=True).ok

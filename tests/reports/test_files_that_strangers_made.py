@@ -216,3 +216,23 @@ def test_numbers_that_nothing_can_follow_are_named(command: Command, made: Path)
     assert "decision" in problems(lshdb.check(made))
     reason = command.fails("decide", "drop", "b")
     assert reason.endswith("a decision has the number 9223372036854775807, so none can follow")
+
+
+def test_few_documents_of_very_large_numbers_are_sampled(made: Path) -> None:
+    """Numbers are drawn among all up to the largest: as many as memory has not."""
+    for table, number in (("documents", "3"), ("signatures", "3"), ("bands", "3")):
+        alter(made, f"UPDATE {table} SET doc_id = 1 << 39 WHERE doc_id = {number}")
+    with lshdb.open(made, mode="read") as database:
+        assert database.tune()
+
+
+def test_a_key_that_no_file_can_have_is_shown_with_open_files(made: Path) -> None:
+    pytest.importorskip("starlette", reason="the extra `web` is not installed")
+    from lshdb.review import page_file
+    from lshdb.web import views
+
+    with lshdb.open(made) as database:
+        database.add(key := "k" * 3000, "another text of words")
+    with page_file.opened(made) as reader:
+        page = views.Visit(reader, "lsh", {"key": key}, open_files=True).page("document")
+    assert (page.status, page.view["file"]) == (200, None)

@@ -7,6 +7,7 @@ in which no other files are.
 from __future__ import annotations
 
 import os
+import zipfile
 from typing import Any
 
 import pytest
@@ -84,3 +85,14 @@ def test_one_directory_by_two_paths_is_no_pair(command: Command) -> None:
     command.path("link").symlink_to("d")
     database_of(command.path("lsh.db"), texts).close()
     assert command.done("clusters", "--folders").out == ""
+
+
+def test_mailboxes_and_archives_have_documents(command: Command) -> None:
+    for name in ("one", "two"):
+        message = "From ann Thu Jan  1 00:00:00 2026\nSubject: x\n\nbees and hives and honey\n"
+        command.write(f"{name}/in.mbox", message)
+        with zipfile.ZipFile(command.path(f"{name}/in.zip"), "w") as archive:
+            archive.writestr("member.txt", "the ferry leaves the island at noon")
+    command.done("add", "--archives", "one", "two")
+    row = pair(command)
+    assert (row["a_share"], row["unread"], row["a_unread"]) == (1, "", 0)

@@ -57,8 +57,9 @@ def piped(command: Command, *arguments: str) -> list[bytes]:
 
 
 def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> None:
-    copies.done("add", "a", "d")
     paths = {b"d/" + name for name in NAMES}
+    assert {*piped(copies, "dedup", "-0", "a", "d")} == paths
+    copies.done("add", "a", "d")
     dropped = piped(copies, "clusters", "--drop-list", "-0", "--keep", "first")
     assert set(dropped) == paths
     copies.done("decide", "drop", *map(os.fsdecode, dropped))

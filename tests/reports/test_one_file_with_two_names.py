@@ -20,6 +20,7 @@ import pytest
 from direct_command import command as command
 from helpers import Command
 
+import lshdb
 from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
@@ -151,6 +152,20 @@ def test_a_mount_is_another_name(folder: Command) -> None:
     assert dropped == ""
     assert len(folder.keys()) == len(folder.keys("synced.db")) == 2
     assert kept.out == "copies/a.txt\0"
+
+
+def test_a_named_file_that_a_directory_skipped_still_fails(folder: Command) -> None:
+    folder.write("d/x.bin", b"\0\1\2")
+    assert "lshdb: d/x.bin: a binary file" in folder("add", "d", "d/x.bin").err
+
+
+def test_rows_of_a_library_are_read_once(folder: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.directory)
+    folder.write("t/x.jsonl", [{"text": A}, {"text": B}])
+    with pytest.warns(UserWarning, match="1 file skipped"):
+        assert lshdb.dedup(["t", "./t"]).mask.tolist() == [True, True]
+    with pytest.raises(lshdb.UsageError, match="same files"):
+        lshdb.dedup("t/x.jsonl", against="./t")
 
 
 class TestIdentity:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from direct_command import command as command
-from helpers import Command, served
+from helpers import Command, database_of, served
 
 import lshdb
 
@@ -48,3 +48,11 @@ def test_a_field_of_an_address(command: Command) -> None:
     assert same.status == 200
     for answer in (twice, form):
         assert (answer.status, "twice, with different values" in answer.text) == (400, True)
+
+
+def test_a_variable_is_for_an_alias(command: Command) -> None:
+    database_of(command.path("lsh.db"), {"a": "one two three four", "b": "one two three five"})
+    command.variables |= {"LSHDB_QUERY_THRESHOLD": "0.3", "LSHDB_VERSION": "1.2"}
+    query = ["query", "--text", "one two three four", "--exhaustive"]
+    assert len(command.done(*query).lines) == 2
+    assert len(command.done(*query, "--threshold", "0.9").lines) == 1

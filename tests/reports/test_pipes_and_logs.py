@@ -114,13 +114,11 @@ class TestLogs:
         command.path("out.jsonl").symlink_to("/proc/self/fd/1")
         return command
 
-    def run(self, command: Command, *arguments: str, descriptor: int = 1) -> str:
-        """What the log has after a command whose descriptor it is, opened for append."""
+    def run(self, command: Command, *arguments: str) -> str:
+        """What the log has after a command whose standard output it is, opened for append."""
         before = os.stat(command.path("log")).st_ino
-        streams = [os.open(os.devnull, os.O_RDWR) for _ in range(3)]
-        os.close(streams[descriptor])
-        streams[descriptor] = os.open(command.path("log"), os.O_WRONLY | os.O_APPEND)
-        source, out, err = streams
+        source, err = (os.open(os.devnull, os.O_RDWR) for _ in range(2))
+        out = os.open(command.path("log"), os.O_WRONLY | os.O_APPEND)
         copy = command_server.start(
             arguments, command.directory, command.variables, TIMEOUT, (source, out, err)
         )
@@ -132,3 +130,7 @@ class TestLogs:
     def test_it_is_added_to_a_log(self, log: Command, name: str) -> None:
         assert self.run(log, "dedup", "in.jsonl", "-o", name) == f"before\n{ROW}"
         assert sorted(os.listdir(log.directory)) == ["in.jsonl", "log", "more", "out", "out.jsonl"]
+
+    def test_results_are_added_to_a_log(self, log: Command) -> None:
+        log.done("init")
+        assert self.run(log, "sql", "select 1 as n", "-o", "out.jsonl") == 'before\n{"n":1}\n'

@@ -125,3 +125,13 @@ def test_names_in_texts_are_replaced_and_usual_words_stay() -> None:
         "By submission-1, submission-1; submission-1; Anna alone; main; annaleest; submission-3"
     )
     assert (hidden.count, hidden.usual) == (4, ["hw/main"])
+
+
+def test_what_a_database_lacks_is_said_with_what_adds_it(class_of_essays: Command) -> None:
+    class_of_essays.done("add", "-d", "plain.db", "essays")
+    text = page(class_of_essays, "-d", "plain.db")
+    assert "Not searched: copied passages of 8 words or more and reworded passages" in text
+    adds = "lshdb reindex -d plain.db --passages 8 --reworded on"
+    assert adds in text
+    class_of_essays.done(*adds.split()[1:], says=None)
+    assert "Not searched" not in page(class_of_essays, "-d", "plain.db")

@@ -26,6 +26,7 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     (ADD, {"key": "half", "text": "half \ud800 a pair"}, "added: half\n"),
     ("find_similar", {"key": "half\udc00"}, r"no document has the key 'half\udc00'; did"),
     (WORDS, {"words": "\ud83d"}, "1 document: half\n"),
+    ("remove_documents", {"keys": ["\ud800"]}, r"no document has the key '\ud800'"),
     ("tool\ud800", {}, r"no tool has the name 'tool\ud800': use describe_database, find_similar"),
     (ADD, {"key": "a"}, "add_unless_similar needs text: the text to store"),
     (ADD, {"key": "a\0", "text": "a"}, r"key 'a\x00' has a NUL character"),

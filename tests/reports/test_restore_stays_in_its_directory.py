@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from direct_command import DirectCommand
 from direct_command import command as command
 from helpers import Command
 
@@ -143,3 +144,22 @@ def test_nothing_moves_through_a_link_in_the_trash(command: Command) -> None:
     (row,) = command.done("trash", "--json").records
     assert row["reason"] == "a symbolic link leads out of that directory"
     assert command.path("again.txt").read_text() == TEXT
+
+
+def test_files_come_back_below_the_root_only(command: Command) -> None:
+    moved(command)
+    command.path("other").mkdir()
+    assert "--root DIR restores" in left(command, "--root", "other")
+    elsewhere = DirectCommand(command.path("other"))
+    elsewhere.done("trash", "-d", "../lsh.db", "--restore", "--root", "..")
+    assert command.path("notes/a.txt").read_text() == TEXT
+
+
+def test_a_restored_file_is_left_out_until_the_decision_is_undone(command: Command) -> None:
+    moved(command)
+    command.done("sync", "notes")
+    assert "--restore --undo undoes these" in command.done("trash", "--restore").err
+    assert "skipped: 1 dropped" in command.done("sync", "notes").err
+    said = command.done("trash", "--restore", "--undo").err
+    assert said == "restored 0 files, left 0\nundone: 1 decision\n"
+    assert command.done("decisions").out == ""

@@ -195,3 +195,8 @@ def test_buckets_say_that_rows_are_missing(pending: Path) -> None:
     assert NOTE in page(pending, "sql", sql="select * from bands")
     lshdb.check(pending, repair=True)
     command.done("buckets", "--key", "d190", says="")
+
+
+def test_a_service_is_closed_amid_writing_them(pending: Path) -> None:
+    lshdb.Service(pending, limits=lshdb.Limits(documents_read=10, reindex_rows=10)).close()
+    assert lshdb.check(pending, deep=True).ok

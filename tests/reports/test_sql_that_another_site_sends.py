@@ -28,7 +28,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 from lshdb.review import page_file
 from lshdb.store import page_sql
 from lshdb.store.readonly_sql import run_readonly
-from lshdb.web import views
+from lshdb.web import app, views
 
 FEW_STEPS = (
     "with recursive c(x) as (select 1 union all select x + 1 from c) "
@@ -168,3 +168,19 @@ def test_views_within_views_end_in_time(path: Path) -> None:
         with pytest.raises(lshdb.QueryError, match="it takes too long for a page"):
             run_readonly(store_of(database)._connection, "select * from v10", (), 0.3)
         assert monotonic() - begun < 20
+
+
+def test_pages_without_sql_are_all_but_one() -> None:
+    assert set(views.PAGES) - {"sql"} == views.WITHOUT_SQL
+    assert not any(map(app.runs_no_sql, ("/sql", "/sql.json", "//sql", "/lshdb.css", "/x")))
+
+
+def test_functions_of_long_values_answer_as_sqlites_own(directory: Path) -> None:
+    statement = (
+        "select instr('grapes', 'ap'), instr(x'0102', x'02'), instr(null, 'a'), trim('xax', 'x'), "
+        "ltrim('xax', 'x'), rtrim('xax', 'x'), replace('aba', 'a', 'c'), replace(1.5, '.', ','), "
+        """json_patch('{"a":1}', '{"b":2}')"""
+    )
+    rows = shown(directory, statement).data["rows"]
+    with lshdb.open(directory / "lsh.db", mode="read") as database:
+        assert [*map(tuple, rows)] == list(database.sql(statement))

@@ -62,3 +62,8 @@ def test_no_file_takes_the_number_of_closed_standard_input() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True None\n"
+
+
+def test_spark_takes_only_utf8(command: Command) -> None:
+    reason = command.fails("spark-dedup", NAME, "out", status=2)
+    assert reason == "q\\xff.db: Spark takes only names that are UTF-8: rename it"

@@ -85,3 +85,10 @@ def test_what_is_read_and_too_short_is_named_and_no_failure(command: Command) ->
     short = "hw/ann.py: nothing in it to compare: it is too short, or has only what --base has"
     assert f"lshdb: {short}\n" in done.err
     assert "hw/ann.py</bdi>: nothing in it" in command.path("out.html").read_text("utf-8")
+
+
+def test_without_names_no_page_has_one(submissions: Command) -> None:
+    submissions("report", "hw", "--for", "programs", "-o", "out.html", "--anonymous")
+    page = submissions.path("out.html").read_text("utf-8").partition("</style>")[2]
+    assert '<bdi class="key">submission-16</bdi>' in page
+    assert not [name for name in (*REASONS, "broken") if name.removeprefix("hw/") in page]

@@ -33,3 +33,9 @@ def test_a_folder_that_is_not_there_is_an_error(folder: Command) -> None:
     for name in ("archve", "inbox/a.txt"):
         said = folder.fails("dedup", "inbox", "archive", "--keep-in", name)
         assert said == f"keep_in {name}: no such directory"
+
+
+def test_a_link_to_a_file_is_where_the_file_is(folder: Command) -> None:
+    folder.path("archive/b.txt").symlink_to("../inbox/a.txt")
+    inputs = ["archive/sub", "archive/b.txt", "--format", "text"]
+    assert folder.done("dedup", *inputs, "--keep-in", "inbox").lines[0].endswith("archive/b.txt")
