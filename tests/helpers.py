@@ -248,6 +248,14 @@ class Result:
         return record
 
 
+def files_to_drop(command: Command, texts: Mapping[str, str], *dropped: str) -> None:
+    """Write and add files, and decide that some of them are to be dropped."""
+    for name, text in texts.items():
+        command.write(name, text)
+    command.done("add", *texts)
+    command.done("decide", "drop", *dropped)
+
+
 def in_any_version(reason: str) -> str:
     """A message without the words of orjson, which differ from version to version."""
     return re.sub(r"(not JSON[: (]+).* at character", r"\1... at character", reason)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from direct_command import DirectCommand
 from direct_command import command as command
-from helpers import Command
+from helpers import Command, files_to_drop
 
 from lshdb.store.partial_files import is_second_name, rename_new
 
@@ -23,10 +23,7 @@ TEXT = "the ferry leaves the island at noon and comes back at six in the evening
 
 def moved(command: Command) -> Path:
     """A file that was moved aside from notes/a.txt."""
-    command.write("notes/a.txt", TEXT)
-    command.write("kept.txt", TEXT)
-    command.done("add", "notes", "kept.txt")
-    command.done("decide", "drop", "notes/a.txt")
+    files_to_drop(command, {"notes/a.txt": TEXT, "kept.txt": TEXT}, "notes/a.txt")
     command.done("trash")
     return command.path("lsh.db-trash/1/notes/a.txt")
 
@@ -138,9 +135,7 @@ def test_nothing_moves_through_a_link_in_the_trash(command: Command) -> None:
     moved(command)
     command.path("elsewhere").mkdir()
     command.path("lsh.db-trash/2").symlink_to(command.path("elsewhere"))
-    command.write("again.txt", TEXT)
-    command.done("add", "again.txt")
-    command.done("decide", "drop", "again.txt")
+    files_to_drop(command, {"again.txt": TEXT}, "again.txt")
     (row,) = command.done("trash", "--json").records
     assert row["reason"] == "a symbolic link leads out of that directory"
     assert command.path("again.txt").read_text() == TEXT

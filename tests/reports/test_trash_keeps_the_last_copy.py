@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from direct_command import command as command
-from helpers import Command
+from helpers import Command, files_to_drop
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
+BOTH = {"kept.txt": TEXT, "copy.txt": TEXT}
 NO_COPY = "no other file holds a kept copy of it: --yes moves it all the same"
 
 
@@ -51,12 +52,9 @@ def test_a_link_on_the_way_is_followed_no_more_than_one_at_the_end(command: Comm
 
 
 def test_a_file_without_a_copy_goes_only_with_yes(command: Command) -> None:
-    command.write("alone.txt", "a text that nothing else is like, about bees and their hives")
-    for name in ("both/a.txt", "both/b.txt"):
-        command.write(name, TEXT)
-    command.done("add", "alone.txt", "both")
-    command.done("decide", "drop", "alone.txt", "both/a.txt", "both/b.txt")
     names = ["alone.txt", "both/a.txt", "both/b.txt"]
+    alone = "a text that nothing else is like, about bees and their hives"
+    files_to_drop(command, {**dict.fromkeys(names, TEXT), "alone.txt": alone}, *names)
     assert left_of(command) == dict.fromkeys(names, NO_COPY)
     listed = command.done("decisions", "--drop", "--files")
     assert listed.lines == names
@@ -82,11 +80,8 @@ def linked(path: Path) -> None:
 def test_the_kept_file_must_hold_the_document_now(
     command: Command, lose: Callable[[Path], None]
 ) -> None:
-    command.write("kept.txt", TEXT)
-    command.write("copy.txt", TEXT)
-    command.done("add", "kept.txt", "copy.txt")
+    files_to_drop(command, BOTH, "copy.txt")
     command.done("decide", "keep", "kept.txt")
-    command.done("decide", "drop", "copy.txt")
     lose(command.path("kept.txt"))
     (why,) = left_of(command).values()
     assert why in (NO_COPY, "the same file as kept.txt, which stays")
@@ -95,12 +90,8 @@ def test_the_kept_file_must_hold_the_document_now(
 
 @pytest.mark.parametrize("removed", ["copy.txt", "kept.txt"])
 def test_a_copy_may_be_similar_or_a_document_no_more(command: Command, removed: str) -> None:
-    command.write("kept.txt", TEXT)
-    command.write("copy.txt", TEXT)
-    command.write("similar.txt", TEXT.replace("every day", "EVERY day!"))
-    command.done("add", "kept.txt", "copy.txt", "similar.txt")
+    files_to_drop(command, {**BOTH, "similar.txt": TEXT.replace("day", "DAY!")}, "copy.txt")
     command.done("decide", "keep", "kept.txt")
-    command.done("decide", "drop", "copy.txt")
     if removed == "copy.txt":
         command.done("decide", "drop", "similar.txt")
     command.done("remove", removed)
@@ -120,15 +111,13 @@ def test_a_chain_ends_at_a_file_that_stays(command: Command) -> None:
 def test_members_and_messages_are_copies_and_rows_are_none(command: Command) -> None:
     names = ("zip", "mail", "row")
     texts = {name: " ".join(f"{name}{number}" for number in range(30)) for name in names}
-    files = [f"{name}.txt" for name in names]
-    for name in names:
-        command.write(f"{name}.txt", texts[name])
     with zipfile.ZipFile(command.path("in.zip"), "w") as archive:
         archive.writestr("member.txt", texts["zip"])
     command.write("in.mbox", f"From ann Thu Jan  1 00:00:00 2026\nSubject: x\n\n{texts['mail']}\n")
     command.write("rows.jsonl", [{"id": "r", "text": texts["row"]}])
-    command.done("add", "--archives", "in.zip", "in.mbox", "rows.jsonl", *files)
-    command.done("decide", "drop", *files)
+    command.done("add", "--archives", "in.zip", "in.mbox", "rows.jsonl")
+    files = {f"{name}.txt": text for name, text in texts.items()}
+    files_to_drop(command, files, *files)
     rows = {row["path"]: row for row in command.done("trash", "-n", "--json").records}
     assert rows["zip.txt"]["kept"] == "in.zip"
     assert rows["row.txt"]["reason"] == NO_COPY
@@ -149,23 +138,16 @@ def test_a_hard_link_is_a_copy_and_what_is_in_the_trash_is_none(command: Command
 
 def test_files_without_text_are_copies_only_of_their_bytes(command: Command) -> None:
     """Different PDFs of pictures have the same empty text, as these files have."""
-    for name, text in {"kept.txt": "\n", "same.txt": "\n", "else.txt": "\ufeff\n"}.items():
-        command.write(name, text)
-    command.done("add", "kept.txt", "same.txt", "else.txt")
-    counts = command.done("sql", "select count(distinct digest) from documents").out
-    assert counts == "1\n"
-    command.done("decide", "drop", "same.txt", "else.txt")
+    texts = {"kept.txt": "\n", "same.txt": "\n", "else.txt": "\ufeff\n"}
+    files_to_drop(command, texts, "same.txt", "else.txt")
+    assert command.rows("SELECT count(DISTINCT digest) FROM documents") == [(1,)]
     assert left_of(command) == {"same.txt": None, "else.txt": NO_COPY}
 
 
 def test_a_run_killed_before_its_log_leaves_a_directory_that_is_used(command: Command) -> None:
-    for name in ("kept.txt", "copy.txt"):
-        command.write(name, TEXT)
-    command.write("lsh.db-trash/.lshdbignore", "")
-    command.write("mine/.lshdbignore", "")
-    command.write("mine/else", "")
-    command.done("add", "kept.txt", "copy.txt")
-    command.done("decide", "drop", "copy.txt")
+    for name in ("lsh.db-trash/.lshdbignore", "mine/.lshdbignore", "mine/else"):
+        command.write(name, "")
+    files_to_drop(command, BOTH, "copy.txt")
     assert "mine has other files" in command.fails("trash", "--move-to", "mine", status=2)
     assert left_of(command) == {"copy.txt": None}
     assert command.path("lsh.db-trash/.lshdbignore").read_text().endswith("*\n")
