@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 
 import inspection
 import pytest
@@ -14,16 +14,16 @@ import lshdb
 TEXTS = {f"d{i}": f"the {i // 3} fox and the {i // 3 + 1} grapes hung {i % 3}" for i in range(12)}
 
 
-def lines(keys: list[str], **changed: str) -> str:
-    rows = [{"id": key, "text": changed.get(key, TEXTS[key])} for key in keys]
-    return "".join(json.dumps(row) + "\n" for row in rows)
+def rows(numbers: Iterable[int], **changed: str) -> list[dict[str, str]]:
+    texts = {f"d{number}": TEXTS[f"d{number}"] for number in numbers}
+    return [{"id": key, "text": text} for key, text in (texts | changed).items()]
 
 
 @pytest.fixture
 def two(command: Command) -> Command:
     """The databases a.db of d0 to d5 and b.db of d4 to d9, in which d4 has another text."""
-    command.write("a.jsonl", lines([f"d{i}" for i in range(6)]))
-    command.write("b.jsonl", lines([f"d{i}" for i in range(4, 10)], d4="other grapes"))
+    command.write("a.jsonl", rows(range(6)))
+    command.write("b.jsonl", rows(range(4, 10), d4="other grapes"))
     for name in "ab":
         command.done("add", "-d", f"{name}.db", f"{name}.jsonl")
     command.done("decide", "-d", "b.db", "keep", "d7")
@@ -44,10 +44,10 @@ def test_its_documents_are_added_and_equal_keys_named(two: Command) -> None:
 
 
 def test_several_databases_and_files_in_their_order(two: Command) -> None:
-    two.write("more.jsonl", lines(["d10"]))
+    two.write("more.jsonl", rows([10]))
     names = ["more.jsonl", "a.db", "[b].db", "-", "./a.db"]
     keep = ["--on-conflict", "keep"]
-    done = two.done("add", "-d", "c.db", *names, *keep, stdin=lines(["d11"]))
+    done = two.done("add", "-d", "c.db", *names, *keep, stdin='{"id": "d11", "text": "last"}')
     assert "kept 1 document that has another content" in done.err
     with lshdb.open(two.path("c.db"), mode="read") as database:
         assert list(database) == ["d10", *(f"d{i}" for i in range(10)), "d11"]

@@ -27,7 +27,7 @@ REASONS = {
 }
 TABLE = "d/rows.jsonl"
 """A submission that a report leaves out, and says why."""
-TEXT = "Some words of file number {} that no other file has."
+
 EVERY = {*REASONS}
 JOBS: dict[str, tuple[list[str], set[str]]] = {
     "add": (["d", NONE, "--archives"], EVERY),
@@ -67,8 +67,8 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     command = Command(tmp_path_factory.mktemp("repository"))
     folder = command.path("d")
     (folder / "locked").mkdir(parents=True)
-    for number, name in enumerate(("a.md", "b.md", "closed.md", "locked/inner.md")):
-        (folder / name).write_text(TEXT.format(number))
+    for name in ("a.md", "b.md", "closed.md", "locked/inner.md"):
+        (folder / name).write_text(f"Some words of the file {name} that no other file has.")
     subprocess.run(["git", "init", "-q"], cwd=command.directory, check=True)
     subprocess.run(["git", "add", "d"], cwd=command.directory, check=True)
     (folder / "cut.docx").write_bytes(b"PK\3\4 cut")
@@ -85,10 +85,9 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     (folder / "locked").chmod(0o755)
 
 
+@pytest.mark.extra("web")
 @pytest.mark.parametrize("job", JOBS)
 def test_a_command_names_it(command: Command, job: str) -> None:
-    if job == "report":
-        pytest.importorskip("jinja2", reason="the extra `web` is not installed")
     arguments, expected = JOBS[job]
     done = command(job.partition(" ")[0], *arguments, before=unprivileged)
     lines = [line.split(": ", 2)[1:] for line in done.err.splitlines() if line[:7] == "lshdb: "]

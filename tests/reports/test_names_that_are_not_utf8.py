@@ -26,20 +26,13 @@ def copies(command: Command) -> Command:
     for number, name in enumerate(NAMES):
         text = f"the text number {number} of all is here for everybody to read {number}"
         command.write(f"a/{number}.txt", text)
-        path = os.path.join(os.fsencode(command.directory), b"d", name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as file:
-            file.write(text)
+        command.write(os.fsdecode(b"d/" + name), text)
     return command
 
 
 def names_below(directory: Path) -> set[bytes]:
-    top = os.fsencode(directory)
-    return {
-        os.path.relpath(os.path.join(above, name), top)
-        for above, _, names in os.walk(top)
-        for name in names
-    }
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {os.fsencode(path.relative_to(directory)) for path in files}
 
 
 def piped(command: Command, *arguments: str) -> list[bytes]:
@@ -75,11 +68,8 @@ def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> N
 
 
 def test_a_key_of_two_files_names_none(command: Command) -> None:
-    command.write("a.txt", "a text that both of them have, under two names with one key")
-    for name in (b"\xe9.txt", b"\\xe9.txt"):
-        path = os.path.join(os.fsencode(command.directory), name)
-        with open(path, "w") as file:
-            file.write(command.path("a.txt").read_text())
+    for name in ("a.txt", "\udce9.txt", "\\xe9.txt"):
+        command.write(name, "a text that both of them have, under two names with one key")
     command.done("add", "a.txt", "\\xe9.txt")
     command.done("decide", "drop", "\\xe9.txt")
     assert paths_of_key("\\xe9.txt", str(command.directory)) == [
@@ -94,10 +84,8 @@ def test_a_key_of_two_files_names_none(command: Command) -> None:
 
 def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
     text = "the first file has a backslash in its name, and the words of its own that no other has"
-    for name, content in {b"\\xe9.txt": text, b"\xe9.txt": text[::-1]}.items():
-        command.path("d").mkdir(exist_ok=True)
-        with open(os.path.join(os.fsencode(command.directory), b"d", name), "w") as file:
-            file.write(content)
+    command.write("d/\\xe9.txt", text)
+    command.write("d/\udce9.txt", text[::-1])
     why = (
         "lshdb: d/\\xe9.txt: its name is not UTF-8, and another file is named so with backslashes: "
         "rename one of them\n"
@@ -111,12 +99,8 @@ def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
 
 
 @pytest.mark.parametrize("name", [*NAMES, b"plain.txt", b"\\x41.txt", "é\\xc3.txt".encode()])
-def test_a_key_leads_back_to_its_file(tmp_path: Path, name: bytes) -> None:
-    path = os.path.join(os.fsencode(tmp_path), name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w"):
-        pass
-    root = str(tmp_path)
-    assert paths_of_key(key_of(os.fsdecode(path), root), root) == [os.fsdecode(path)]
-    assert paths_of_key(key_of(os.fsdecode(path))) == [os.fsdecode(path)]
+def test_a_key_leads_back_to_its_file(command: Command, name: bytes) -> None:
+    command.write(os.fsdecode(name), "")
+    path, root = str(command.path(os.fsdecode(name))), str(command.directory)
+    assert paths_of_key(key_of(path, root), root) == paths_of_key(key_of(path)) == [path]
     assert paths_of_key("none/\\xe9.txt", root) == []

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from pathlib import Path
 
 import inspection
-import pyarrow as pa
-import pyarrow.parquet
+import pandas as pd
 import pytest
 from direct_command import command as command
 from helpers import Command
@@ -21,24 +19,18 @@ LIKED: dict[int, set[int]] = {
 }
 ROWS = [(user, film, 3.5) for user, films in LIKED.items() for film in films for _ in "ab"]
 random.Random(7).shuffle(ROWS)
-NAMES = ("user", "film", "stars")
+FRAME = pd.DataFrame(ROWS, columns=["user", "film", "stars"])
 EXPECTED = {str(user): sorted(map(str, films)) for user, films in LIKED.items()}
 
 
 def write(path: Path) -> None:
     """The rows in the format that a suffix names."""
     if path.suffix == ".parquet":
-        pa.parquet.write_table(table(), path)
+        FRAME.to_parquet(path)
     elif path.suffix == ".jsonl":
-        lines = (json.dumps(dict(zip(NAMES, row, strict=True))) for row in ROWS)
-        path.write_text("\n".join(lines))
+        FRAME.to_json(path, orient="records", lines=True)
     else:
-        with path.open("w", newline="") as file:
-            csv.writer(file).writerows([NAMES, *ROWS])
-
-
-def table() -> pa.Table:
-    return pa.table(dict(zip(NAMES, zip(*ROWS, strict=True), strict=True)))
+        FRAME.to_csv(path, index=False)
 
 
 def sets_in(path: Path) -> dict[str, list[str]]:
@@ -61,7 +53,7 @@ def test_each_user_is_a_set_whatever_the_order_of_rows(tmp_path: Path, suffix: s
 
 
 def test_the_rows_of_a_frame(tmp_path: Path) -> None:
-    frame = table().to_pandas().astype({"film": object})
+    frame = FRAME.astype({"film": object})
     frame.loc[0, "film"] = "a text among numbers"  # the row of this film comes twice
     with lshdb.open(tmp_path / "films.db", purpose="baskets") as database:
         report = database.add_table(frame, set_key="user", set_item="film")
@@ -73,8 +65,8 @@ def test_the_rows_of_a_frame(tmp_path: Path) -> None:
 
 def test_rows_without_a_user_or_a_film_are_named(command: Command) -> None:
     command.write("a.csv", "user,film\nann,Alien\n,Alien\nann,\nbob,Dune\n")
-    command.write("b.jsonl", [{"user": "ann", "film": 7}, {"user": "ann"}, {"user": 1, "film": 2}])
-    command.write("b.jsonl", command.path("b.jsonl").read_text() + '{"user":"1","film":null}\n')
+    wrong = [{"user": "ann"}, {"user": 1, "film": 2}, {"user": "1", "film": None}]
+    command.write("b.jsonl", [{"user": "ann", "film": 7}, *wrong])
     command.write("c.jsonl", [{"user": "1", "film": 2}])
     command.done("init", "--for", "baskets")
     done = command("add", "a.csv", "b.jsonl", "c.jsonl", "--set-key", "user", "--set-item", "film")
