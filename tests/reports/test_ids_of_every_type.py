@@ -146,7 +146,7 @@ def test_a_column_gives_the_keys_of_its_values(name: str) -> None:
 
 
 def test_ids_of_tables(tmp_path: Path) -> None:
-    column, keys = COLUMNS["UUID"]
+    column, keys = COLUMNS["nanoseconds"]
     table = pa.table({"id": column, "text": TEXTS})
     nested = pa.table({"meta": pa.StructArray.from_arrays([column], ["id"]), "text": TEXTS})
     with lshdb.open(tmp_path / "a.db") as db:
