@@ -114,20 +114,20 @@ def test_a_crash_and_a_slow_message_cost_one_each(command: Command) -> None:
     (library / "__init__.py").touch()
     (library / "lexbor.py").write_text(PARSER)
     page = "Content-Type: text/html\n"
-    messages = [message(number) for number in range(40)]
+    messages = [message(number) for number in range(9)]
     messages[5] = message(5, page, "SLOW")
-    messages[20] = message(20, page, "CRASH")
-    messages[21] = message(20, page, "CRASH")  # the id of the one before
+    messages[7] = message(7, page, "CRASH")
+    messages[8] = message(7, page, "CRASH")  # the id of the one before
     box(command.path("d/in.mbox"), messages)
     limited = Command(command.directory, {"PYTHONPATH": str(library.parent)})
     done = limited("sync", "d", "--extract-timeout", "1")
     died = "the library that reads it crashed, or took too much memory"
     assert failed(done.err) == {
         "<m5@example.org>": "message 6: reading it takes more than 1 seconds (--extract-timeout)",
-        "<m20@example.org>": f"message 21: {died}",
-        "<m20@example.org> 2": f"message 22: {died}",
+        "<m7@example.org>": f"message 8: {died}",
+        "<m7@example.org> 2": f"message 9: {died}",
     }
-    assert "added 37, " in done.err
+    assert "added 6, " in done.err
     assert done.status == 1
 
 
@@ -205,9 +205,8 @@ def test_the_keys_of_messages_are_valid_stable_and_apart(command: Command) -> No
     command.done("sync", "d")
     keys = command.keys()
     assert len(keys) == count
-    assert {"d/in.mbox#<abc#2>", "d/in.mbox#<abc>", "d/in.mbox#<abc> 2", "d/in.mbox#<folded@x>"} < {
-        *keys
-    }
+    names = ("<abc#2>", "<abc>", "<abc> 2", "<folded@x>")
+    assert {f"d/in.mbox#{name}" for name in names} < {*keys}
     assert not [key for key in keys if "\0" in key or "\n" in key or len(key) > 1_000]
 
     # One comes to the front and one goes, and no other message changes its name.

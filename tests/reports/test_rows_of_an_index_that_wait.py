@@ -11,8 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import inspection
@@ -58,17 +57,12 @@ def pending(killed: Path, tmp_path: Path) -> Path:
     return tmp_path / "lsh.db"
 
 
-@contextmanager
-def soon(seconds: float = 20) -> Iterator[Callable[[], bool]]:
-    """Whether there is still time; it is an error if not."""
-    end = time.monotonic() + seconds
-
-    def waits() -> bool:
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds; it is an error if that takes long."""
+    end = time.monotonic() + 20
+    while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)
-        return True
-
-    yield waits
 
 
 def unindexed(path: Path) -> int:
@@ -80,14 +74,12 @@ def test_a_service_writes_them_and_answers_meanwhile(
     pending: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service_module, "_LOOK_SECONDS", 0.05)
-    with lshdb.Service(pending) as service, soon() as waits:
+    with lshdb.Service(pending) as service:
         assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 3
-        while unindexed(pending) and waits():
-            assert service.add("more", "the crow and the cheese").key == "more"
+        until(lambda: service.add("more", "a crow") and not unindexed(pending))
         # Of an addition by another process, once that has ended.
         subprocess.run([sys.executable, "-c", KILLED.replace('f"d', 'f"e'), pending], check=False)
-        while unindexed(pending) and waits():
-            pass
+        until(lambda: not unindexed(pending))
         assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 6
     inspection.check(pending)
 
@@ -101,14 +93,12 @@ def test_a_service_says_what_keeps_it_from_writing_them(
     complete = late.complete
     monkeypatch.setattr(service_module, "_LOOK_SECONDS", 0.05)
     monkeypatch.setattr(late, "complete", full)
-    with lshdb.Service(pending) as service, soon() as waits:
-        while service.stats().index_error is None and waits():
-            pass
+    with lshdb.Service(pending) as service:
+        until(lambda: service.stats().index_error)
         stats = service.stats()
         assert (stats.index_error, stats.unindexed) == ("the disk is full", 150)
         monkeypatch.setattr(late, "complete", complete)
-        while (service.stats().unindexed or service.stats().index_error) and waits():
-            pass
+        until(lambda: not (service.stats().unindexed or service.stats().index_error))
 
 
 def test_nobody_writes_them_while_they_are_still_being_added(tmp_path: Path) -> None:
