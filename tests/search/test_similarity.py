@@ -13,20 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.options import SettingsOptions
 from lshdb.search.similarity import (
     containment,
     containment_at,
+    fewest_agreeing,
     intersections,
     jaccard,
     may_reach,
-    min_estimate_of_pairs,
     parities,
     shared_by_pairs,
     similarity_at,
 )
 from lshdb.shingling.shingling import Shingles
-from lshdb.tuning.resolve import resolve
 
 HASHES = st.integers(0, (1 << 64) - 1) | st.integers(0, 20) | st.integers(1, 20).map(lambda n: -n)
 
@@ -63,15 +61,16 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
             assert reached[similar >= minimum].all()
 
 
+@pytest.mark.parametrize("bits", [2, 16])
 @pytest.mark.parametrize("lanes", [32, 64, 128, 500])
-def test_estimates_rule_out_less_than_a_millionth_of_the_pairs_at_a_similarity(lanes: int) -> None:
-    settings = resolve(SettingsOptions())
+def test_lanes_rule_out_less_than_a_millionth_of_the_pairs_at_a_similarity(
+    lanes: int, bits: int
+) -> None:
     for percent in range(1, 100):
-        similarity = percent / 100
-        needed = math.ceil(lanes * min_estimate_of_pairs(similarity, settings, lanes))
-        fewer = range(max(0, needed))
+        agree = 1 - (1 - percent / 100) * (1 - 2**-bits)
         rates = (
-            math.comb(lanes, n) * similarity**n * (1 - similarity) ** (lanes - n) for n in fewer
+            math.comb(lanes, n) * agree**n * (1 - agree) ** (lanes - n)
+            for n in range(max(0, fewest_agreeing(percent / 100, bits, lanes)))
         )
         assert sum(rates) < 1e-6
 
