@@ -135,6 +135,9 @@ _GENERATED = re.compile(
     re.IGNORECASE,
 )
 
+_GENERATORS = ("enerated", "GENERATED", "A Bison parser")
+"""A part of each of these marks."""
+
 # Licences
 
 _COPYRIGHT = re.compile(
@@ -192,8 +195,12 @@ RULES = f"{crc32(_ALL.encode()):08x}"
 def is_generated(text: str) -> bool:
     """Whether a text says that a program generated it; for most texts this takes little time."""
     head = text[:_HEAD]
-    is_near = "enerated" in head or "GENERATED" in head or "A Bison parser" in head
-    return is_near and _GENERATED.search(head) is not None
+    if not any(word in head for word in _GENERATORS):
+        return False
+    lines = head.split("\n")
+    near = [n for n, line in enumerate(lines) if any(word in line for word in _GENERATORS)]
+    # A mark has at most two lines.
+    return _GENERATED.search("\n".join(lines[max(near[0] - 1, 0) : near[-1] + 2])) is not None
 
 
 def in_program(text: str, blanked: str) -> list[Stretch]:
