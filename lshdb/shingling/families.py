@@ -662,6 +662,8 @@ _WITH_HEREDOCS = ("hash", "dollars")
 
 def blanked(text: str) -> str:
     """The text with blanks for comments, and marks for strings, at their places."""
+    if tokens.FILES not in text:
+        return _blanked(text)
     return tokens.FILES.join(map(_blanked, text.split(tokens.FILES)))
 
 
