@@ -100,7 +100,8 @@ _FAMILIES: dict[str, tuple[list[str], list[str]]] = {
             r"@\"(?=[ \t\r]*+\n)[^\"]*+(?:\"(?!@)[^\"]*+)*+(?:\"@)?",
             r"@'(?=[ \t\r]*+\n)[^']*+(?:'(?!@)[^']*+)*+(?:'@)?",
             r"/(?:(?<=~ /)|(?<=~/)|(?<=\(/)|(?<=split /)|(?<=~ m/))(?:[^/\\\n]|\\.){1,200}+/",
-            r"s/(?<=~ s/)(?:[^/\\\n]|\\.){0,200}+/(?:[^/\\\n]|\\.){0,200}+/",
+            # Not from the letter on, which is frequent; before a string it is a part of it anyway.
+            r"/(?<=~ s/)(?:[^/\\\n]|\\.){0,200}+/(?:[^/\\\n]|\\.){0,200}+/",
         ],
     ),
     "dashes": (
@@ -159,12 +160,14 @@ _FAMILIES: dict[str, tuple[list[str], list[str]]] = {
 }
 """Of each family: comments and strings."""
 _ALONE = (
-    r"//|--(?=[ \t-])|%%|;[; \t]++(?=\w)|#(?=[ \t#])(?! *(?:include *[<\"]|define [A-Z_]|ifn?def"
-    r"|if |elif|else|endif|pragma|undef|error|line)\b)"
+    r"(?<=/)/|(?<=-)-(?=[ \t-])|(?<=%)%|(?<=;)[; \t]++(?=\w)|(?<=#)(?=[ \t#])"
+    r"(?! *(?:include *[<\"]|define [A-Z_]|ifn?def|if |elif|else|endif|pragma|undef|error|line)\b)"
 )
 """Marks of comments that stand alone on their line in some family, and begin no line of code."""
 _BLOCKS = (("/*", "*/"), ("<!--", "-->"), ("{- ", "-}"))
 """Comments of many lines that are no code in any family."""
+_FIRST_SIGN = r"\n[ \t]*+[-/%;#<{]"
+"""The end of the line before, and what all of these begin with: few lines do."""
 
 
 _VARIANTS = {
@@ -239,7 +242,7 @@ _MARKS: dict[str, tuple[str, str]] = {
 """The family of each mark of a comment, and what follows it there."""
 _COMMENT = 2
 """Votes of a comment."""
-_END = r"(?=\s*$|\s+(?:[#%!;']|//|/\*|--|\(\*))"
+_END = r"(?!\S)(?=\s*+(?:$|[#%!;']|//|/\*|--|\(\*))"
 """The end of a line, or a comment behind it; `~~` in the tables below."""
 # fmt: off
 _LINES_OF: list[tuple[str, str, str]] = [
@@ -337,7 +340,7 @@ _LINES_OF: list[tuple[str, str, str]] = [
     ("hash 5", "def class async", r" [^\n{;]*:~~"),
     ("hash 4", "if elif while for with try except else finally", r"[^\n{;?]*:~~"),
     ("hash 4", "elif", " "),
-    ("hash 5", "from", r" [\w.]+ import "),
+    ("hash 5", "from", r" [\w.]++ import "),
     ("hash 3", "import", r" [a-z_][\w.]*(?: as \w+|, [^\n;]*)?~~"),
     ("hash 3", "pass raise yield del global nonlocal assert", r"~~| [^\n;:=]*~~"),
     ("hash 2", "self cls", r"\."),
@@ -361,7 +364,7 @@ _LINES_OF: list[tuple[str, str, str]] = [
     ("hash 5", "library setwd suppressWarnings ggplot", r"\("),
     ("hash 4", "require require_relative attr_accessor attr_reader attr_writer gem", r" +[\"':]"),
     ("hash 3", "puts p include extend rescue ensure unless begin raise alias yield", r"~~| [\"'$\[A-Z:#@{\w][^\n;(]*~~"),
-    ("hash 4", "def", r" [\w.?!=<>+*\[\]-]+(?: *\([^\n)]*\))?~~| [^\n]* do~~"),
+    ("hash 4", "def", r" [\w.?!=<>+*\[\]-]++(?: *\([^\n)]*+\))?~~| [^\n]* do~~"),
     ("hash 3", "class module", r" [A-Z][\w:]*(?: < [\w:]+)?~~"),
     ("hash 5", "defmodule defp defmacro defstruct", " "),
     ("hash 3", "using", r" [\w., :]+~~"),
@@ -380,7 +383,7 @@ _LINES_OF: list[tuple[str, str, str]] = [
     ("dashes 4", "FROM WHERE VALUES HAVING UNION LIMIT SET AND OR ON ORDER GROUP JOIN LEFT INNER RETURNING PRIMARY FOREIGN", r"\s|~~"),
     ("dashes 3", "~order ~group", r" +(?i:by) "),
     ("dashes 3", "~left ~right ~inner ~outer ~join ~having ~values", r" +(?i:join|outer|\w+ on |count|\()"),
-    ("dashes 2", "from where and", r" +[\w.]+(?: [a-z])?(?:~~| *[=<>,;] *)"),
+    ("dashes 2", "from where and", r" ++[\w.]++(?: [a-z])?(?:~~| *+[=<>,;])"),
     # Ada, VHDL
     ("dashes 5", "~procedure ~function ~package ~task ~protected ~entity ~architecture", r" [^\n]*(?i:\bis~~|\breturn \w+| body | of \w+ is)"),
     ("dashes 5", "~end", r" (?i:if|loop|case|record|process|entity|architecture|component|generate|[a-z]\w*);~~"),
@@ -534,13 +537,13 @@ def _pattern_of(family: str) -> re.Pattern[str]:
     """The comments of a family, each with an empty group at its end, and its strings."""
     comments, strings = _FAMILIES[family]
     blocks = [
-        _between(begin, end)
+        f"(?<={re.escape(begin[0])}){_between(begin, end).removeprefix(re.escape(begin[0]))}"
         for begin, end in _BLOCKS
-        if not any(one.startswith(re.escape(begin.strip())) for one in comments)
+        if not any(comment.startswith(re.escape(begin.strip())) for comment in comments)
     ]
     alone = "|".join([f"(?:{_ALONE})[^\n]*+", *blocks])
-    comments = [*comments, rf"\n[ \t]*+(?:{alone})"]
-    return re.compile("|".join([*(f"{one}()" for one in comments), *strings]), re.DOTALL)
+    comments = [*comments, f"{_FIRST_SIGN}(?:{alone})"]
+    return re.compile("|".join([*(f"{mark}()" for mark in comments), *strings]), re.DOTALL)
 
 
 @cache
@@ -612,7 +615,9 @@ def _counted(sample: str) -> dict[str, int]:
 
 def family_of(text: str) -> str:
     """The family of languages with the comments that a text seems to have."""
-    sample = "\n" + text[:_SAMPLE].replace("\r\n", "\n").replace("\r", "\n")
+    sample = "\n" + text[:_SAMPLE]
+    if "\r" in sample:
+        sample = sample.replace("\r\n", "\n").replace("\r", "\n")
     votes = _counted(_APART.sub(_taken_out, _without_heredocs(sample)))
     groups = votes.copy()
     for variant, of in _VARIANTS.items():
@@ -629,7 +634,7 @@ _LAST_LINES = re.compile(r"\n[ \t]*+(\w++)[;),. \t\r]*+(?=\n|\Z)")
 
 def _without_heredocs(text: str) -> str:
     """The text with the lines of heredocs as strings, at their places."""
-    if "<<" not in text:
+    if text.find("<<", text.find("<")) < 0:  # one sign is found ten times as fast as two
         return text
     ends: dict[str, list[int]] = {}
     for match in _LAST_LINES.finditer(text):
@@ -648,8 +653,8 @@ def _without_heredocs(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    length = match.end() - match.start()
-    return " " * length if match.lastindex else tokens.QUOTE + tokens.QUOTED * (length - 1)
+    length = len(match[0])
+    return " " * length if match.lastindex else tokens.QUOTE.ljust(length, tokens.QUOTED)
 
 
 _WITH_HEREDOCS = ("hash", "dollars")
@@ -657,6 +662,8 @@ _WITH_HEREDOCS = ("hash", "dollars")
 
 def blanked(text: str) -> str:
     """The text with blanks for comments, and marks for strings, at their places."""
+    if tokens.FILES not in text:
+        return _blanked(text)
     return tokens.FILES.join(map(_blanked, text.split(tokens.FILES)))
 
 

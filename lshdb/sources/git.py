@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import printable_path
@@ -142,8 +142,13 @@ def tracked(directory: str) -> set[str]:
     Returns:
         Their paths from there with a character for each byte; those of directories end with /.
     """
+    return with_directories(run(directory, "ls-files", "-z").decode("latin-1").split("\0"))
+
+
+def with_directories(files: Iterable[str]) -> set[str]:
+    """Paths of files, and of the directories on the way to them, which end with /."""
     paths: set[str] = set()
-    for path in run(directory, "ls-files", "-z").decode("latin-1").split("\0"):
+    for path in files:
         while path and path not in paths:
             paths.add(path)
             parent = path.rstrip("/").rpartition("/")[0]

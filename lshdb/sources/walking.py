@@ -27,6 +27,9 @@ _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
 EXCLUDED = "excluded by a pattern"
 
+_SUFFIX = re.compile(r"\*\.(\w+)")
+"""A pattern that is only a suffix."""
+
 Entry = os.DirEntry[str] | Member
 """A file, or a member of an archive."""
 _Patterns = list[tuple[re.Pattern[str], bool]]
@@ -66,8 +69,12 @@ class Walk:
         self._include = _compiled([*map(_as_bytes, rules.include)], "include")
         # Files are tracked although .gitignore excludes them.
         self._ignore_files = _IGNORE_FILES[rules.tracked :]
+        self._directories: set[str] | None = None  # with files that are included
         self._above = tuple(_outer(self._top, self._ignore_files)) if rules.ignore else ()
         self._tracked = git.tracked(directory) if rules.tracked else None
+        if self._tracked is not None and self._include:
+            wanted = (path for path in self._tracked if self._is_included(path))
+            self._directories = git.with_directories(wanted)
 
     def __iter__(self) -> Iterator[Entry | Failure]:
         # An explicit stack: a tree may be deeper than Python's recursion limit.
@@ -147,15 +154,21 @@ class Walk:
         tracked_path = inner + "/" * entry.is_dir()
         if self._tracked is not None and not packed and tracked_path not in self._tracked:
             return "not tracked by git"
+        if is_dir and self._directories is not None and tracked_path not in self._directories:
+            return EXCLUDED
         inner += "/" * is_dir
         # A member's directories are not walked before it.
         paths = accumulate(re.findall("[^/]*/|.+", inner)) if packed else (inner,)
         is_excluded = (
             (patterns and _is_ignored(os.path.join(self._top, path), is_dir, patterns))
             or any(_decision(self._exclude, above) for above in paths)
-            or (self._include and not is_dir and not _decision(self._include, inner, below=True))
+            or (self._include and not is_dir and not self._is_included(inner))
         )
         return EXCLUDED if is_excluded else ""
+
+    def _is_included(self, path: str) -> bool:
+        """Whether the patterns that include files match a path or a directory above."""
+        return bool(_decision(self._include, path, below=True))
 
     def _is_seen(self, entry: Entry) -> bool:
         """Whether an entry is a file or directory to read, patterns aside; counts others."""
@@ -246,6 +259,10 @@ def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
     """
     if not any(lines):
         return []
+    suffixes = [_SUFFIX.fullmatch(line) for line in lines]
+    if all(suffixes):  # one pattern for all of them: a walk matches it with each file
+        either = "|".join(re.escape(match[1]) for match in suffixes if match)
+        return [(re.compile(rf"^(?:.+/)?[^/]*\.(?:{either})(?:/|$)"), True)]
     from pathspec import GitIgnoreSpec
 
     patterns: _Patterns = []
