@@ -19,25 +19,18 @@ import pytest
 from direct_command import DirectCommand
 from direct_command import command as command
 from helpers import Command, database_of, text_families
-from oracles import deduplicated, in_order, word_shingles
+from oracles import deduplicated, word_shingles
 
 Row = dict[str, Any]
 SURE = ("--recall", "0.9999")
 TEXTS = [*text_families(seed=8, families=12, copies=3, words=40, most_edits=7).values()]
 
 
-def decided(
-    texts: list[str], keep: str = "first"
-) -> tuple[list[int], dict[int, tuple[int, float]]]:
-    """The oracle: the numbers of the kept texts; of each other, the kept one and the similarity."""
-    sets = {number: {*word_shingles(text, 3)} for number, text in enumerate(texts)}
-    kept_for = deduplicated(sets, in_order(texts, keep), 0.8)
-    gone = {i: other for i, other in kept_for.items() if other}
-    return [i for i in sets if i not in gone], dict(sorted(gone.items()))
-
-
-KEPT, GONE = decided(TEXTS)
 N = len(TEXTS)
+SETS = {number: {*word_shingles(text, 3)} for number, text in enumerate(TEXTS)}
+GONE = {i: kept for i, kept in deduplicated(SETS, SETS, 0.8).items() if kept}
+"""Texts that must go, by the oracle: for which other one, and how similar it is."""
+KEPT = [i for i in SETS if i not in GONE]
 
 
 def whole_table() -> pa.Table:
@@ -206,29 +199,6 @@ def test_lines_get_columns_that_hold_all_of_their_values(command: Command) -> No
     assert row["meta"] == {"lang": "en", "score": number / 7}
     assert [json.loads(cells[name]) for name in ("tags", "meta")] == [row["tags"], row["meta"]]
     assert (cells["nothing"], cells["blob"]) == ("", row["blob"])
-
-
-@pytest.mark.parametrize(("keep", "kind"), [("longest", "jsonl"), ("last", "parquet")])
-def test_the_longest_or_the_last_of_similar_rows_is_kept(
-    command: Command, keep: str, kind: str
-) -> None:
-    """As if the rows came in that order; they go out in their own."""
-    name = f"in.{kind}"
-    if kind == "parquet":
-        pq.write_table(whole_table(), command.path(name), row_group_size=11)
-    else:
-        lines = [json.dumps({"id": i, "text": text}) for i, text in enumerate(TEXTS)]
-        command.write(name, "\n\n".join(["{", *lines]))
-    more = ("--dropped", "gone.csv", "--keep", keep, *SURE)
-    result = command("dedup", name, "-o", f"out.{kind}", *more)
-    kept, gone = decided(TEXTS, keep)
-    assert (result.status, kept != KEPT) == (int(kind == "jsonl"), True)
-    assert [row["id"] for row in rows_in(command.path(f"out.{kind}"))] == kept
-    found = rows_in(command.path("gone.csv"))
-    assert decisions(found) == gone
-    places = [2 * i + 3 if kind == "jsonl" else i + 1 for i in gone]
-    assert [int(one["line"]) for one in found] == places
-    assert len([*command.directory.iterdir()]) == 3
 
 
 # fields
