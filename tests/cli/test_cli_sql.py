@@ -24,8 +24,9 @@ def command(tmp_path: Path) -> Command:
 def test_a_statement_from_standard_input(command: Command) -> None:
     statement = "\ufeff-- which: 'all of them, ?\nselect key\nfrom documents\norder by key desc;\n"
     assert command.done("sql", "-", stdin=statement, says="").lines == ["c", "b", "a"]
-    saved = command.done("sql", "-", "-o", "k.jsonl", stdin=statement, says="k.jsonl: 3 rows\n")
-    assert saved.out == ""
+    assert (
+        command.done("sql", "-", "-o", "k.csv", stdin=statement, says="k.csv: 3 rows\n").out == ""
+    )
     assert command.done("sql", "-", stdin="").out == ""
     assert command.fails("sql", "-", stdin="select 1" + " " * 3_000_000).startswith("SQL: ")
 
