@@ -39,12 +39,3 @@ def test_each_parameter_has_a_value_in_order(command: Command) -> None:
     both = ("-p", "x=y", "-p", "null")
     assert command.done("sql", "select ?1, ?2, ?1, '?'", *both).lines == ["x=y||x=y|?"]
     assert command.done("sql", "-", "-p", "-1.5", stdin="select ? + 1").lines == ["-0.5"]
-
-
-def test_a_terminal_has_headings_and_nothing_for_null(command: Command) -> None:
-    shown, status = command.on_terminal("sql", "select 'k' as key, null as none, x'00ff' as blob")
-    assert status == 0
-    assert "key" in shown
-    assert "none" in shown
-    assert "x'00ff'" in shown
-    assert "None" not in shown
