@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from direct_command import DirectCommand
-from helpers import Command, database_of
+from helpers import Command
 
 FOX = "The fox looked at the grapes and then he went away again"
 ANT = "The ant worked all summer long while the cricket sang songs"
@@ -45,24 +44,6 @@ def test_a_table_is_indexed_in_a_temporary_database(command: Command) -> None:
     after = inspection.files(command.directory)
     del after["gone.csv"]
     assert after == before | {"clean.csv": f"id,text\n2,{CROW}\n".encode()}
-
-
-def test_a_database_is_asked_as_it_is(command: Command) -> None:
-    documents = {"fox": FOX, "ant": ANT}
-    settings: dict[str, Any] = {"shingle": "char:6", "threshold": 0.7, "seed": 5}
-    database_of(command.path("seen.db"), documents, **settings).close()
-    before = command.path("seen.db").read_bytes()
-    arguments = ["dedup", "test.csv", "--against", "seen.db", "--dropped", "gone.csv"]
-    done = command.done(*arguments, says="kept 1, dropped 3, failed 0\n")
-    assert done.out == f"id,text\n2,{CROW}\n"
-    assert [kept for _, kept in dropped(command)] == ["fox", "ant", "2"]
-    assert command.path("seen.db").read_bytes() == before
-    # Beside a database of one's own, which has what is kept.
-    command.done("init", "-d", "own.db", "--shingle", "char:6", "--seed", "5")
-    command.done(*arguments, "-d", "own.db", says="kept 1, dropped 3, failed 0\n")
-    assert command.keys("own.db") == ["2"]
-    reason = command.fails(*arguments, "--seed", "6")
-    assert reason.startswith("seen.db has seed 5, and the documents are compared by 6")
 
 
 def test_directories_patterns_and_texts(command: Command) -> None:

@@ -187,18 +187,6 @@ def test_lines_get_columns_that_hold_all_of_their_values(command: Command) -> No
         "big": ["1", str(1 << 80), None],
         "late": [None, None, True],
     }
-    # And the other way round, values that a format has not are as in metadata.
-    pq.write_table(whole_table(), command.path("in.parquet"))
-    for name in ("out.jsonl", "out.csv"):
-        command.done("dedup", "in.parquet", "-o", name, *SURE)
-    row, cells = (rows_in(command.path(name))[0] for name in ("out.jsonl", "out.csv"))
-    assert (row["tags"], row["nothing"], row["id"]) == (None, None, 0)
-    assert row["when"] == cells["when"] == "2024-02-29T12:00:00+00:00"
-    row, cells = (rows_in(command.path(name))[1] for name in ("out.jsonl", "out.csv"))
-    number = KEPT[1]
-    assert row["meta"] == {"lang": "en", "score": number / 7}
-    assert [json.loads(cells[name]) for name in ("tags", "meta")] == [row["tags"], row["meta"]]
-    assert (cells["nothing"], cells["blob"]) == ("", row["blob"])
 
 
 # fields

@@ -27,15 +27,6 @@ def command(tmp_path: Path) -> Command:
     return DirectCommand(tmp_path)
 
 
-def test_some_of_them(command: Command) -> None:
-    assert command.done("pairs", "--top", "1").lines == ["1.000000\tidentical\te\tf"]
-    some = command.done("pairs", "--where", "key < ?", "-p", "c", "--json").records
-    assert [(one["a"], one["b"]) for one in some] == [("a", "b")]
-    small = command.done("clusters", "--max-size", "3", "--json").records
-    assert [(one["cluster"], one["key"]) for one in small] == [(2, "e"), (2, "f")]
-    assert command.done("clusters", "--key", "f", "--json").records == small
-
-
 def test_keys_to_drop(command: Command) -> None:
     c = "c [red]\x1b[31m"
     note = '"below", so not listed: 2; with --star there are none\n'
@@ -54,13 +45,12 @@ def test_keys_to_drop(command: Command) -> None:
     assert command.done("clusters", "--drop-list", says="none to drop\n").out == ""
 
 
-@pytest.mark.parametrize("name", ["pairs", "clusters"])
-def test_below_the_index_it_works_and_warns(command: Command, name: str) -> None:
-    done = command.done(name, "--threshold", "0.5")
+def test_below_the_index_it_works_and_warns(command: Command) -> None:
+    done = command.done("pairs", "--threshold", "0.5")
     assert len(done.lines) >= 6
     warning = "the index is made for similarity 0.8: of the documents at 0.5 it finds about "
     assert done.err.startswith(warning)
-    assert command.done(name, "--threshold", "0.9").err == ""
+    assert command.done("pairs", "--threshold", "0.9").err == ""
 
 
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pickle
-import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -113,18 +112,6 @@ def test_every_file_is_read_or_named_and_counted(
         assert over["archives"] == 2, "archive.tgz and files.tar.gz"
         assert over["binary"] == len(BINARY), "and letter.jar, without archive.tgz"
         assert over["tables"] == len(TABLES | NO_TABLES) - len(taken & {*TABLES})
-
-
-def test_archives_that_are_left_out_are_named_with_the_option(
-    command: Command, folder: Path
-) -> None:
-    for path in folder.iterdir():
-        if path.name not in ("a.txt", "files.tar.gz", "letter.jar"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    done = command.done("add", "d")
-    told = "skipped: 1 archives, 1 binary\nto read 1 archive: lshdb add --archives, or sync\n"
-    assert done.err.endswith(told)
-    assert command.done("add", "d", "--archives").err.endswith("skipped: 1 binary\n")
 
 
 def test_skipped_files_of_a_reference_and_of_queries_are_counted(

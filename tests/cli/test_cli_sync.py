@@ -106,18 +106,6 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     assert command.keys() == ["e/c.txt", "e/new.txt"]
 
 
-def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Command) -> None:
-    write_many(command, range(100))
-    command.done("sync", "d")
-    for number in range(51):
-        command.write(f"d/{number}.txt", b"\0" * 90)
-    refused = command("sync", "d")
-    assert refused.status == 1
-    assert "100 documents below it 51 have no text file" in refused.err.splitlines()[-1]
-    assert len(command.keys()) == 100
-    assert " removed 51, " in command.done("sync", "--yes", "d").err
-
-
 def test_what_sync_replaces_and_leaves_is_counted(command: Command) -> None:
     command.write("d/a.txt", b"caf\xe9 au lait")
     with lshdb.open(command.path("lsh.db")) as db:
