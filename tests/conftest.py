@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from extras import pytest_addoption as pytest_addoption
-from extras import pytest_itemcollected as pytest_itemcollected
 from extras import pytest_make_collect_report as pytest_make_collect_report
 from extras import pytest_runtest_makereport as pytest_runtest_makereport
 from extras import pytest_runtest_setup as pytest_runtest_setup
