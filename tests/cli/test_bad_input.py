@@ -163,22 +163,18 @@ def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -
 def test_texts_and_rows_in_any_encoding(command: Command, encoding: str) -> None:
     text = "the caf\u00e9 on the corner"
     given = [] if encoding == "utf-16" else ["--encoding", encoding]  # which has a mark
-    line = f'{{"id": "l", "text": "{text}"}}\n'
-    files = {"x.txt": text, "x.jsonl": line, "x.tsv": f"id\ttext\nt\t{text}\n"}
-    files["x.json"] = f"[{line.replace('l', 'j', 1)}]"
+    files = {"x.txt": text, "x.jsonl": f'{{"id": "l", "text": "{text}"}}\n'}
     for name, content in files.items():
         command.write(name, content.encode(encoding))
-    assert failures(command, *given, *files) == []
-    stdin = line.replace('"l"', '"s"').encode(encoding)
-    assert failures(command, *given, "-", stdin=stdin) == []
-    assert contents(command) == dict.fromkeys(("x.txt", "l", "j", "t", "s"), text)
-    matches = command.done("query", *given, "--json", "x.txt", says="").records
-    assert {match["key"] for match in matches} == {"l", "j", "t", "s"}  # not itself
+    stdin = files["x.jsonl"].replace('"l"', '"s"').encode(encoding)
+    assert failures(command, *given, *files, "-", stdin=stdin) == []
+    assert contents(command) == dict.fromkeys(("x.txt", "l", "s"), text)
+    assert len(command.done("query", *given, "x.txt", says="").lines) == 2  # not itself
     assert command.done("compare", *given, "--json", "./x.txt", "l").record["similarity"] == 1
     command.done("dedup", *given, "x.jsonl", "-o", "kept.jsonl")
     assert json.loads(command.path("kept.jsonl").read_bytes())["text"] == text
-    for arguments in (["add"], ["query"], ["compare", "./x.txt"], ["dedup", "-o", "out"]):
-        reason = command.fails(*arguments, "--encoding", "base64", "./x.txt", status=2)
+    for line in ("add", "query", "compare ./x.txt", "dedup -o out"):
+        reason = command.fails(*line.split(), "--encoding", "base64", "./x.txt", status=2)
         assert "is not known to Python" in reason
 
 

@@ -35,16 +35,19 @@ def test_sync_prints_what_would_happen_does_it_and_counts(command: Command) -> N
     command.path("d/a.txt").rename(command.path("d/new.txt"))
     command.write("d/b.txt", "other")
     command.path("d/c.txt").unlink()
-    assert command.done("sync", "d", "-n", "--json").records == [
-        {"action": "update", "key": "d/b.txt", "moved_from": None},
-        {"action": "remove", "key": "d/c.txt", "moved_from": None},
-        {"action": "move", "key": "d/new.txt", "moved_from": "d/a.txt"},
+    assert command.done("sync", "d", "-n").lines == [
+        "update\td/b.txt\t",
+        "remove\td/c.txt\t",
+        "move\td/new.txt\td/a.txt",
     ]
     assert command.keys() == ["d/a.txt", "d/b.txt", "d/c.txt"]
     record = command.done("sync", command.path("d"), "--json").record
-    counts = {"added": 0, "updated": 1, "moved": 1, "removed": 1, "unchanged": 0, "failed": 0}
     assert not any(record.pop("skipped_files").values())
-    assert record == {**counts, "empty": 0, "replaced": 0, "left": 0}
+    assert {name: count for name, count in record.items() if count} == {
+        "updated": 1,
+        "moved": 1,
+        "removed": 1,
+    }
     assert command.keys() == ["d/b.txt", "d/new.txt"]
     assert command.done("sync", "d", "-n").lines == []
 
@@ -60,18 +63,14 @@ def test_patterns_sizes_and_roots_are_those_of_add(command: Command) -> None:
         d___gitignore="out/\n",
     )
     options = ("--include", "*.py", "--max-filesize", "1K", "--root", "d", "d")
-    added = command.done("add", "-d", "add.db", *options).err.splitlines()
-    assert added[1] == "skipped: 2 hidden, 2 ignored, 1 large"
-    synced = command.done("sync", *options).err.splitlines()
-    assert synced[1] == added[1]
-    assert command.keys() == command.keys("add.db") == ["a.py"]
-    assert command.done("sync", "-d", "add.db", *options, "-n").lines == []
+    for name in ("add", "sync"):
+        done = command.done(name, "-d", f"{name}.db", *options)
+        assert done.err.splitlines()[1] == "skipped: 2 hidden, 2 ignored, 1 large"
+    assert command.keys("sync.db") == command.keys("add.db") == ["a.py"]
     more = ("--hidden", "--no-ignore", "--exclude", "large.*", "--exclude", "b.*")
     command.done("sync", "--root", "d", *more, "d")
     assert command.keys() == [".gitignore", ".hidden.py", "a.py", "out/made.py"]
-    size = command("sync", "--max-filesize", "much", "d")
-    assert size.status == 2
-    assert "'much' is not a size" in size.err
+    assert "'much' is not a size" in command("sync", "--max-filesize", "much", "d").err
 
 
 def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> None:

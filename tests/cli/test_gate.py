@@ -8,14 +8,13 @@ import random
 import re
 import shlex
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import inspection
 import jsonschema
 import pytest
 import yaml
@@ -320,28 +319,20 @@ def test_what_does_not_count_is_left_out_and_reported(repository: Repository) ->
 
 def test_an_index_by_other_rules_is_not_used(repository: Repository) -> None:
     repository("gate")
-    place = repository.path(".git/lshdb")
-    (now,) = place.glob("code-*.db")
-    old = [place / "code-50.db", place / "text-50-all-0123abcd.db", place / "code-50-0123abcd.db"]
-    for path in (*old, place / "mine.db"):
-        path.write_text("not a database")
+    directory = repository.path(".git/lshdb")
+    (now,) = directory.glob("code-*.db")
     before = now.stat().st_ino
+    for name in ("code-50.db", "text-50-all-0123abcd.db", "code-50-0123abcd.db", "mine.db"):
+        (directory / name).write_text("not a database")
     assert len(repository.found()) == 1
-    assert [path.exists() for path in old] == [False] * 3
-    assert (place / "mine.db").exists()
+    assert {path.name[:4] for path in directory.iterdir()} == {"code", "text", "mine"}
+    assert [*directory.glob("code-*.db")] == [now]
     assert now.stat().st_ino == before
-
-
-def test_a_killed_first_run_leaves_no_index(repository: Repository) -> None:
-    """The index has its name when it is complete, and is then like any other: with a log."""
-    directory = repository.directory / ".git" / "lshdb"
+    # A killed first run leaves none: it has its name when it is complete, and then also a log.
+    now.rename(now.with_name(f"{now.name}.7.lshdb.partial"))
     repository("gate")
-    (name,) = [path.name for path in directory.iterdir() if path.name.startswith("code")]
-    (directory / name).rename(directory / f"{name}.7.lshdb.partial")
-    repository("gate")
-    assert sorted(path.name[:4] for path in directory.iterdir()) == ["code", "text"]
-    with closing(sqlite3.connect(directory / name)) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert [*directory.glob("code-*")] == [now]
+    assert inspection.rows(now, "PRAGMA journal_mode") == [("wal",)]
 
 
 def test_git_calls_sources_binary(repository: Repository) -> None:
@@ -381,23 +372,19 @@ def test_hunks_with_lines_of_context_and_without_a_last_line_feed() -> None:
 
 
 def test_clones_without_all_objects_say_what_to_do(
-    repository: Repository, tmp_path_factory: Any
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     repository.commit(**{"old.py": function(4)})
     repository.git("config", "uploadpack.allowFilter", "true")
     clones = tmp_path_factory.mktemp("clones")
-    url = f"file://{repository.directory}"
-    for name, option in (("shallow", "--depth=1"), ("partial", "--filter=blob:none")):
-        repository.git("clone", "-q", option, url, str(clones / name))
-    shallow = DirectCommand(clones / "shallow", IDENTITY)
-    for since in ("HEAD^", "origin/none"):
-        said = shallow.fails("gate", "--since", since, status=2)
-        assert said.startswith(f"since {since}: git knows no such branch, tag or commit; this ")
-        assert "git fetch --unshallow" in said
-        assert "fetch-depth: 0" in said
-    said = DirectCommand(clones / "partial", IDENTITY).fails("gate", "--since", "HEAD^")
-    assert "this is a partial clone" in said
-    assert said.endswith("git fetch --refetch --no-filter")
+    for option, since, status, says in (
+        ("--depth=1", "origin/none", 2, ["fetch-depth: 0", "git fetch --unshallow"]),
+        ("--filter=blob:none", "HEAD^", 1, ["partial clone", "git fetch --refetch --no-filter"]),
+    ):
+        clone = clones / option[2:7]
+        repository.git("clone", "-q", option, f"file://{repository.directory}", str(clone))
+        said = DirectCommand(clone, IDENTITY).fails("gate", "--since", since, status=status)
+        assert [words for words in says if words not in said] == []
 
 
 def test_a_person_gets_a_summary(repository: Repository) -> None:
@@ -413,21 +400,20 @@ def test_a_person_gets_a_summary(repository: Repository) -> None:
 
 
 def test_what_cannot_be_checked_is_said_in_one_line(repository: Repository, tmp_path: Path) -> None:
-    said = repository.fails("gate", "--since", "no/branch", status=2)
-    assert said == "since no/branch: git knows no such branch, tag or commit"
-    assert "knows no such" in repository.fails("gate", "--since", "--help", status=2)
     repository.write("bad.jsonl", "{}\n")
-    assert "not the findings of lshdb gate --json" in repository.fails(
-        "gate", "--baseline", "bad.jsonl"
-    )
-    assert "no such file" in repository.fails("gate", "--baseline", "none.jsonl")
     repository.git("checkout", "-q", "--orphan", "other")
     repository.git("commit", "-q", "-m", "Another history")
-    assert "shares no commit" in repository.fails("gate", "--since", "main", status=2)
-    outside = DirectCommand(
-        tmp_path.parent, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)}
-    )
-    assert outside.fails("gate").startswith(".: not in a git repository: go to the folder of one")
+    for option, value, status, reason in (
+        ("--since", "no/branch", 2, "since no/branch: git knows no such branch, tag or commit"),
+        ("--since", "--help", 2, "knows no such"),
+        ("--since", "main", 2, "shares no commit"),
+        ("--baseline", "bad.jsonl", 1, "not the findings of lshdb gate --json"),
+        ("--baseline", "none.jsonl", 1, "no such file"),
+    ):
+        assert reason in repository.fails("gate", option, value, status=status)
+    outside = {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)}
+    said = DirectCommand(tmp_path.parent, outside).fails("gate")
+    assert said.startswith(".: not in a git repository: go to the folder of one")
     without = DirectCommand(tmp_path, {"PATH": "/nowhere"})
     assert without.fails("gate") == "git is not installed: put it on the PATH"
 

@@ -174,27 +174,29 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
     assert [line.split("\t") for line in printed().splitlines()] == lines
 
 
-def test_csv_and_gzip_in_a_file_and_csv_without_a_heading(directory: Path) -> None:
+def test_what_every_format_has_is_in_files_too(directory: Path) -> None:
     """One writer for all commands: what it does with one it does with each."""
     command = DirectCommand(directory)
     in_csv = command.done("pairs", "--csv").out
-    command.done("pairs", "-o", "pairs.csv")
-    saved = (directory / "pairs.csv").read_bytes().decode()
+    assert command.done("pairs", "--csv", "--no-heading").out == in_csv.partition("\n")[2]
+    paths = {
+        suffix: directory / f"pairs.{suffix}"
+        for suffix in ("csv", "json", "arrow", "arrows", "tsv.bz2", "jsonl.gz")
+    }
+    for path in paths.values():
+        command.done("pairs", "-o", path.name)
+    saved = paths["csv"].read_bytes().decode()
     assert "\x1b" in saved, "only what is printed is escaped"
     assert in_csv == saved.replace("\x1b", "\\x1b")
-    assert command.done("pairs", "--csv", "--no-heading").out == in_csv.partition("\n")[2]
-    for suffix in (".json", ".arrow", ".arrows", ".tsv.bz2"):
-        command.done("pairs", "-o", f"pairs{suffix}")
-    rows = command.done("pairs", "--json").records
-    assert json.loads((directory / "pairs.json").read_text()) == rows
-    assert pa.ipc.open_file(directory / "pairs.arrow").read_all().to_pylist() == rows
-    assert pa.ipc.open_stream(directory / "pairs.arrows").read_all().to_pylist() == rows
-    with_tabs = bz2.decompress((directory / "pairs.tsv.bz2").read_bytes()).decode()
+    lines = command.done("pairs", "--json")
+    rows = lines.records
+    assert gzip.decompress(paths["jsonl.gz"].read_bytes()).decode() == lines.out
+    assert json.loads(paths["json"].read_text()) == rows
+    assert pa.ipc.open_file(paths["arrow"]).read_all().to_pylist() == rows
+    assert pa.ipc.open_stream(paths["arrows"]).read_all().to_pylist() == rows
+    with_tabs = bz2.decompress(paths["tsv.bz2"].read_bytes()).decode()
     cells = csv.reader(io.StringIO(with_tabs, newline=""), "excel-tab")
     assert [*cells] == [*csv.reader(io.StringIO(saved, newline=""))]
-    command.done("pairs", "-o", "pairs.jsonl.gz")
-    zipped = (directory / "pairs.jsonl.gz").read_bytes()
-    assert gzip.decompress(zipped).decode() == command.done("pairs", "--json").out
 
 
 def as_text(value: object) -> str:
