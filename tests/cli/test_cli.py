@@ -114,13 +114,11 @@ def test_wrong_usage_has_status_2_and_touches_nothing(line: str, command: Comman
 
 
 def test_the_file_is_the_options_else_the_variables_else_lsh_db(tmp_path: Path) -> None:
-    with_variable = DirectCommand(tmp_path, {"LSHDB_PATH": "variable.db"})
-    with_variable.done("init", "--db", "option.db")
-    assert os.listdir(tmp_path) == ["option.db"]
-    with_variable.done("init")
-    assert sorted(os.listdir(tmp_path)) == ["option.db", "variable.db"]
-    DirectCommand(tmp_path, {"LSHDB_PATH": ""}).done("init")
-    assert sorted(os.listdir(tmp_path)) == ["lsh.db", "option.db", "variable.db"]
+    made: list[str] = []
+    for name, options in (("variable.db", ["-d", "option.db"]), ("variable.db", []), ("", [])):
+        DirectCommand(tmp_path, {"LSHDB_PATH": name}).done("init", *options)
+        made += {*os.listdir(tmp_path)} - {*made}
+    assert made == ["option.db", "variable.db", "lsh.db"]
 
 
 # init
@@ -148,16 +146,11 @@ def test_init_makes_what_is_asked_for_and_info_shows_it(command: Command) -> Non
 
 
 def test_an_index_that_finds_too_little_is_warned_of(command: Command) -> None:
-    few = ["--bands", "50", "--rows", "50"]
+    few = "--bands 50 --rows 50"
     warning = "lshdb: this index finds 0.07% of the pairs at similarity 0.8: take more bands or"
     command.done("init", "-d", "c.db", "--permutations", "2500")
-    for arguments in (
-        ["init", "-d", "a.db", *few],
-        ["init", "-d", "b.db", "--construction", "and 50, or 50"],
-        ["dedup", "-", *few],
-        ["reindex", "-d", "c.db", *few],
-    ):
-        assert warning in command.done(*arguments, "--quiet").err, "it is no note"
+    for line in (f"init -d a.db {few}", f"dedup - {few}", f"reindex -d c.db {few}"):
+        assert warning in command.done(*line.split(), "--quiet").err, "it is no note"
     assert len(command.done("init", "--bands", "20", "--rows", "5").err.splitlines()) == 1
 
 
@@ -224,8 +217,7 @@ def test_sql_prints_what_the_sqlite3_shell_prints(fables: Command) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_failure(fables: Command) -> None:
-    endless = "select * from bands a, bands b, bands c, bands d"
-    process = fables.start("sql", endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = fables.start("sql", "select * from bands a, bands b, bands c", stdout=-1, stderr=-1)
     assert process.stdout is not None
     assert process.stdout.readline()
     process.stdout.close()
@@ -233,7 +225,7 @@ def test_a_reader_that_goes_away_is_no_failure(fables: Command) -> None:
     # The few lines of a query fit into the pipe's buffer: the end finds it closed.
     ours, theirs = os.pipe()
     os.close(ours)
-    process = fables.start("query", "--key", "fox", stdout=theirs, stderr=subprocess.PIPE)
+    process = fables.start("query", "--key", "fox", stdout=theirs, stderr=-1)
     os.close(theirs)
     assert finish(process) == (0, "")
 

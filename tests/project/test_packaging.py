@@ -127,18 +127,6 @@ def test_workflows_run_scripts_that_exist_and_only_the_one_that_publishes_may() 
     assert all((ROOT / "tests" / name).exists() for name in core), "tests of the wheel"
 
 
-def test_the_image_is_built_from_what_there_is() -> None:
-    (extras,) = re.findall(r"\.\[([\w,]+)\]", (PACKAGING / "Dockerfile").read_text("utf-8"))
-    assert {*extras.split(",")} <= project_table()["optional-dependencies"].keys()
-    # All that the wheel is built from is sent to the builder, and exists.
-    lines = (PACKAGING / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
-    sent = {line[1:] for line in lines if line.startswith("!")}
-    assert sent == {"lshdb", "docs/completions", "docs/lshdb.1"} | {
-        *("pyproject.toml", "README.md", "LICENSE")
-    }
-    assert all((ROOT / name).exists() for name in sent)
-
-
 def test_a_shell_completes_commands() -> None:
     """Bash is asked: the file is what --show-completion prints, as a test of what is made says."""
     script = """
