@@ -199,16 +199,6 @@ def test_keys_and_names_may_be_anything(command: Command) -> None:
     assert reason.startswith("no database at no\\udcff.db: there is no such file")
 
 
-def test_a_database_does_not_add_its_own_files(command: Command) -> None:
-    """Nor does it count them; other databases are binary files."""
-    command.write("a.txt", TEXT)
-    command.done("init", "-d", "other.db")
-    for _ in range(2):
-        done = command.done("add", ".")
-        assert done.err.splitlines()[1:] == ["skipped: 1 binary"]
-    assert command.keys() == ["a.txt"]
-
-
 # files
 
 

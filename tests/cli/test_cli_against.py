@@ -46,17 +46,6 @@ def test_a_table_is_indexed_in_a_temporary_database(command: Command) -> None:
     assert after == before | {"clean.csv": f"id,text\n2,{CROW}\n".encode()}
 
 
-def test_directories_patterns_and_texts(command: Command) -> None:
-    command.write("rows/a.jsonl", [{"text": FOX}])
-    for against in ("rows", "rows/*.jsonl"):
-        done = command.done("dedup", "test.csv", "--against", against, "--format", "csv")
-        assert done.err.endswith("kept 2, dropped 2, failed 0\n")
-    for name, text in (("notes/fox", FOX), ("more/copy", f"{FOX}?"), ("more/crow", CROW)):
-        command.write(f"{name}.txt", text)
-    done = command.done("dedup", "more", "--against", "notes")
-    assert done.lines == ["1.000000\texact\tmore/copy.txt\tnotes/fox.txt"]
-
-
 def test_nothing_is_written_if_a_part_of_the_reference_cannot_be_read(command: Command) -> None:
     command.write("bad.jsonl", 'nonsense\n{"id": 1}\n' + json.dumps({"text": ANT}))
     data = command.path("train.parquet").read_bytes()
