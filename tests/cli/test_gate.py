@@ -429,9 +429,6 @@ def test_the_hook_of_pre_commit(repository: Repository) -> None:
     )
     program, *words = shlex.split(hook["entry"])
     assert program == "lshdb"
-    repository.write("fine.py", function(16))
-    repository.git("add", "fine.py")
-    repository.done(*words, *hook["args"])
     repository.write("copied.py", function(17) + function(3))
     repository.git("add", "copied.py")
     done = repository(*words, *hook["args"])

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ NO_LINES = {"sql", "info", "show", "compare"}
 """Their text is no line for each row, with a heading."""
 """A command, the columns of its rows, and those that its text shows as lines."""
 WORDS = {"KEY": KEY, "STATEMENT": STATEMENT, "AND_OR": "and 2, or 3"}
-TYPES = {
+TYPES: dict[Any, Callable[[str], Any]] = {
     pa.int64(): int,
     pa.float64(): float,
     pa.bool_(): {"true": True, "false": False}.__getitem__,

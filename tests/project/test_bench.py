@@ -20,7 +20,7 @@ from direct_command import DirectCommand
 from helpers import ROOT
 from measure.bench import command, contamination, dedup_peers, pages, peers, scale
 from measure.common import commands, generate
-from measure.harness import corpora, figures, lab, tasks
+from measure.harness import corpora, engines, figures, lab, tasks
 
 SCRIPTS = ROOT / "scripts"
 RESULTS = SCRIPTS / "measure" / "bench" / "results"
@@ -51,7 +51,7 @@ def test_a_benchmark_writes_its_figures(
     # Pieces of programs are of these, not of tens of thousands of installed modules.
     monkeypatch.setattr(corpora, "sysconfig", SimpleNamespace(get_path=lambda _: SCRIPTS))
     monkeypatch.setattr(generate, "VOCABULARY", 1_000)
-    used = [name for name in ("lshdb", "datasketch") if command.installed(name)]
+    used = [name for name in ("lshdb", "datasketch") if engines.installed(name)]
     monkeypatch.setattr(command, "NAMES", used)
     out = tmp_path / "out.json"
     options = ["--quick", "--shingle", "word:3", "--documents", "40", "--json", str(out)]

@@ -134,5 +134,6 @@ def test_a_shell_completes_commands() -> None:
         _lshdb_completion "$2"; echo "${COMPREPLY[@]}"
     """
     completion = ROOT / "docs" / "completions" / "lshdb"
-    words = ["bash", "-c", script, "bash", completion, Path(sys.executable).parent / "lshdb"]
+    words = ["bash", "-c", script, "bash", str(completion)]
+    words.append(str(Path(sys.executable).parent / "lshdb"))
     assert subprocess.run(words, capture_output=True, check=True).stdout == b"query\n"
