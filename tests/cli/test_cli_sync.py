@@ -88,6 +88,9 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     write_many(command, range(50))
     command.done("sync", "d")
     before = command.keys()
+    for number in range(52):  # which counts as gone where it is binary now
+        command.write(f"d/{number}.txt", b"\0" * 90)
+    assert "below it 51 have no text file there" in command("sync", "d").err
     command.path("d").rename(command.path("elsewhere"))
     command.path("d").mkdir()
     write(command, e__new_txt="text new")
