@@ -18,7 +18,7 @@ from helpers import Command, served
 from lshdb.sources.documents.text import normalized
 from lshdb.sources.extracting import PROGRAM
 
-TEXTS = documents.paragraphs()
+TEXTS = documents.paragraphs(30)
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def test_a_text_in_each_format_finds_itself(command: Command, folder: Path) -> N
     kinds = {json.loads(value)["type"] for value in metadata.values() if value}
     assert kinds == {*documents.MAKERS} - {"txt", "md"}
     pdf = json.loads(metadata["manual.pdf"])
-    assert (pdf["title"], pdf["author"], pdf["pages"]) == ("A title", "Ann Author", 10)
+    assert (pdf["title"], pdf["author"], pdf["pages"]) == ("A title", "Ann Author", 5)
     assert "pypdfium2 " in stored(command, "extracted")["manual.pdf"]
-    assert stored(command, "content")["manual.pdf"].count("\n\f") == 9
+    assert stored(command, "content")["manual.pdf"].count("\n\f") == 4
     assert "kept 1, dropped 12" in command.done("dedup", "d").err
     # Web pages are programs in a database of programs.
     command.done("init", "-d", "code.db", "--shingle", "code:5")
@@ -230,8 +230,9 @@ def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) ->
 
 def test_a_passage_has_the_pages_of_both(command: Command, folder: Path) -> None:
     command.done("init", "--passages", "8", "--threshold", "0.1")
-    documents.pdf(folder / "a.pdf", TEXTS)
-    documents.pdf(folder / "b.pdf", [*documents.paragraphs(4, seed=2), *TEXTS[30:]])
+    texts = documents.paragraphs()
+    documents.pdf(folder / "a.pdf", texts)
+    documents.pdf(folder / "b.pdf", [*documents.paragraphs(4, seed=2), *texts[30:]])
     command.done("add", "d")
     contents = stored(command, "content")
     rows = command.done("passages", "d/b.pdf", "--json").records
