@@ -294,7 +294,7 @@ def test_a_full_disk_under_the_output_is_reported_and_under_the_messages_ignored
     def full(stream: int) -> None:
         os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
 
-    for arguments in (["info"], ["query", "--json", "--text", TEXT], ["--version"], []):
+    for arguments in (["query", "--json", "--text", TEXT], ["--version"]):
         reason = command.fails(*arguments, before=partial(full, 1))
         assert reason == "standard output: no space left on device"
     line = 'broken\n{"id": "new", "text": "added all the same"}'
