@@ -7,11 +7,9 @@ import sys
 from collections import defaultdict
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from extras import pytest_addoption as pytest_addoption
-from extras import pytest_itemcollected as pytest_itemcollected
 from extras import pytest_make_collect_report as pytest_make_collect_report
 from extras import pytest_runtest_makereport as pytest_runtest_makereport
 from extras import pytest_runtest_setup as pytest_runtest_setup
@@ -53,38 +51,23 @@ settings.register_profile(
     "mutations", settings.get_profile("lshdb"), phases=(Phase.explicit, Phase.generate)
 )
 
-SECONDS = pytest.StashKey[dict[str, float]]()
-"""How long tests took, by their names: in earlier runs, and in this one."""
 _REMEMBERED = "lshdb/seconds"
 _SLOW = 0.1
 """Seconds of a test that are worth remembering."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read how long tests took in earlier runs; a process of xdist gets it from the first one.
-
-    With --every-extra the run ends here if an extra is missing.
-    """
+    """With --every-extra the run ends here if an extra is missing."""
     refuse_missing(config)
-    given: dict[str, float] | None = getattr(config, "workerinput", {}).get(_REMEMBERED)
-    if given is None:
-        cache = getattr(config, "cache", None)
-        given = cache.get(_REMEMBERED, {}) if cache else {}
-    config.stash[SECONDS] = dict(given)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """All processes have to sort the tests in the same way."""
-    node.workerinput[_REMEMBERED] = node.config.stash[SECONDS]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the slowest files, so that no processor waits for them at the end.
+    """Begin with the slowest files of earlier runs, so that no processor waits for them at the end.
 
-    Before any run, and for a new file, that is the largest.
+    Before any run, and for a new file, that is the largest. All processes sort alike: the first
+    one writes how long tests took when they have ended.
     """
-    known = config.stash[SECONDS]
+    known = _remembered(config)
     totals = dict.fromkeys((item.path for item in items), 0.0)
     for item in items:
         totals[item.path] += known.get(item.nodeid, 0.0)
@@ -92,14 +75,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (-totals[item.path], -sizes[item.path]))
 
 
+def _remembered(config: pytest.Config) -> dict[str, float]:
+    """How long tests took in earlier runs, by their names."""
+    cache = getattr(config, "cache", None)
+    return cache.get(_REMEMBERED, {}) if cache else {}
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Remember how long the tests took."""
-    config = session.config
-    cache = getattr(config, "cache", None)
-    if cache and not hasattr(config, "workerinput"):
+    cache = getattr(session.config, "cache", None)
+    if cache and not hasattr(session.config, "workerinput"):
         now = {name: round(spent, 1) for name, spent in _spent.items() if spent >= _SLOW}
-        earlier = {name: n for name, n in config.stash[SECONDS].items() if name not in _spent}
-        cache.set(_REMEMBERED, earlier | now)
+        earlier = _remembered(session.config)
+        cache.set(_REMEMBERED, {n: earlier[n] for n in earlier if n not in _spent} | now)
 
 
 _spent: defaultdict[str, float] = defaultdict(float)

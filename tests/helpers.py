@@ -421,6 +421,14 @@ def _encoded(text: str | bytes) -> bytes:
     return text.encode() if isinstance(text, str) else text
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process runs, by /proc: not if it has ended and nobody has asked for its status."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
     """Wait for a command that was started: its exit status, and what it said on standard error."""
     try:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from direct_command import DirectCommand
 from helpers import Command, database_of
-
-import lshdb
-
-HOSTILE = "[red]a\x1b[31m\r\x9b2J\u202e[/red] [link=x]b\n\u2028\tc"
-RAW = "\x1b[31m", "\x9b", "\u202e", "\u2028"
 
 
 @pytest.fixture
@@ -35,42 +28,24 @@ def command(tmp_path: Path) -> Command:
 def test_the_command_prints_similarity_first_and_plain_lines(command: Command) -> None:
     lines = command.done("compare", "fox", "wolf", says="").lines
     facts = dict(line.split(": ", 1) for line in lines if ": " in line)
-    facts = {name: value.strip() for name, value in facts.items()}
     assert next(iter(facts)) == "similarity"
-    assert facts == facts | {
-        "similarity": "0.600000",
-        "a": "fox",
-        "b": "wolf",
-        "a_in_b": "0.750000",
-        "b_in_a": "0.750000",
-        "a_shingles": "8",
-        "b_shingles": "8",
-        "shared": "6",
-        "union": "10",
-    }
+    shares = {name: facts[name].strip() for name in ("similarity", "a_in_b", "b_in_a", "union")}
+    assert [*shares.values()] == ["0.600000", "0.750000", "0.750000", "10"]
     rest = [line.split("\t") for line in lines if "\t" in line]
     assert rest[:2] == [
         ["passage", "0", "15", "0", "15", "The quick brown", "1", "1"],
         ["passage", "20", "43", "21", "44", "jumps over the lazy dog", "1", "1"],
     ]
     assert all(kind == "bucket" for kind, *_ in rest[2:])
-    assert facts["agreeing_bands"].startswith(f"{len(rest) - 2} of ")
-
-
-def test_json_has_passages_and_buckets(command: Command) -> None:
+    assert facts["agreeing_bands"].strip().startswith(f"{len(rest) - 2} of ")
     record = command.done("compare", "fox", "wolf", "--json", says="").record
-    with lshdb.open(command.path("lsh.db")) as db:
-        compared = db.compare("fox", "wolf")
-    assert [passage.pop("text") for passage in record["passages"]] == [
-        "The quick brown",
-        "jumps over the lazy dog",
-    ]
-    assert record["passages"] == [asdict(passage) for passage in compared.passages or ()]
-    assert record["shared_buckets"] == [
-        {"band_no": bucket.band_no, "bucket_key": bucket.bucket_key}
-        for bucket in compared.shared_buckets
-    ]
-    assert record["shared_elements"] is None
+    texts = [passage["text"] for passage in record["passages"]]
+    assert texts == ["The quick brown", "jumps over the lazy dog"]
+    assert (len(record["shared_buckets"]), record["shared_elements"]) == (len(rest) - 2, None)
+    without = command.done("compare", "fox", "empty", says="").out
+    assert "similarity:            0.000000\n" in without
+    assert "candidates:            no: a query for one does not find the other\n" in without
+    assert "\t" not in without
 
 
 def test_a_key_wins_over_a_file_and_a_file_over_nothing(command: Command) -> None:
@@ -85,51 +60,30 @@ def test_a_key_wins_over_a_file_and_a_file_over_nothing(command: Command) -> Non
     assert (piped["a"], piped["a_in_b"]) == ("-", 1)
 
 
-def test_an_empty_document_and_contents_that_are_not_kept(command: Command) -> None:
-    out = command.done("compare", "fox", "empty", says="").out
-    assert "similarity:            0.000000\n" in out
-    assert "candidates:            no: a query for one does not find the other\n" in out
-    assert "\t" not in out
-    command.done("init", "-d", "bare.db", "--no-content")
-    for key in ("a", "b"):
-        command.done("add", "-d", "bare.db", "-", "--key", key, stdin="the fox and the grapes")
-    lines = command.done("compare", "-d", "bare.db", "a", "b").lines
+def test_contents_that_are_not_kept(tmp_path: Path) -> None:
+    texts = dict.fromkeys("ab", "the fox and the grapes")
+    database_of(tmp_path / "lsh.db", texts, content=False).close()
+    command = DirectCommand(tmp_path)
+    lines = command.done("compare", "a", "b").lines
     assert lines[0] == "similarity:            not known: contents are not kept"
     assert "estimate:              1.000000 +- 0.000000" in lines
     assert not [line for line in lines if line.startswith(("a_in_b", "shared", "passage"))]
-    record = command.done("compare", "-d", "bare.db", "a", "b", "--json").record
+    record = command.done("compare", "a", "b", "--json").record
     assert (record["similarity"], record["passages"], record["candidates"]) == (None, None, True)
+    assert "estimate:   1.000000" in command.on_terminal("compare", "a", "b")[0]
 
 
 def test_two_files_need_no_database(tmp_path: Path) -> None:
     command = DirectCommand(tmp_path)
     for name in ("one.txt", "two.txt"):
-        (tmp_path / name).write_text("the fox and the grapes")
+        command.write(name, "the fox and the grapes")
     result = command.done("compare", "one.txt", "two.txt", "--json", "--timeout", "5")
     assert result.record["similarity"] == 1
-    assert result.err == (
-        "there is no lsh.db: compared as in a database with the default settings\n"
-    )
-    assert "no such file" in command.fails("compare", "-d", "typo.db", "one.txt", "two.txt")
-    assert "no such file" in command.fails("compare", "one.txt", "a key")
+    said = "there is no lsh.db: compared as in a database with the default settings\n"
+    assert result.err == said
+    for wrong in (("-d", "typo.db", "one.txt", "two.txt"), ("one.txt", "a key")):
+        assert "no such file" in command.fails("compare", *wrong)
     assert sorted(os.listdir(tmp_path)) == ["one.txt", "two.txt"]
-
-
-def test_sets_of_the_command(tmp_path: Path) -> None:
-    command = DirectCommand(tmp_path)
-    command.done("init", "--shingle", "set", "--threshold", "0.5")
-    elements = [HOSTILE, 7, "milk"]
-    command.done("add", "-", stdin=json.dumps({"id": "a", "set": elements}))
-    out = command.done("compare", "a", "-", stdin=json.dumps([*elements, "bread"])).out
-    assert "element\t7\n" in out
-    assert "element\tmilk\n" in out
-    assert not [raw for raw in RAW if raw in out]
-    record = command.done("compare", "a", "a", "--json").record
-    assert record["shared_elements"] == [7, HOSTILE, "milk"]
-    shown, status = command.on_terminal("compare", "a", "a")
-    assert status == 0
-    assert "[red]a" in shown
-    assert not [raw for raw in RAW if raw in shown]
 
 
 def test_a_terminal_is_not_flooded(command: Command) -> None:
@@ -143,30 +97,20 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     more = "more differences: lshdb serve shows them all\n"
     assert shown.index("\x1b[1;33m- ") < shown.index(more) < shown.index("a_start"), "first"
     assert shown.endswith("5 more passages that both share; --json has all\n")
-    assert len(shown) < 20_000
     lines = command.done("compare", "a.txt", "b.txt").lines
     assert len([line for line in lines if line.startswith("passage\t")]) == 25
     assert max(map(len, lines)) < 250
 
 
 def test_a_terminal_shows_the_index_on_request(command: Command) -> None:
-    shown, _ = command.on_terminal("compare", "fox", "wolf")
-    lines = shown.splitlines()
+    lines = command.on_terminal("compare", "fox", "wolf")[0].splitlines()
     names = [line.partition(":")[0] for line in lines[:6]]
     assert names == ["similarity", "a", "b", "a_in_b", "b_in_a", ""]
     assert "\x1b[30;43mfox" in lines[6]
     assert "\x1b[30;46mwolf" in lines[7]
-    assert "    jumps over the lazy dog" in shown, "a passage has lines of its own"
-    internals = ("estimate:", "agreeing_lanes:", "agreeing_bands:", "a_shingles:")
-    assert not [name for name in internals if name in shown]
-    whole, _ = command.on_terminal("compare", "fox", "wolf", "--buckets")
-    assert not [name for name in internals if name not in whole]
-    assert "bucket_key" not in command.on_terminal("compare", "fox", "fox")[0]
-    assert "bucket_key" in command.on_terminal("compare", "fox", "fox", "--buckets")[0]
+    assert "    jumps over the lazy dog" in "".join(lines), "a passage has lines of its own"
+    for name in ("estimate:", "agreeing_lanes:", "a_shingles:", "bucket_key"):
+        assert name not in "".join(lines)
+        assert name in command.on_terminal("compare", "fox", "fox", "--buckets")[0]
     piped = command.done("compare", "fox", "wolf").out
     assert command.done("compare", "fox", "wolf", "--buckets").out == piped
-    command.done("init", "-d", "bare.db", "--no-content", "--shingle", "word:2")
-    for key in ("a", "b"):
-        command.done("add", "-d", "bare.db", "-", "--key", key, stdin="the fox and the grapes")
-    bare, _ = command.on_terminal("compare", "-d", "bare.db", "a", "b")
-    assert "estimate:   1.000000" in bare, "there is nothing else to show"

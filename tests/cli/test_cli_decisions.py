@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
-import subprocess
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 from direct_command import DirectCommand
-from helpers import Command, database_of, installed
+from helpers import Command, database_of
 
 import lshdb
 
@@ -34,9 +33,9 @@ def roles(command: Command, *options: str) -> dict[str, str]:
 
 def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     command.done("decide", "different", "a", "b", "--note", "two editions", "--who", "ann")
-    assert [(row["a"], row["b"]) for row in command("pairs", "--json").records] == [
-        ("a", "c"),
-        ("b", "c"),
+    assert [line.split("\t")[2:] for line in command.done("pairs").lines] == [
+        ["a", "c"],
+        ["b", "c"],
     ]
     assert len(command("pairs", "--all").lines) == 3
     assert roles(command) == {"a": "keep", "b": "different", "c": "member"}
@@ -44,13 +43,14 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     command.done("decide", "keep", "c", says="keep: 1 document, decision 5\n")
     assert roles(command) == {"a": "drop", "b": "member", "c": "keep"}
     assert roles(command, "--all") == {"a": "keep", "b": "member", "c": "member"}
+    assert command.done("clusters", "--drop-list").lines == ["a", "b"]
     listed = [line.split("\t") for line in command("decisions").lines]
-    assert [[cells[index] for index in (0, 1, 2, 3, 6)] for cells in listed] == [
-        ["1", "different", "a, b", "holds", "two editions"],
-        ["2", "drop", "a", "holds", ""],
-        ["3", "drop", "c", "overruled", ""],
-        ["4", "drop", r"x\x1b[31m", "holds", ""],
-        ["5", "keep", "c", "holds", ""],
+    assert [(*cells[:4], cells[6]) for cells in listed] == [
+        ("1", "different", "a, b", "holds", "two editions"),
+        ("2", "drop", "a", "holds", ""),
+        ("3", "drop", "c", "overruled", ""),
+        ("4", "drop", r"x\x1b[31m", "holds", ""),
+        ("5", "keep", "c", "holds", ""),
     ]
     assert listed[0][4] == "ann"
     dry = command.done("remove", "--decided", "--dry-run", says="would remove 2\n")
@@ -63,33 +63,19 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
 
 @pytest.mark.parametrize("form", ["--json", ".csv", ".parquet"])
 def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None:
-    directory = command.directory
-    command.done("backup", "copy.db")
+    shutil.copy(command.path("lsh.db"), command.path("copy.db"))
     command.done("decide", "different", "a", "b", "x\x1b[31m", "--note", 'a, "b"\nc')
     command.done("decide", "drop", "c", "--who", "\U0001f98a")
     name = f"out{form}" if form.startswith(".") else "-"
-    if name == "-":
-        written = command("decisions", form).out
-    else:
-        written = ""
-        command.done("decisions", "-o", name)
+    written = command.done("decisions", *([form] if name == "-" else ["-o", name])).out
     take = ["decide", "-d", "copy.db", "--from", name]
-    assert command(*take, stdin=written).err == "decisions: 2 new, 0 known\n"
-    assert command(*take, stdin=written).err == "decisions: 0 new, 2 known\n"
-    with lshdb.open(directory / "lsh.db") as one, lshdb.open(directory / "copy.db") as other:
+    for said in ("decisions: 2 new, 0 known\n", "decisions: 0 new, 2 known\n"):
+        command.done(*take, stdin=written, says=said)
+    with lshdb.open(command.path("lsh.db")) as one, lshdb.open(command.path("copy.db")) as other:
         assert one.decisions() == other.decisions()
-
-
-def test_a_file_made_by_hand(command: Command) -> None:
+    # One made by hand needs less.
     command.write("own.csv", 'verdict,key,keys\ndrop,a,\ndifferent,,"[""b"",""c""]"\n')
     command.done("decide", "--from", "own.csv", "--who", "ann", says="decisions: 2 new, 0 known\n")
-    command.write("own.jsonl", '{"verdict": "keep", "key": "c"}\n\n')
-    command.done("decide", "--from", "own.jsonl", says="decisions: 1 new, 0 known\n")
-    assert [(row["verdict"], row["keys"]) for row in command("decisions", "--json").records] == [
-        ("drop", ["a"]),
-        ("different", ["b", "c"]),
-        ("keep", ["c"]),
-    ]
 
 
 def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Path) -> None:
@@ -100,55 +86,32 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     dropped = [f"notes/{name}" for name in ("a b.txt", "new\nline.txt", "changed.txt", "gone.txt")]
     command.done("decide", "drop", "notes/first.txt", *dropped[1:], "notes/kept.txt")
     command.path("notes/first.txt").rename(command.path(dropped[0]))
-    command.write("notes/other.txt", "a text of its own, which is different")
     command.done("sync", "notes")
     command.done("decide", "keep", "notes/kept.txt")
-    command.done("decide", "drop", "notes/other.txt")
-    command.done("decide", "different", "notes/other.txt", "notes/kept.txt")
-    listing = ["decisions", "--drop", "--files", "-0"]
-    assert set(command.done(*listing).out.split("\0")) == {*dropped, ""}
+    listing = ("decisions", "--drop", "--files")
     printed = [path.replace("\n", "\\n") for path in sorted(dropped)]
-    assert command.done(*listing[:-1]).lines == printed
+    assert command.done(*listing).lines == printed
     command.write("notes/changed.txt", "something else")
     command.path("notes/gone.txt").unlink()
-    left = {"notes/a b.txt", "notes/new\nline.txt"}
-    assert set(command.done(*listing).out.split("\0")) == {*left, ""}
+    left = {*dropped[:2]}
+    assert {*command.done(*listing, "-0").out.split("\0")} == {*left, ""}
     removed = command.done("remove", "--decided").err.splitlines()
     assert removed[0] == "removed 4"
     assert removed[1].endswith("to move them aside: lshdb trash -d lsh.db")
-    assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     for options in (["-n"], [], []):
         synced = command.done("sync", "notes", *options)
         assert synced.err.endswith("skipped: 2 dropped\n")
-    assert command.keys() == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
+    assert command.keys() == ["notes/changed.txt", "notes/kept.txt"]
     command.path("beside").mkdir()
     elsewhere = DirectCommand(command.path("beside"))
-    found = elsewhere.done(
-        "decisions", "-d", command.path("lsh.db"), *listing[1:], "--root", command.directory
-    )
-    assert set(found.out.split("\0")) == {str(command.path(name)) for name in left} | {""}
+    asked = ("-0", "-d", "../lsh.db", "--root", tmp_path)
+    paths = {str(tmp_path / name) for name in left}
+    assert {*elsewhere.done(*listing, *asked).out.split("\0")} == {*paths, ""}
     command.write("notes/a b.txt", "Another text")
     counts = command.done("sync", "notes", "--json").record
     assert (counts["added"], counts["skipped_files"]["dropped"]) == (1, 1)
-    assert len(command.done("decisions", "--drop", "--json").records) == 6
-    assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
-    assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")
-
-
-def test_what_was_decided_is_in_the_list_of_keys_to_drop(command: Command) -> None:
-    everything = command("clusters", "--json").records
-    kept, *others = [one["key"] for one in everything]
-    assert command("clusters", "--drop-list", "--json").records == [{"key": key} for key in others]
-    command.done("decide", "drop", kept)
-    command.done("decide", "different", *others)
-    roles_of = {one["key"]: one["role"] for one in command("clusters", "--json").records}
-    listed = [one["key"] for one in command("clusters", "--drop-list", "--json").records]
-    assert kept in listed
-    assert set(listed) == {key for key, role in roles_of.items() if role in ("member", "drop")}
-    assert "different" in roles_of.values()
-    assert command("clusters", "--drop-list", "--all", "--json").records == [
-        {"key": key} for key in others
-    ]
+    assert "goes with" in command.fails("decisions", "--files", status=2)
+    assert "are for" in command.fails("decisions", "-0", status=2)
 
 
 def files_below(directory: Path) -> dict[str, str]:
@@ -161,8 +124,9 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     names = ["a.txt", "sub/b.txt", "c.txt", "same size.txt", "gone.txt", "link.txt", "linked.txt"]
     for name in names:
         command.write(f"notes/{name}", f"a text of its own: {name}")
-    command.path("notes/link.txt").unlink()
-    command.path("notes/link.txt").symlink_to("a.txt")
+    notes = command.path("notes")
+    (notes / "link.txt").unlink()
+    (notes / "link.txt").symlink_to("a.txt")
     outside = command.path("../outside.txt").resolve()
     outside.write_text("a text elsewhere")
     command.write("in.mbox", "From ann\nSubject: x\n\na message\n")
@@ -175,8 +139,8 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     command.done("decide", "drop", "a", *keys)
     command.write("notes/c.txt", "a text that grew")
     command.write("notes/same size.txt", "A text of its own: same size.txt")
-    command.path("notes/gone.txt").unlink()
-    os.link(command.path("notes/linked.txt"), outside.with_name("hard link"))
+    (notes / "gone.txt").unlink()
+    os.link(notes / "linked.txt", outside.with_name("hard link"))
     before = files_below(command.directory)
     planned = command.done("trash", "-n", "--yes", "--json").records
     assert files_below(command.directory) == before
@@ -185,48 +149,38 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     assert done.records == planned
     size = sum(len(before[f"notes/{name}"]) for name in ("a.txt", "sub/b.txt"))
     assert f"moved 3 files, left 7\ndeleting lsh.db-trash frees {size} bytes;" in done.err
+    no_file = "no file of its own: gone, or a row or message in a file"
     why = {row["path"]: row["reason"] for row in done.records if row["action"] == "left"}
-    no_file, changed = (
-        "no file of its own: gone, or a row or message in a file",
-        "it has changed since",
-    )
     assert why == {
-        "a": no_file,
-        message: no_file,
-        "notes/gone.txt": no_file,
-        "notes/c.txt": changed,
-        "notes/same size.txt": changed,
+        **dict.fromkeys(("a", message, "notes/gone.txt"), no_file),
+        **dict.fromkeys(("notes/c.txt", "notes/same size.txt"), "it has changed since"),
         "notes/link.txt": "a symbolic link",
         str(outside): f"not below {command.directory}: --root DIR takes the files below DIR",
     }
     aside = command.path("lsh.db-trash/1")
-    assert files_below(aside) == {
-        name: before[name] for name in ("notes/a.txt", "notes/sub/b.txt", "notes/linked.txt")
-    }
-    assert command.done("sync", ".", "--yes").err.startswith(
-        "added 0, updated 2, moved 0, removed 5"
-    )
+    moved = ("notes/a.txt", "notes/sub/b.txt", "notes/linked.txt")
+    assert files_below(aside) == {name: before[name] for name in moved}
+    synced = command.done("sync", ".", "--yes").err
+    assert synced.startswith("added 0, updated 2, moved 0, removed 5")
     # A second run names no file that is aside already.
     assert {row["action"] for row in command.done("trash", "--yes", "--json").records} == {"left"}
-    assert command.fails("trash", "--restore", "--move-to", "no").startswith(
-        "no: no file was moved"
-    )
+    reason = command.fails("trash", "--restore", "--move-to", "no")
+    assert reason.startswith("no: no file was moved")
     assert "has other files" in command.fails("trash", "--move-to", "notes", status=2)
     # One comes back over no other file, and one whose move was interrupted has both names.
     command.write("notes/a.txt", "in its place")
-    command.path("notes/sub").mkdir(exist_ok=True)
-    os.link(aside / "notes/sub/b.txt", command.path("notes/sub/b.txt"))
-    done = command.done("trash", "--restore", "--json")
-    assert {Path(row["path"]).name: (row["action"], row["reason"]) for row in done.records} == {
+    (notes / "sub").mkdir(exist_ok=True)
+    os.link(aside / "notes/sub/b.txt", notes / "sub/b.txt")
+    rows = command.done("trash", "--restore", "--json").records
+    assert {Path(row["path"]).name: (row["action"], row["reason"]) for row in rows} == {
         "a.txt": ("left", "file exists"),
         "b.txt": ("restored", None),
         "linked.txt": ("restored", None),
     }
-    command.path("notes/a.txt").unlink()
+    (notes / "a.txt").unlink()
     assert command.done("trash", "--restore").err.startswith("restored 1 file, left 0\n1 document ")
     assert files_below(command.directory) == before
     assert not aside.exists()
-    command.done("trash", "--restore", says="restored 0 files, left 0\n")
 
 
 def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
@@ -237,33 +191,23 @@ def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
     stored = command.keys()
     command.done("decide", "drop", *(key for key in stored if key.startswith("notes")))
     before = files_below(command.directory)
+    aside = command.path("lsh.db-trash")
     for number in (1, 2):
-        process = subprocess.Popen([installed(), "trash", "-q", "--yes"], cwd=command.directory)
-        log = command.path(f"lsh.db-trash/{number}.jsonl")
-        while not log.exists() and process.poll() is None:
+        process = command.start("trash", "-q", "--yes")
+        while not (aside / f"{number}.jsonl").exists() and process.poll() is None:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.01))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
-        logs = command.directory.glob("lsh.db-trash/*.jsonl")
-        lines = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
-        named = {line["aside"] for line in lines}
-        assert {f"{path}" for path in files_below(command.path("lsh.db-trash"))} <= named
+        lines = "".join(log.read_text() for log in aside.glob("*.jsonl")).splitlines()
+        assert {*files_below(aside)} <= {json.loads(line)["aside"] for line in lines}
     command.done("trash", "--restore")
     assert files_below(command.directory) == before
 
 
-def test_trash_names_rows_of_sets_and_leaves_them(command: Command) -> None:
-    database_of(command.path("sets.db"), {"mine.txt": ["keep", "me"]}, shingle="set").close()
-    command.write("mine.txt", "keep me")
-    command.done("decide", "-d", "sets.db", "drop", "mine.txt")
-    (left,) = command.done("trash", "-d", "sets.db", says="moved 0 files, left 1\n").lines
-    assert left.startswith("left\tmine.txt\t\tno file of its own")
-
-
 def test_trash_believes_no_log_that_leads_elsewhere(command: Command) -> None:
-    command.write("notes/a.txt", "a text")
-    command.write("mine.txt", "keep me")
+    for name in ("notes/a.txt", "mine.txt"):
+        command.write(name, f"a text {name}")
     command.done("add", "notes")
     command.done("decide", "drop", "notes/a.txt")
     command.done("trash", "--yes")

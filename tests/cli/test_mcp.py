@@ -59,17 +59,16 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
     database_of(path, documents, passages=5).close()
 
     async def asked(client: Client) -> None:
-        assert {one.name for one in (await client.list_tools()).tools} == READING
+        assert {tool.name for tool in (await client.list_tools()).tools} == READING
         said, result = await call(client, "describe_database")
         assert said.startswith("4 documents; similar from 0.8 on")
-        assert (result["documents"], result["shingle"]) == (4, "word:3")
-        assert result["read_only"] is True
+        assert (result["documents"], result["read_only"]) == (4, True)
         said, result = await call(client, "find_similar", text=TEXT.lower())
         assert said.startswith(f"2 similar documents: {SHOWN} (1.000000), b (1.000000)\n")
         first = result["matches"][0]
         assert (first["key"], first["similarity"], first["identical"]) == (SHOWN, 1.0, False)
         read = await client.read_resource(first["uri"])
-        assert [one.text for one in read.contents] == [TEXT]  # type: ignore[union-attr]
+        assert [content.text for content in read.contents] == [TEXT]  # type: ignore[union-attr]
         _, result = await call(client, "find_similar", key="long", threshold=0.1, top=1)
         assert (result["matches"], result["compared_all"], result["recall"]) == ([], True, 1.0)
         _, result = await call(client, "find_similar", text=long)
@@ -77,21 +76,15 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
         said, result = await call(client, "find_passages", text=f"He said: {TEXT[:40]}, he said.")
         assert said.startswith(f"2 sources: {SHOWN} (8 words), b (8 words)\n")
         assert result["sources"][0]["passages"][0]["text"] == TEXT[:40]
-        said, result = await call(client, "compare_documents", a=KEY, b="b")
-        assert await call(client, "compare_documents", a=first["uri"], b="b") == (said, result)
-        assert said.startswith("similarity 1.000000\n")
-        assert (result["a_in_b"], result["changes"]) == (1.0, [])
+        compared = await call(client, "compare_documents", a=KEY, b="b")
+        assert await call(client, "compare_documents", a=first["uri"], b="b") == compared
+        assert compared[0].startswith("similarity 1.000000\n")
         said, result = await call(client, "list_clusters")
         assert said.startswith(f"1 cluster: {SHOWN} (2)\n")
-        assert result["clusters"][0]["members"] == [SHOWN, "b"]
         said, result = await call(client, "list_pairs")
         assert said.startswith(f"1 pair: {SHOWN} and b (1.000000)\n")
-        assert result["drawn_from"] is None
         _, drawn = await call(client, "list_pairs", sample=True, max_similarity=1)
         assert drawn == result | {"drawn_from": 1}
-        assert result["pairs"][0]["b"]["excerpt"] == COPY
-        said, _ = await call(client, "list_pairs", threshold=0.1, max_similarity=0.9)
-        assert said.startswith("no pair")
 
     ask(path, asked, "--read-only")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import inspection
 import pytest
-from helpers import signed_elsewhere
+from helpers import is_running, signed_elsewhere
 
 import lshdb
 from lshdb.model import Failure
@@ -61,7 +61,7 @@ def started(process: int, before: set[int]) -> set[int]:
 
 def wait_until_gone(processes: set[int]) -> None:
     limit = time.monotonic() + 60
-    while any(Path(f"/proc/{process}").exists() for process in processes):
+    while any(map(is_running, processes)):
         assert time.monotonic() < limit
         time.sleep(0.01)
 

@@ -8,13 +8,15 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from types import FrameType
 
 import pytest
-from helpers import unmeasured
+from direct_command import DirectCommand
+from direct_command import command as command
+from helpers import ROOT, unmeasured
 
 import lshdb
 
@@ -125,55 +127,45 @@ PATHS = {
 """The files of the modules, by their names without `lshdb.`."""
 
 
+class Module:
+    """What the tests ask about a module: its page, texts and imports, wherever in it they are."""
+
+    def __init__(self, path: Path) -> None:
+        tree = ast.parse(path.read_text("utf-8"))
+        self.page = ast.get_docstring(tree) or ""
+        self.texts: list[str] = []
+        self.is_relative = False
+        names: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self.texts.append(node.value)
+            elif isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                self.is_relative |= node.level > 0
+                module = f"lshdb.{ALONE}." * (node.level > 0) + (node.module or "")
+                for alias in node.names:
+                    name = f"{module.strip('.')}.{alias.name}"
+                    names.add(name if name.removeprefix("lshdb.") in PATHS else module.strip("."))
+        inner = {"__init__" if name == "lshdb" else name.removeprefix("lshdb.") for name in names}
+        self.own = inner & PATHS.keys()
+        """The modules of lshdb that it imports, without `lshdb.`."""
+        self.foreign = {name.partition(".")[0] for name in names} - {"lshdb"}
+        """The packages outside lshdb that it imports."""
+
+
 @cache
-def tree_of(module: str) -> ast.Module:
-    """The syntax of a module."""
-    return ast.parse(PATHS[module].read_text("utf-8"))
-
-
-def imported(tree: ast.Module) -> Iterator[str]:
-    """The modules that a module imports, wherever in it, with all their dots."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = f"lshdb.{ALONE}.{node.module or ''}".strip(".") if node.level else node.module
-            assert module is not None
-            for alias in node.names:
-                name = f"{module}.{alias.name}"
-                yield name if name.removeprefix("lshdb.") in PATHS else module
+def modules() -> dict[str, Module]:
+    """All of them."""
+    return {name: Module(path) for name, path in PATHS.items()}
 
 
 def test_imports_are_absolute() -> None:
     """But for those of a package that also runs without lshdb."""
-    relative = {
-        name
-        for name in PATHS
-        for node in ast.walk(tree_of(name))
-        if isinstance(node, ast.ImportFrom) and node.level
-    }
-    assert relative
+    relative = {name for name, module in modules().items() if module.is_relative}
     assert {name.rpartition(".")[0] for name in relative} == {ALONE}
-    own = {name for name in PATHS if name.startswith(f"{ALONE}.")}
-    assert {name for module in own for name in own_imports(module)} <= {ALONE, *own}
-
-
-def own_names(tree: ast.Module) -> set[str]:
-    """The modules of lshdb that are imported in a tree, without `lshdb.`."""
-    names = {"__init__" if name == "lshdb" else name for name in imported(tree)}
-    return {name.removeprefix("lshdb.") for name in names} & PATHS.keys()
-
-
-@cache
-def own_imports(module: str) -> set[str]:
-    """The modules of lshdb that a module imports, without `lshdb.`."""
-    return own_names(tree_of(module))
-
-
-@cache
-def foreign_imports(module: str) -> set[str]:
-    """The packages outside lshdb that a module imports."""
-    return {name.partition(".")[0] for name in imported(tree_of(module))} - {"lshdb"}
+    inside = {name for name in PATHS if name.startswith(f"{ALONE}.")}
+    assert {name for module in inside for name in modules()[module].own} <= {ALONE, *inside}
 
 
 def room_of(module: str) -> str:
@@ -183,16 +175,9 @@ def room_of(module: str) -> str:
     return room
 
 
-def page_of(room: str) -> str:
-    """What the page of a room says."""
-    page = ast.get_docstring(tree_of(room))
-    assert page is not None, f"lshdb/{room}/__init__.py has no page"
-    return page
-
-
 def doors_of(room: str) -> set[str]:
     """The modules of a room that others import, as its page says."""
-    found = re.search(r"^Doors: (.*?)\.$", page_of(room), re.DOTALL | re.MULTILINE)
+    found = re.search(r"^Doors: (.*?)\.$", modules()[room].page, re.DOTALL | re.MULTILINE)
     assert found is not None, f"the page of lshdb/{room} names no doors"
     return set(found[1].replace("\n", " ").split(", "))
 
@@ -224,15 +209,15 @@ def test_every_module_and_file_of_the_root_is_known() -> None:
     assert others == OTHER_FILES
 
 
-@pytest.mark.parametrize("module", PATHS)
-def test_imports_point_to_rooms_below(module: str) -> None:
-    own = room_of(module)
+def test_imports_point_to_rooms_below() -> None:
     upward = {
-        name
-        for name in own_imports(module)
-        if room_of(name) != own and FLOORS[room_of(name)] >= FLOORS[own]
+        (module, name)
+        for module in PATHS
+        for name in modules()[module].own
+        if (room := room_of(module)) != (other := room_of(name))
+        if FLOORS[other] >= FLOORS[room] and not {room, other} <= {*ROOMS[0]}
     }
-    assert not upward - (set(ROOMS[0]) if own in ROOMS[0] else set())
+    assert not upward
 
 
 def test_interfaces_use_what_the_package_offers() -> None:
@@ -241,7 +226,7 @@ def test_interfaces_use_what_the_package_offers() -> None:
         name
         for module in PATHS
         if (room := room_of(module)) in OUTER
-        for name in own_imports(module)
+        for name in modules()[module].own
         if room_of(name) not in {room, "__init__", "review"} and module != "spark.__main__"
     }
     # `from lshdb import sources` and the like name a room, and then a module of it.
@@ -249,115 +234,85 @@ def test_interfaces_use_what_the_package_offers() -> None:
 
 
 def test_imports_make_no_circle() -> None:
-    graph = {name: own_imports(name) for name in PATHS}
+    graph = {name: modules()[name].own for name in PATHS}
     order = list(TopologicalSorter(graph).static_order())
     assert order.index("errors") < order.index("store.store") < order.index("database")
 
 
-TRACE = """
-import sys
-from lshdb.__main__ import main
-
-def trace(frame, event, arg):
-    if event == "call" and frame.f_code.co_qualname == "Store.insert":
-        sys.setprofile(None)
-        while frame:
-            print(frame.f_code.co_filename, frame.f_code.co_name, sep=": ", file=sys.stderr)
-            frame = frame.f_back
-
-sys.setprofile(trace)
-main()
-"""
-
-
-def test_adding_takes_the_hops_that_are_drawn(tmp_path: Path) -> None:
+def test_adding_takes_the_hops_that_are_drawn(command: DirectCommand) -> None:
     """From the command on; decorators of methods are no hop, nor are functions of one module."""
-    (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "The fox and the grapes"}')
-    done = subprocess.run(
-        [sys.executable, "-c", TRACE, "add", "in.jsonl"],
-        cwd=tmp_path,
-        env=unmeasured(),
-        capture_output=True,
-        text=True,
-        check=True,
+    names: list[str] = []
+
+    def trace(frame: FrameType | None, event: str, _: object) -> None:
+        if frame and event == "call" and frame.f_code.co_qualname == "Store.insert":
+            sys.setprofile(None)
+            while frame:
+                file = frame.f_code.co_filename.removeprefix(f"{PACKAGE}/")
+                names.insert(0, f"{file}: {frame.f_code.co_name}")
+                frame = frame.f_back
+
+    sys.setprofile(trace)
+    command.done("add", "-", stdin='{"id": 1, "text": "The fox and the grapes"}')
+    drawn = re.findall(
+        r"^ {6}(\S+\.py: \w+)  ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE
     )
-    frames = [line for line in done.stderr.splitlines() if line.startswith(f"{PACKAGE}/")]
-    names = [line.removeprefix(f"{PACKAGE}/") for line in reversed(frames)]
-    page = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8")
-    drawn = re.findall(r"^ {6}(\S+\.py: \w+)  ", page, re.MULTILINE)
-    names = [name for name in names[names.index(drawn[0]) :] if not name.startswith("groups.py")]
-    entered = dict.fromkeys(name.partition(":")[0] for name in names)
+    hops = [name for name in names[names.index(drawn[0]) :] if not name.startswith("groups.py")]
+    entered = dict.fromkeys(name.partition(":")[0] for name in hops)
     assert [*entered] == [name.partition(":")[0] for name in drawn]
     assert len(drawn) == 5
-    assert set(drawn) <= set(names)
+    assert set(drawn) <= set(hops)
 
 
 @pytest.mark.parametrize("room", FOLDERS)
 def test_a_room_is_entered_by_its_doors(room: str) -> None:
-    used = {
-        name.partition(".")[2]
-        for module in PATHS
-        if room_of(module) != room
-        for name in own_imports(module)
-        if name.partition(".")[0] == room
-    }
+    names = {name for module in PATHS if room_of(module) != room for name in modules()[module].own}
+    used = {name.partition(".")[2] for name in names if name.partition(".")[0] == room}
     assert used - {""} == doors_of(room)
 
 
 @pytest.mark.parametrize("room", FOLDERS)
 def test_the_page_of_a_room_names_its_modules(room: str) -> None:
-    page = page_of(room)
+    page = modules()[room].page
     assert len(page.splitlines()) <= 25
     if room != "cli":  # where app has a table of the modules
         inside = {path.stem for path in (PACKAGE / room).glob("*.py")} - {"__init__", "__main__"}
         assert {name for name in inside if not re.search(rf"\b{name}\b", page)} == set()
 
 
-def test_only_the_store_knows_sqlite() -> None:
-    users = {name for name in PATHS if "sqlite3" in foreign_imports(name)}
-    assert users
-    assert {room_of(name) for name in users} == {"store"}
-
-
-def test_only_the_store_has_sql() -> None:
-    begins = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|PRAGMA|CREATE) ")
-    texts = {
-        (name, node.value)
-        for name in PATHS
-        if room_of(name) != "store"
-        for node in ast.walk(tree_of(name))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    assert not [text for text in texts if begins.match(text[1])]
-
-
-def test_only_the_command_line_knows_the_terminal() -> None:
-    users = {name for name in PATHS if "typer" in foreign_imports(name)}
-    assert {room_of(name) for name in users} == {"cli"}
-    users = {name for name in PATHS if "rich" in foreign_imports(name)}
+@pytest.mark.parametrize(
+    ("package", "rooms"),
     # A bar is shown in notebooks as well, and only if somebody asks for it.
-    assert {room_of(name) for name in users - {"progress"}} == {"cli"}
+    [("sqlite3", {"store"}), ("typer", {"cli"}), ("rich", {"cli", "progress"})],
+)
+def test_a_package_is_known_in_its_room_only(package: str, rooms: set[str]) -> None:
+    users = {room_of(name) for name, module in modules().items() if package in module.foreign}
+    assert users == rooms
 
 
-def test_html_is_in_templates_only() -> None:
-    """No text of a module has a tag of HTML."""
-    tags = re.compile(r"</?(a|b|bdi|body|div|h[1-6]|li|mark|p|span|t[adhr]|table|ul|svg)\b[^<]*>")
-    found = [
-        (module, node.value)
-        for module in PATHS
-        for node in ast.walk(tree_of(module))
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and tags.search(node.value)
-    ]
-    assert not found
+@pytest.mark.parametrize(
+    ("room", "pattern"),
+    [
+        ("store", r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|PRAGMA|CREATE) "),
+        ("", r"(?s).*</?(a|b|bdi|body|div|h[1-6]|li|mark|p|span|t[adhr]|table|ul|svg)\b[^<]*>"),
+    ],
+    ids=["SQL in the store only", "HTML in templates only"],
+)
+def test_no_text_elsewhere_is(room: str, pattern: str) -> None:
+    texts = {
+        (name, text)
+        for name, module in modules().items()
+        if room_of(name) != room
+        for text in module.texts
+        if re.match(pattern, text)
+    }
+    assert not texts
 
 
 # dependencies
 
 
 def test_dependencies_are_those_imported() -> None:
-    pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
     assert required == {"numpy", "orjson", "pathspec", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
@@ -384,7 +339,7 @@ def test_dependencies_are_those_imported() -> None:
     everywhere: set[str] = set()
     for module in PATHS:
         own = extras.get(module, set()) | extras.get(room_of(module).partition(".")[0], set())
-        everywhere |= foreign_imports(module) - own
+        everywhere |= modules()[module].foreign - own
     everywhere -= sys.stdlib_module_names
     assert everywhere == required
 
@@ -427,16 +382,3 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
         "lshdb.spark",
         "rich",
     }
-
-
-# what the package exports
-
-
-@pytest.mark.parametrize("name", lshdb.__all__)
-def test_a_reexported_name_is_there(name: str) -> None:
-    assert getattr(lshdb, name).__module__.startswith("lshdb.")
-
-
-def test_a_name_that_does_not_exist_is_no_attribute() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'banding_'"):
-        _ = lshdb.banding_

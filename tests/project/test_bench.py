@@ -8,20 +8,21 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-import measure
 import pytest
-from helpers import Command
+from direct_command import DirectCommand
+from helpers import ROOT
 from measure.bench import command, contamination, dedup_peers, pages, peers, scale
-from measure.common import commands
+from measure.common import commands, generate
 from measure.harness import corpora, engines, figures, lab, tasks
 
-SCRIPTS = Path(measure.__file__).resolve().parents[1]
+SCRIPTS = ROOT / "scripts"
 RESULTS = SCRIPTS / "measure" / "bench" / "results"
 
 
@@ -32,7 +33,7 @@ def run_here(
     begun = time.perf_counter()
     own = len(commands.lshdb_command())
     if started[:own] == commands.lshdb_command():
-        out = Command(directory or Path.cwd()).done(*started[own:]).out
+        out = DirectCommand(directory or Path.cwd()).done(*started[own:]).out
     else:
         with redirect_stdout(StringIO()) as written, pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["tasks", str(started[-1])])
@@ -49,14 +50,15 @@ def test_a_benchmark_writes_its_figures(
         monkeypatch.setattr(module, "measure", run_here)
     # Pieces of programs are of these, not of tens of thousands of installed modules.
     monkeypatch.setattr(corpora, "sysconfig", SimpleNamespace(get_path=lambda _: SCRIPTS))
+    monkeypatch.setattr(generate, "VOCABULARY", 1_000)
+    used = [name for name in ("lshdb", "datasketch") if engines.installed(name)]
+    monkeypatch.setattr(command, "NAMES", used)
     out = tmp_path / "out.json"
     options = ["--quick", "--shingle", "word:3", "--documents", "40", "--json", str(out)]
-    used = [name for name in engines.NAMES if engines.installed(name) is not None]
-    options += ["--directory", str(tmp_path)]
-    assert command.main([benchmark, *options]) == 0
+    assert command.main([benchmark, *options, "--directory", str(tmp_path)]) == 0
     assert list(tmp_path.iterdir()) == [out], "its files are deleted"
     found = figures.read(out).figures
-    assert set(used if benchmark == "peers" else ["lshdb"]) <= {row.engine for row in found}
+    assert {*(used if benchmark == "peers" else ["lshdb"])} <= {row.engine for row in found}
     names = set(peers.PARTS) if benchmark == "peers" else {benchmark}
     assert {figure.benchmark for figure in found} == names
     assert all(value >= 0 for figure in found for value in figure.runs)
@@ -74,44 +76,26 @@ def test_the_list_of_benchmarks_says_how_long_each_takes(
         assert first.partition(": ")[2] in shown
 
 
-def results(*paths: Path) -> list[figures.Results]:
-    return [figures.read(path) for path in sorted(paths)]
-
-
 @pytest.mark.parametrize(
-    ("page", "name", "table"),
+    ("name", "module", "pattern"),
     [
-        ("docs/figures.md", "table", lambda: peers.markdown(*results(*RESULTS.glob("*.jsonl")))),
-        (
-            "docs/figures.md",
-            "scale",
-            lambda: scale.markdown(*results(*RESULTS.glob("scale/*.jsonl"))),
-        ),
-        ("docs/figures.md", "pages", lambda: pages.markdown(*results(RESULTS / "pages.jsonl"))),
-        (
-            "docs/figures.md",
-            "dropped",
-            lambda: dedup_peers.markdown(*results(RESULTS / "peers/dedup.jsonl")),
-        ),
-        (
-            "docs/figures.md",
-            "contamination",
-            lambda: contamination.markdown(*results(RESULTS / "peers/contamination.jsonl")),
-        ),
+        ("table", peers, "*.jsonl"),
+        ("scale", scale, "scale/*.jsonl"),
+        ("pages", pages, "pages.jsonl"),
+        ("dropped", dedup_peers, "peers/dedup.jsonl"),
+        ("contamination", contamination, "peers/contamination.jsonl"),
     ],
 )
-def test_the_table_of_a_page_is_that_of_the_results(
-    page: str, name: str, table: Callable[[], str]
-) -> None:
+def test_the_table_of_a_page_is_that_of_the_results(name: str, module: Any, pattern: str) -> None:
     """Who measures again also prints the tables again."""
-    text = (SCRIPTS.parent / page).read_text("utf-8")
+    text = (ROOT / "docs" / "figures.md").read_text("utf-8")
     shown = text.partition(f"<!-- {name} -->\n")[2].partition("\n<!-- end of ")[0]
-    assert shown == table()
+    assert shown == module.markdown(*map(figures.read, sorted(RESULTS.glob(pattern))))
 
 
 def test_figures_of_the_readme_are_those_of_their_page() -> None:
-    page = (SCRIPTS.parent / "docs" / "figures.md").read_text("utf-8")
-    lines = (SCRIPTS.parent / "README.md").read_text("utf-8").split("\n- ")
+    page = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    lines = (ROOT / "README.md").read_text("utf-8").split("\n- ")
     lines = [line.partition("\n\n")[0] for line in lines if "](docs/figures.md#" in line]
     assert len(lines) == 3
     for number in re.findall(r"\d[\d.,]*\d", " ".join(lines)):

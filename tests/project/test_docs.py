@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib
 import os
 import pkgutil
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import list_of_reports
 import pytest
-from helpers import ROOT, Command
+from direct_command import DirectCommand
+from helpers import ROOT
 
 import lshdb
 from lshdb.cli.app import COMMANDS
@@ -29,7 +27,7 @@ PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
 PIECES = re.compile(r"""(?:'[^']*'|"[^"]*"|[^|'"])+""")
 """The commands of a pipe."""
-QUOTED = re.compile("'[^']*'" r'|"[^"$`\\]*"')
+QUOTED = re.compile("'[^']*'" r'|"([^"$`\\]|\$[.\[])*"')
 """What a shell passes on as it is."""
 IDS = {"ids": lambda page: page.name}
 MODULES = sorted(
@@ -82,7 +80,7 @@ def shown(command: str, directory: Path) -> str:
 def ran(command: str, given: str, directory: Path) -> tuple[str, str]:
     """What a command prints on standard error and output: one of lshdb alone takes no shell."""
     if command.startswith("lshdb ") and not set(QUOTED.sub("", command)) & set("|<>&;$*`\\"):
-        done = Command(directory)(*shlex.split(command)[1:], stdin=given)
+        done = DirectCommand(directory)(*shlex.split(command)[1:], stdin=given)
         return done.err, done.out
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     result = subprocess.run(
@@ -102,7 +100,10 @@ def ran(command: str, given: str, directory: Path) -> tuple[str, str]:
 @pytest.mark.extra("test-all")
 def test_python_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, str(page), 0)
+    run(doctest.DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, str(page), 0))
+
+
+def run(test: doctest.DocTest) -> None:
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert not report, "".join(report)
@@ -137,39 +138,22 @@ def test_each_page_is_in_the_navigation() -> None:
 def test_the_command_for_each_role_runs(tmp_path: Path) -> None:
     """Those of the table on the first page, in their order, with inputs of these names."""
     page = (ROOT / "docs" / "index.md").read_text("utf-8")
-    table = [line.split(" | ") for line in page.splitlines() if line.startswith("| a")]
-    commands = re.findall("`(lshdb .*?)`", " ".join(row[1] for row in table))
+    table = [line.split(" | ")[1] for line in page.splitlines() if line.startswith("| a")]
+    commands = re.findall("`(lshdb .*?)`", " ".join(table))
     assert (len(table), len(commands)) == (7, 6), "and one in Python"
+    command = DirectCommand(tmp_path)
     texts = [f"the {word} ferry to the island leaves every hour from six on" for word in "ab"]
-    rows = "".join(f'{{"id": "{number}", "text": "{text}"}}\n' for number, text in enumerate(texts))
     for name in ("rows.jsonl", "today.jsonl"):
-        (tmp_path / name).write_text(rows, "utf-8")
-    for name in ("notes", "submissions"):
-        (tmp_path / name).mkdir()
-        for number, text in enumerate(texts):
-            (tmp_path / name / f"{number}.txt").write_text(text, "utf-8")
+        command.write(name, ({"id": text, "text": text} for text in texts))
+    for text in texts:
+        command.write(f"notes/{text}.txt", text)
+        command.write(f"submissions/{text}.txt", text)
     lshdb.open(tmp_path / "archive.db").close()
     git = "git -c user.name=Ann -c user.email=ann@example.org"
     shown(f"git init -q -b main . && {git} commit -q --allow-empty -m Begin", tmp_path)
-    for command in commands[:-1]:  # the server of the last one is that of docs/agents.md
-        done = Command(tmp_path)(*shlex.split(command)[1:])
-        assert done.status == 0, (command, done.err)
+    for line in commands[:-1]:  # the server of the last one is that of docs/agents.md
+        command.done(*shlex.split(line)[1:])
     assert {"unique.jsonl", "notes.db", "report.html"} <= {*os.listdir(tmp_path)}
-
-
-def test_programs_get_a_list_of_all_pages_and_the_pages(tmp_path: Path) -> None:
-    """Who changes a title or a first sentence runs python scripts/site/llms.py."""
-    script = runpy.run_path(str(ROOT / "scripts" / "site" / "llms.py"))
-    listing = "\n".join(script["listing"]())
-    assert (ROOT / "docs" / "llms.txt").read_text("utf-8") == listing
-    assert all(f"({page.name}): For " in listing for page in PAGES[1:]), "who each page is for"
-    script["on_post_build"]({"site_dir": tmp_path})
-    whole = (tmp_path / "llms-full.txt").read_text("utf-8")
-    for page in PAGES[1:]:
-        text = script["links_of_site"](page.read_text("utf-8"))
-        assert text in whole
-        assert "](../" not in text, "what the site does not have"
-        assert (tmp_path / page.name).read_text("utf-8") == text
 
 
 def test_links_between_pages_lead_somewhere() -> None:
@@ -179,35 +163,13 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 def test_each_picture_of_a_page_is_shown_and_described() -> None:
-    shown: set[str] = set()
-    for page in PAGES:
-        for alt, target in re.findall(
-            r"!\[([^\]]*)\]\(pictures/([^)]+)\)", page.read_text("utf-8")
-        ):
-            assert len(alt) > 20, "for those who do not see it"
-            shown.add(target)
-    assert shown == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
-
-
-def test_the_manual_page_says_what_help_says(tmp_path: Path) -> None:
-    """Who changes a help page writes the manual page again: python scripts/site/man_page.py."""
-    script = ROOT / "scripts" / "site" / "man_page.py"
-    subprocess.run([sys.executable, script, tmp_path / "lshdb.1"], check=True)
-    page = (tmp_path / "lshdb.1").read_text("utf-8")
-    assert (ROOT / "docs" / "lshdb.1").read_text("utf-8") == page
-    assert all(f".B lshdb {name}" in page for name in COMMANDS)
+    pages = "".join(page.read_text("utf-8") for page in PAGES)
+    shown = dict(re.findall(r"!\[([^\]]*)\]\(pictures/([^)]+)\)", pages))
+    assert min(map(len, shown)) > 20, "for those who do not see it"
+    assert {*shown.values()} == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
 
 
 # docstrings and words
-
-
-def run(test: doctest.DocTest, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory.mkdir()
-    monkeypatch.chdir(directory)
-    report: list[str] = []
-    doctest.DocTestRunner(verbose=False).run(test, out=report.append)
-    assert not report, "".join(report)
-    assert not [one for one in test.examples if one.want == "[]\n"], "an example finds something"
 
 
 @pytest.mark.parametrize("name", ["lshdb", *MODULES])
@@ -216,7 +178,9 @@ def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     module = importlib.import_module(name)
     for number, test in enumerate(doctest.DocTestFinder().find(module)):
         if test.examples:
-            run(test, tmp_path / str(number), monkeypatch)
+            (directory := tmp_path / str(number)).mkdir()
+            monkeypatch.chdir(directory)
+            run(test)
 
 
 def test_pages_docstrings_and_names_are_in_plain_words() -> None:
@@ -240,14 +204,7 @@ def test_every_promise_names_a_test_that_exists() -> None:
         named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`$", promise)
         assert named, f"no test behind: {promise}"
         ((file, name),) = named
-        assert name in functions(ROOT / file)
-
-
-@cache
-def functions(path: Path) -> set[str]:
-    """The names of a module's functions."""
-    tree = ast.parse(path.read_text("utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert f"\ndef {name}(" in (ROOT / file).read_text("utf-8")
 
 
 def test_what_people_met_is_a_list() -> None:

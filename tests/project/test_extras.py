@@ -26,8 +26,6 @@ def test_every_extra_is_known() -> None:
 
 def test_all_extras_are_there_where_all_tests_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pytest --every-extra" in (ROOT / "scripts" / "test").read_text("utf-8")
-    assert "scripts/setup test-all" in (ROOT / "scripts" / "test").read_text("utf-8")
-    assert "\nscripts/test\n" in (ROOT / ".ci" / "run").read_text("utf-8")
     config: Any = SimpleNamespace(getoption=lambda name: name == "--every-extra")
     monkeypatch.setattr(extras, "find_spec", lambda module: None if module == "jinja2" else 1)
     with pytest.raises(pytest.UsageError, match="would skip, for jinja2 cannot be imported"):

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from helpers import ROOT
 
 import lshdb
 from lshdb.cli.app import make_app
-
-ROOT: Final = Path(__file__).resolve().parents[2]
 
 ALIKE: Final[dict[str, Callable[..., Any]]] = {
     "init": lshdb.open,
@@ -85,6 +84,16 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "backup": (set(), {"target", "restore"}),
 }
 
+GENERATED: Final = {
+    "options_page.py": "docs/options.md",
+    "interface.py": "tests/project/interface.txt",
+    "option_types.py": "lshdb/options.pyi",
+    "man_page.py": "docs/lshdb.1",
+    "completions.py": "docs/completions",
+    "llms.py": "docs/llms.txt",
+}
+"""What scripts write, and where it is kept."""
+
 
 def options_of(command: str) -> dict[str, Any]:
     """The parameters of a command, by name."""
@@ -109,16 +118,19 @@ def test_a_command_has_the_options_of_its_method(command: str) -> None:
             assert (other or None) == (default or None), name
 
 
-@pytest.mark.parametrize(
-    ("script", "file"),
-    [
-        ("options_page.py", "docs/options.md"),
-        ("interface.py", "tests/project/interface.txt"),
-        ("option_types.py", "lshdb/options.pyi"),
-    ],
-)
-def test_what_is_generated_is_up_to_date(script: str, file: str, tmp_path: Path) -> None:
-    """Who changes the interface runs the script again; the change shows in the file."""
-    made = tmp_path / "made"
-    subprocess.run([sys.executable, ROOT / "scripts" / "site" / script, made], check=True)
-    assert made.read_text("utf-8") == (ROOT / file).read_text("utf-8")
+def test_what_is_generated_is_up_to_date(tmp_path: Path) -> None:
+    """Who changes the interface, help or titles of pages runs these scripts of scripts/site."""
+    code = "; ".join(
+        f"sys.argv[1:] = [{str(tmp_path / script)!r}]; "
+        f"runpy.run_path({str(ROOT / 'scripts' / 'site' / script)!r}, run_name='__main__')"
+        for script in GENERATED
+    )
+    subprocess.run([sys.executable, "-c", f"import runpy, sys; {code}"], check=True)
+    for script, made in GENERATED.items():
+        assert texts_of(tmp_path / script) == texts_of(ROOT / made), f"run {script} again"
+
+
+def texts_of(path: Path) -> dict[str, str]:
+    """The text of a file, or of each in a directory."""
+    files = [*path.iterdir()] if path.is_dir() else [path]
+    return {file.name if path.is_dir() else "": file.read_text("utf-8") for file in files}

@@ -31,54 +31,52 @@ if os.name == "posix":
 TEXT = "whisk the flour with the eggs and the milk and rest the batter for an hour "
 
 
-@pytest.fixture
-def variables(tmp_path: Path) -> dict[str, str]:
-    """Variables by which a Python and those that it starts lack that."""
-    (own := tmp_path / "own").mkdir()
-    (own / "sitecustomize.py").write_text(LACKING, "utf-8")
-    path = os.pathsep.join([str(own), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path, "LOGNAME": "ada", "PYTHONUTF8": "0"}
+RUN = """
+import sys
+from lshdb.cli.app import main
+if __name__ == "__main__":
+    for line in sys.argv.pop().splitlines():
+        sys.argv[1:] = line.split()
+        try:
+            main()
+        except SystemExit as ended:
+            assert not ended.code, line
+"""
+COMMANDS = """add in.jsonl
+query --key é7 --threshold 0.99 --json
+dedup in.jsonl -o out.jsonl --threshold 0.99
+sync -d notes.db notes
+sync -d notes.db notes
+pairs -d notes.db --json
+decide -d notes.db drop notes/a.txt
+decisions -d notes.db --json
+backup -d notes.db copy.db
+check -d copy.db --deep"""
 
 
-def run(directory: Path, variables: dict[str, str], *arguments: str, stdin: bytes = b"") -> bytes:
+def test_commands_do_without_what_only_posix_has(tmp_path: Path) -> None:
+    """Among them adding in worker processes, which lack it, too."""
+    made = {"sitecustomize.py": LACKING, "run.py": RUN, "notes/.gitignore": "deep/*.log\n"}
+    made |= dict.fromkeys(("notes/a.txt", "notes/deep/b.txt", "notes/deep/c.log"), TEXT * 3)
+    rows = [{"id": f"é{i}", "text": " ".join([TEXT, str(i // 2)] * 40)} for i in range(1_000)]
+    made["in.jsonl"] = "\n".join(map(json.dumps, rows))
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    for name, text in made.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-m", "lshdb", *arguments],
-        cwd=directory,
-        env=variables,
-        input=stdin,
+        [sys.executable, "run.py", COMMANDS],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path, "LOGNAME": "ada", "PYTHONIOENCODING": "cp1252"},
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
-
-
-def test_commands_do_without_what_only_posix_has(variables: dict[str, str], tmp_path: Path) -> None:
-    """Adding in worker processes, dedup to a file, sync, query, backup, check, decisions."""
-    lines = [
-        json.dumps({"id": f"é{i}", "text": " ".join([TEXT, str(i // 2)] * 40)})
-        for i in range(2_000)
-    ]
-    (tmp_path / "in.jsonl").write_text("\n".join(lines), "utf-8")
-    run(tmp_path, variables, "add", "in.jsonl")
-    found = run(tmp_path, variables, "query", "--key", "é7", "--threshold", "0.99", "--json")
-    assert [json.loads(line)["key"] for line in found.splitlines()] == ["é6"]
-    run(tmp_path, variables, "dedup", "in.jsonl", "-o", "out.jsonl", "--threshold", "0.99")
-    assert (tmp_path / "out.jsonl").read_bytes().count(b"\n") == 1_000
-    (tmp_path / "notes" / "deep").mkdir(parents=True)
-    for name in ("a.txt", "deep/b.txt", "deep/c.log"):
-        (tmp_path / "notes" / name).write_text(TEXT * 3, "utf-8")
-    (tmp_path / "notes" / ".gitignore").write_text("deep/*.log\n", "utf-8")
-    for _ in range(2):
-        run(tmp_path, variables, "sync", "-d", "notes.db", "notes")
-    listed = run(tmp_path, variables, "pairs", "-d", "notes.db", "--json").splitlines()
-    assert [(one["a"], one["b"]) for one in map(json.loads, listed)] == [
-        ("notes/a.txt", "notes/deep/b.txt")
-    ]
-    run(tmp_path, variables, "decide", "-d", "notes.db", "drop", "notes/a.txt")
-    assert b"ada" in run(tmp_path, variables, "decisions", "-d", "notes.db", "--json")
-    run(tmp_path, variables, "backup", "-d", "notes.db", "copy.db")
-    run(tmp_path, variables, "check", "-d", "copy.db", "--deep")
+    match, pair, decision = map(json.loads, done.stdout.splitlines())
+    assert match["key"] == "é6", "output is UTF-8"
+    assert (pair["a"], pair["b"]) == ("notes/a.txt", "notes/deep/b.txt")
+    assert decision["who"] == "ada"
+    assert (tmp_path / "out.jsonl").read_bytes().count(b"\n") == 500
     assert not [*tmp_path.glob("*.partial")]
 
 
@@ -106,14 +104,9 @@ def test_a_backslash_stays_in_a_key_elsewhere() -> None:
     assert key_of("/Data/a.txt", "/data", posixpath) == "/Data/a.txt"
 
 
-def test_output_is_utf8_with_newlines_where_the_console_is_not(variables: dict[str, str]) -> None:
-    code = (
-        "from lshdb.cli.running import open_streams; open_streams('nt'); print('é ☃', flush=True)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**variables, "PYTHONIOENCODING": "cp1252"},
-        capture_output=True,
-        check=True,
-    )
+def test_output_has_newlines_on_windows() -> None:
+    code = "from lshdb.cli.running import open_streams; open_streams('nt'); print('é ☃')"
+    program = [sys.executable, "-c", code]
+    variables = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
+    done = subprocess.run(program, env=variables, capture_output=True, check=True)
     assert done.stdout == "é ☃\n".encode()
