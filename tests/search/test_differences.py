@@ -8,14 +8,18 @@ from functools import partial
 
 import pytest
 from helpers import calls_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lshdb.search.differences import Line, Piece, Row, differences, shown_rows
 
-LINES = st.lists(st.sampled_from(["a b c", "a b d", "", "  x", "==", "y" * 700, "S. T. " * 80]))
+LINES = st.builds(
+    str.join,
+    st.sampled_from(["\n", "\r\n", "\u2028"]),
+    st.lists(st.sampled_from(["a b c", "a b d", "", "  x", "==", "y" * 700, "S. T. " * 80])),
+)
+TEXTS = LINES | st.text(alphabet="ab. \n\t\r\u2028\u4e00\U0001f98a")
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\f?")
-ENDS = st.sampled_from(["\n", "\r\n", "\u2028"])
 
 
 def whole(line: Line | None) -> str:
@@ -62,17 +66,11 @@ def check(a: str, b: str, rows: list[Row]) -> None:
             assert (row.kind == "only") == (row.a is None or row.b is None)
 
 
-@given(LINES, LINES, ENDS)
-def test_rows_are_both_texts_and_equal_where_they_say_so(
-    a: list[str], b: list[str], end: str
-) -> None:
-    check(end.join(a), end.join(b), differences(end.join(a), end.join(b)))
-    assert all(row.kind == "same" for row in differences(end.join(a), end.join(a)))
-
-
-@given(st.text(alphabet="ab. \n\t\r\u2028\u4e00\U0001f98a"), st.text(alphabet="ab. \n\u4e00"))
-def test_any_texts(a: str, b: str) -> None:
+@settings(max_examples=60)
+@given(TEXTS, TEXTS)
+def test_rows_are_both_texts_and_equal_where_they_say_so(a: str, b: str) -> None:
     check(a, b, differences(a, b))
+    assert all(row.kind == "same" for row in differences(a, a))
 
 
 def test_lines_are_aligned_behind_what_was_put_in() -> None:
@@ -149,7 +147,7 @@ def longest_common(a: list[str], b: list[str]) -> int:
     return row[-1]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_nearly_as_many_words_are_aligned_as_can_be(seed: int) -> None:
     rng = random.Random(seed)
     once = [f"line{number}" for number in range(30)]
@@ -167,11 +165,6 @@ def test_nearly_as_many_words_are_aligned_as_can_be(seed: int) -> None:
 
 
 def test_changed_lines_stand_beside_those_with_most_words_in_common() -> None:
-    a = "these few words\nred green blue\nnone at all"
-    b = "new\nred green yellow\nthose few"
-    rows = differences(a, b)
-    beside = [(whole(row.a), whole(row.b)) for row in rows if row.a and row.b]
-    assert beside == [("red green blue", "red green yellow")]
     rows = differences("one two three four\nsix", "ten\none two three five\neight")
     assert [(marked(row.a), marked(row.b)) for row in rows] == [
         ("", "[ten]"),

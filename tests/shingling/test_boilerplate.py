@@ -285,9 +285,9 @@ def test_stretches_are_in_order_and_apart_for_any_text() -> None:
 
 HOSTILE = {
     "a line": "x" * 200_000,
-    "imports": "import a\n" * 20_000,
-    "open imports": "from x import (\n" * 12_000,
-    "open braces": "import {\n" * 20_000,
+    "imports": "import a\n" * 8_000,
+    "open imports": "from x import (\n" * 6_000,
+    "open braces": "import {\n" * 8_000,
     "open uses": "use a::{\n" * 20_000,
     "braces": "}\n" * 60_000,
     "blank lines": "\n" * 200_000,

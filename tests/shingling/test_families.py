@@ -333,6 +333,7 @@ def test_what_a_string_says(name: str) -> None:
     program = LANGUAGES[name].program
     expected = tokens(program)
     assert "XYZ" in program
+    assert tokens(re.sub(r"\b(total|shop|items|sum)\b", "name_2", program)) == expected
     for sign in SIGNS:
         for says in (sign, f"{sign} {sign}", sign * 9):
             assert tokens(program.replace("XYZ", says)) == expected, says

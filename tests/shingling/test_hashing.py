@@ -26,14 +26,6 @@ def hashes_of(spans: list[bytes], hasher: SpanHash) -> list[int]:
     return [int(h) for h in hashes]
 
 
-def test_the_oracle_has_the_published_splitmix64() -> None:
-    assert oracles.splitmix64(1234567, 3) == [
-        6457827717110365317,
-        3203168211198807973,
-        9817491932198370423,
-    ]
-
-
 @given(SEEDS, st.text(max_size=20), st.integers(0, 40))
 @example((1 << 63) - 1, "", 1)
 def test_constants_are_odd_splitmix64_outputs(seed: int, label: str, count: int) -> None:
