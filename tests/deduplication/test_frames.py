@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from oracles import deduplicated, in_order, word_shingles
 
 import lshdb
 from lshdb.columns import DROPPED
-from lshdb.deduplication.frames import Deduplicated
 from lshdb.model import Failure
 
 TEXTS = [*text_families(seed=3, families=10, copies=3, words=40, most_edits=7).values()]
@@ -73,13 +73,9 @@ def test_rows_come_back_as_they_were_given(kind: str, keep: Any) -> None:
     assert ids(result.kept) == kept
     assert np.flatnonzero(result.mask).tolist() == kept
     assert (result.kept_count, result.dropped_count, result.failed) == (len(kept), len(gone), 0)
-    dropped = result.dropped
-    assert [(one.line, one.similarity) for one in dropped] == [(i + 1, s) for i, _, s in gone]
-    assert [(one.key, one.kept) for one in dropped] == [(f"k{i}", f"k{j}") for i, j, _ in gone]
-    assert [one.kept_line for one in dropped] == [j + 1 for _, j, _ in gone]
-    assert {one.file for one in dropped} == {one.kept_file for one in dropped} == {None}
     assert kind != "duckdb" or type(result.kept).__name__ == "DuckDBPyRelation"
-    assert len(result.dropped) == len(gone) > 5
+    wanted = [(f"k{i}", None, i + 1, f"k{j}", None, j + 1, s) for i, j, s in gone]
+    assert [astuple(row)[:7] for row in result.dropped] == wanted
     assert result.dropped.to_arrow().column_names == [*DROPPED]
 
 
@@ -94,13 +90,13 @@ def test_rows_are_compared_with_others_and_with_those_of_earlier_runs(
         lshdb.dedup(old, into=against, recall=0.9999, workers=0)
     frame = pl.DataFrame(new)
     result = lshdb.dedup(frame, against=against, recall=0.9999, workers=0)
-    seen = {i: SHINGLES[i] for i in decided(0.8)[0] if i < N // 2}
-    if known != "database":
-        seen = {i: SHINGLES[i] for i in range(N // 2)}
-    expected = deduplicated({i: SHINGLES[i] for i in range(N // 2, N)}, range(N // 2, N), 0.8, seen)
-    assert ids(result.kept) == [row for row, one in expected.items() if one is None]
-    names = {f"k{row}": f"k{one[0]}" for row, one in expected.items() if one}
-    assert {one.key: one.kept for one in result.dropped} == names
+    seen = decided(0.8)[0] if known == "database" else range(N // 2)
+    references = {i: SHINGLES[i] for i in seen if i < N // 2}
+    later = {i: SHINGLES[i] for i in range(N // 2, N)}
+    expected = deduplicated(later, later, 0.8, references)
+    assert ids(result.kept) == [row for row, why in expected.items() if why is None]
+    names = {f"k{row}": f"k{why[0]}" for row, why in expected.items() if why}
+    assert {row.key: row.kept for row in result.dropped} == names
     if known == "database":
         again = lshdb.dedup(frame, into=against, workers=0)
         assert ids(again.kept) == ids(result.kept)
@@ -111,9 +107,6 @@ def test_rows_are_compared_with_others_and_with_those_of_earlier_runs(
             lshdb.dedup(frame, into=against, shingle="char:5")
         with pytest.raises(lshdb.UsageError, match="no index of passages"):
             lshdb.dedup(frame, into=against, rule="copied:5")
-    copied = lshdb.dedup(new[:3], rule="copied:8", into=tmp_path / "new.db", workers=0)
-    with lshdb.open(tmp_path / "new.db", mode="read") as db:
-        assert (len(db), db.settings.passages) == (copied.kept_count, 8)
 
 
 def test_frames_keep_their_types_and_index() -> None:
@@ -131,17 +124,14 @@ def test_a_higher_threshold_is_decided_from_the_beginning() -> None:
     """A row that is kept at the lower one may be like a row that comes back at the higher one."""
     first = lshdb.dedup(ROWS, threshold=0.5, recall=0.9999)
     assert ids(first.kept) == decided(0.5)[0]
-    for threshold in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+    for threshold in (0.5, 0.7, 0.8, 1.0):
         result = first.rethreshold(threshold)
         kept, gone = decided(threshold)
-        assert ids(result.kept) == kept
-        assert [(one.line, one.similarity) for one in result.dropped] == [
-            (number + 1, score) for number, _, score in gone
-        ]
-        assert result.threshold == threshold
+        assert (ids(result.kept), result.threshold) == (kept, threshold)
+        found = [(row.line, row.similarity) for row in result.dropped]
+        assert found == [(number + 1, score) for number, _, score in gone]
     with pytest.raises(lshdb.UsageError, match=r"below 0\.5"):
         first.rethreshold(0.4)
-    assert isinstance(first, Deduplicated)
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])
@@ -150,23 +140,15 @@ def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> Non
     pq.write_table(pa.Table.from_pylist(ROWS[20:]), tmp_path / "b.parquet")
     result = lshdb.dedup(str(tmp_path / "*.parquet"), keep=keep, recall=0.9999)
     kept, gone = decided(0.8, keep)
-    assert ids(result.kept) == kept
-    assert [row["n"] for row in result.iter_kept()] == kept
+    assert ids(result.kept) == [row["n"] for row in result.iter_kept()] == kept
     of_directory = lshdb.dedup(tmp_path, keep=keep, recall=0.9999)
     assert of_directory.kept == result.kept, "a directory is its tables"
-    for row, (i, j, _) in zip(result.dropped, gone, strict=True):
-        for number, side in ((i, ""), (j, "kept_")):
-            index = (number, "a") if number < 20 else (number - 20, "b")
-            assert (
-                getattr(row, f"{side}line") - 1,
-                Path(getattr(row, f"{side}file")).stem,
-            ) == index
-    result.save(tmp_path / "out.parquet")
-    saved = pq.read_table(tmp_path / "out.parquet")
-    assert saved.to_pylist() == [ROWS[i] for i in kept]
-    result.save(tmp_path / "out.jsonl")
-    lines = (tmp_path / "out.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == [ROWS[i] for i in kept]
+    where = [(f"{tmp_path}/{'ab'[i >= 20]}.parquet", i % 20 + 1) for i in range(N)]
+    found = [((r.file, r.line), (r.kept_file, r.kept_line)) for r in result.dropped]
+    assert found == [(where[i], where[j]) for i, j, _ in gone]
+    for name in ("out.parquet", "out.jsonl"):
+        result.save(tmp_path / name)
+        assert lshdb.dedup(tmp_path / name, threshold=1.0).kept == [ROWS[i] for i in kept]
     assert len([*tmp_path.iterdir()]) == 4
 
 
@@ -198,13 +180,6 @@ ONE = {"id": [1], "text": ["a"]}
     [
         *((wrong, {}, NO_ROWS) for wrong in (5, b"x", {"id": 1}, None, object())),
         (["The fox and the grapes", "a*"], {}, r"texts go in dicts: \[{"),
-        (pd.Series(["a"]), {}, "a Series has no columns"),
-        (pl.Series("text", ["a"]), {}, "a Series has no columns"),
-        (
-            datasets.DatasetDict({"test": datasets.Dataset.from_dict(ONE)}),
-            {},
-            r"a table for each split: give one, such as ds\['test'\]",
-        ),
         ([{"text": "a"}, 5], {}, "row 2 is an int, not a dict"),
         (pa.table(ONE), {"text": "body"}, r"no field 'body': .* \(the columns are id, text\)"),
         (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body': name it with text= .*columns"),
@@ -215,7 +190,7 @@ ONE = {"id": [1], "text": ["a"]}
         (ROWS, {"keep": "best"}, "keep 'best'"),
         (ROWS, {"threshold": 2}, "threshold"),
     ],
-    ids=range(18),
+    ids=range(15),
 )
 def test_what_has_no_rows_is_refused(
     given: Any,

@@ -34,7 +34,7 @@ THRESHOLD = 0.5
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}
 FAMILIES = [*text_families(7, families=24, copies=5, words=30, most_edits=5).values()]
 ROWS: list[dict[str, Any]] = [
-    {"id": f"row {number}", "text": text, "place": {"number": number}}
+    {"id": f"row {number}", "text": text}
     for number, text in enumerate(FAMILIES[:90] + FAMILIES[:5])
 ]
 TEXTS = {row["id"]: row["text"] for row in ROWS}
@@ -86,61 +86,29 @@ def keys_and_reasons(outcomes: Iterator[DecidedBatch]) -> dict[str, DroppedRow |
 @pytest.mark.parametrize(
     ("order", "numbered", "against"),
     [
-        ("first", True, "known.jsonl"),
         ("first", True, "known.db"),
         ("longest", True, None),
         ("longest", False, "known.jsonl"),
         ("last", True, "known.db"),
-        ("last", False, None),
         ("last", False, "known.jsonl"),
     ],
 )
 def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
-    order: Literal["first", "longest", "last"],
-    against: str | None,
-    numbered: bool,
-    rows: Path,
+    order: Literal["first", "longest", "last"], against: str | None, numbered: bool, rows: Path
 ) -> None:
-    small = Limits(batch_documents=20, batch_bytes=20_000)
-    lines = [json.dumps({"id": key, "text": text, "from": key[-2:]}) for key, text in KNOWN.items()]
-    (rows.parent / "known.jsonl").write_text("\n".join(lines))
-    with lshdb.open(rows.parent / "known.db", **SETTINGS) as db:
-        db.add_files([str(rows.parent / "known.jsonl")])
-    with lshdb.open(rows.parent / "own.db", **SETTINGS, limits=small) as db:
-        if not numbered:
-            db.add_many(STORED.items(), workers=0)
-        found = keys_and_reasons(
-            outcomes_of(
-                db,
-                [str(rows)],
-                keep=order,
-                against=None if against is None else rows.parent / against,
-                fields=["place.number", "from"],
-                workers=0 if order == "last" else 1,
-            )
-        )
-        where = {row["id"]: number for number, row in enumerate(ROWS, 1)}
-        wanted = decided(order, KNOWN if against else {}, {} if numbered else STORED)
-        assert {key: one and (one.kept, one.similarity) for key, one in found.items()} == wanted
-        for key, one in found.items():
-            if one is not None:
-                assert one.exact
-                assert one.metadata == {"place.number": int(key[4:]), "from": None}
-                of_row = one.kept in TEXTS and (numbered or one.kept not in STORED)
-                assert one.file == str(rows)
-                assert where[one.key] == one.line
-                of_known = rows.parent / "known.jsonl" if against == "known.jsonl" else None
-                if of_row:
-                    assert (one.kept_file, one.kept_line) == (str(rows), where[one.kept])
-                elif one.kept in KNOWN and of_known:
-                    place = [*KNOWN].index(one.kept) + 1
-                    assert (one.kept_file, one.kept_line) == (str(of_known), place)
-                else:
-                    assert (one.kept_file, one.kept_line) == (None, None)
-                assert one.kept_metadata == {
-                    "place.number": int(one.kept[4:]) if of_row else None,
-                    "from": one.kept[-2:] if one.kept in KNOWN else None,
-                }
+    directory, small = rows.parent, Limits(batch_documents=20, batch_bytes=20_000)
+    lines = [json.dumps({"id": key, "text": text}) for key, text in KNOWN.items()]
+    (directory / "known.jsonl").write_text("\n".join(lines))
+    database_of(directory / "known.db", KNOWN, **SETTINGS).close()
+    reference = against and directory / against
+    workers = 0 if order == "last" else 1
+    stored = {} if numbered else STORED
+    with database_of(directory / "own.db", stored, **SETTINGS, limits=small) as db:
+        outcomes = outcomes_of(db, [str(rows)], keep=order, against=reference, workers=workers)
+        found = keys_and_reasons(outcomes)
+        wanted = decided(order, KNOWN if against else {}, stored)
+        assert {key: why and (why.kept, why.similarity) for key, why in found.items()} == wanted
+        assert all(why is None or why.exact for why in found.values())
         if not numbered:
             kept = {key: TEXTS[key] for key, reason in wanted.items() if reason is None}
             # Nothing that was stored is forgotten: of one key there are two documents now.
@@ -149,7 +117,7 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
                 kept[distinct_key("row 10", content)] = changed
             assert {key: db.get(key).content for key in db} == STORED | kept
     left = {"rows.jsonl", "known.jsonl", "known.db", "own.db"}
-    assert {path.name for path in rows.parent.iterdir()} == left
+    assert {path.name for path in directory.iterdir()} == left
 
 
 @pytest.mark.parametrize("batch", [1, 100])
@@ -179,17 +147,13 @@ def test_the_place_of_a_kept_row_is_known_if_it_is_of_this_run(tmp_path: Path, b
 
 
 def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
-    lines = [{"id": key, "text": "the same words of both"} for key in ("a", "b")]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with database_of(
-        tmp_path / "own.db", [("a", lines[0]["text"]), ("stored", lines[0]["text"])], **SETTINGS
-    ) as db:
+    text, path = "the same words of both", tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key in "ab"))
+    with database_of(tmp_path / "own.db", {"a": text, "stored": text}, **SETTINGS) as db:
         db.decide("different", ["a", "stored"])
         db.remove("a")
-        found = keys_and_reasons(outcomes_of(db, [str(tmp_path / "rows.jsonl")], keep="last"))
-        of_b = DroppedRow(
-            "b", str(tmp_path / "rows.jsonl"), 2, "stored", None, None, 1.0, True, True
-        )
+        found = keys_and_reasons(outcomes_of(db, [str(path)], keep="last"))
+        of_b = DroppedRow("b", str(path), 2, "stored", None, None, 1.0, True, True)
         assert found == {"a": None, "b": of_b}
 
 

