@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from typing import Any
 
 import oracles
+import pytest
 from direct_command import command as command
 from helpers import Command
 from hypothesis import given
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Deduplicated, DroppedRow, Limits
+from lshdb.deduplication.containing import Codes
+from lshdb.shingling.shingling import Shingles
 
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "bands": 128, "rows": 1}
 WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d-e", "7"])
@@ -187,3 +191,28 @@ def test_what_a_rule_needs_is_said(command: Command) -> None:
     for options, message in cases:
         assert message in command.fails(*asked, *options, status=2)
     assert not command.path("o.jsonl").exists()
+
+
+LINES = [" ".join(f"w{line}-{word}" for word in range(9)) for line in range(7)]
+
+
+@pytest.mark.parametrize("drop_all", [False, True])
+@pytest.mark.parametrize("kind", ["equal", "nested", "subsets"])
+def test_each_row_is_shingled_a_few_times_only(
+    kind: str, drop_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the rule `contained`, not once for each pair of rows with the same rarest shingle."""
+    rng, shingled, shingles = random.Random(1), list[str](), Codes.shingles
+    texts = ["\n".join(rng.sample(LINES, rng.randrange(2, 6))) for _ in range(150)]
+    if kind != "subsets":
+        words = [f"w{word}" for word in range(160)]
+        texts = [" ".join(words[: 9 if kind == "equal" else n + 5]) for n in range(150)]
+
+    def counted(codes: Codes, stored: list[str]) -> Shingles:
+        shingled.extend(stored)
+        return shingles(codes, stored)
+
+    monkeypatch.setattr(Codes, "shingles", counted)
+    found = dropped(dedup(texts, Limits(), rule="contained", drop_all=drop_all))
+    assert len(found) > 100
+    assert len(shingled) <= 3 * len(texts)

@@ -49,6 +49,7 @@ CASCADES = [
         ("or 16", 1, 16, 1, "and 1, or 16"),
         ("and 16", 16, 1, 1, "and 16, or 1"),
         ("and 4, or 4, or 2", 4, 8, 1, "and 4, or 8"),
+        ("and 2, or 3, and 2", 2, 6, 2, "and 2, or 3, and 2"),
         (" and  4,or 4 ,and 1, and 2, and 3", 4, 24, 6, "and 4, or 4, and 6"),
     ],
 )
