@@ -83,7 +83,7 @@ def test_a_packed_tree_is_read_as_the_tree(suffix: str) -> None:
         {"include": ["*.py", "s/"], "hidden": True},
         {"max_filesize": 200},
     ]
-    for number in range(3):
+    for number in range(2):
         files = dict(trees(rng))
         for name, data in files.items():
             write(f"{number}/x/{name}", data)
@@ -105,9 +105,7 @@ def test_a_packed_tree_is_read_as_the_tree(suffix: str) -> None:
             }
             assert got == same
             assert found.counts.skipped["large"] == expected.counts.skipped["large"]
-    assert {one.name for one in Path().iterdir()} == {
-        f"{one}{p}" for one in "012" for p in ("", "p")
-    }
+    assert {path.name for path in Path().iterdir()} == {"0", "0p", "1", "1p"}
 
 
 def test_names_that_lead_elsewhere_and_what_is_no_file() -> None:
@@ -175,15 +173,13 @@ def test_damaged_encrypted_and_lying_archives_cost_one_line_each() -> None:
     names = "broken.tar cut1700.tar cut2148.tar cut2600.tar half.tgz half.zip other.tgz"
     assert failures.keys() == of_files | {f"d/{name}" for name in names.split()}
     assert "password" in failures["d/encrypted.zip/a.py"]
-    assert "\n" not in "".join(failures.values())
-    texts = [one for one in found if isinstance(one, Document)]
-    expected = {f"d/{name}" for name in ("whole.zip", "whole.tar", "whole.tgz", "longer.zip")}
-    wanted = {f"{path}/{name}" for path in expected for name, _ in members}
-    partly = {f"d/{name}.zip/{own}.py" for name in ("encrypted", "crc") for own in "bc"}
-    assert {one.key for one in texts} == wanted | partly
+    wanted = {f"d/{name}.zip/{part}.py" for name in ("encrypted", "crc") for part in "bc"}
+    for name in ("whole.zip", "whole.tar", "whole.tgz", "longer.zip"):
+        wanted |= {f"d/{name}/{part}.py" for part in "abc"}
+    assert {item.key for item in found if isinstance(item, Document)} == wanted
     with lshdb.open("x.db") as db:
-        assert db.add_files(["d"], archives=True, workers=0).added == len(texts)
-        assert db.add_files(["d"], workers=0).added == 1, "archives only if told: one is a text"
+        assert db.add_files(["d"], archives=True, workers=0).added == len(wanted)
+        assert db.add_files(["d"], workers=0).added == 1, "without the option: one is a text"
 
 
 def test_what_an_archive_unpacks_to_is_bounded_by_what_is_read() -> None:
@@ -232,9 +228,8 @@ def test_sync_sees_archives_as_directories() -> None:
         make_zip("d/x.zip", members.items())
         os.utime("d/x.zip", (age, age))
 
-    members = {"a.py": b"the first text", "s/b.py": b"the second text"}
     expected = ["d/x.zip/a.py", "d/x.zip/s/b.py"]
-    packed(members, 1_000)
+    packed({"a.py": b"the first text", "s/b.py": b"the second text"}, 1_000)
     assert synced() == (2, 0, 0, 0, 0, 0)
     assert synced() == (0, 0, 0, 0, 2, 0)
     packed({"a.py": b"the first text", "s/b.py": b"another text", "c.py": b"new"}, 2_000)

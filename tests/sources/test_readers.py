@@ -29,7 +29,6 @@ from lshdb.sources.paths import escaped
 from lshdb.sources.session import Session
 
 BOM = b"\xef\xbb\xbf"
-LF = b"\n"
 NOT_JSON = "not JSON: ... at character 1"
 
 
@@ -179,23 +178,10 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
     with_key = new_session(of_sets=False, stdin_key="k")
     text = (start.removeprefix(BOM) + b'{"id": 1}').decode()
     assert from_stdin(start + b'{"id": 1}', with_key) == [Document("k", text)]
-
-
-@pytest.mark.parametrize(
-    ("format", "data", "failure"),
-    [
-        ("jsonl", b"text", Failure("-:1", NOT_JSON)),
-        (
-            "text",
-            b'{"id": 1, "text": "t"}',
-            Failure("-", "a text on standard input needs a key: give stdin_key="),
-        ),
-    ],
-)
-def test_standard_input_in_a_format_that_is_given(
-    format: Format, data: bytes, failure: Failure
-) -> None:
-    assert from_stdin(data, new_session(of_sets=False, format=format)) == [failure]
+    as_lines, as_text = (new_session(of_sets=False, format=name) for name in ("jsonl", "text"))
+    assert from_stdin(b"text", as_lines) == [Failure("-:1", NOT_JSON)]
+    reason = "a text on standard input needs a key: give stdin_key="
+    assert from_stdin(start + b"{}", as_text) == [Failure("-", reason)]
     assert read("-") == [Failure("-", "standard input is closed")]
 
 
@@ -358,7 +344,7 @@ def test_encodings_are_read_however_the_bytes_come(
 def test_a_reader_used_again_counts_what_it_replaces_in_each_call(root: Path) -> None:
     reader = new_session(of_sets=False)
     with lshdb.open("lsh.db") as db:
-        for number in range(3):
+        for number in range(2):
             (root / f"{number}.txt").write_bytes(b"na\xefve fox %d" % number)
             report = db.add_files([f"{number}.txt"], reader=reader)
             assert (report.added, report.replaced) == (1, 1)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import new_session
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshdb
@@ -121,12 +121,6 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
             ("e", "", '{"more":"m","lang":"en"}'),
         ],
     ),
-    "integers as keys": (
-        [*ALL],
-        {},
-        [{"id": 7, "text": "t"}, {"id": -(2**63), "text": "t"}],
-        [("7", "t", None), (str(-(2**63)), "t", None)],
-    ),
     "some of the metadata": (
         [*ALL],
         {"metadata_fields": ["y", "text", "nosuch", "x"]},
@@ -214,12 +208,6 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
             "element 1 of field 'set' is a decimal number, not a string or integer",
         ],
     ),
-    "a null element": (
-        [*ALL],
-        WITH_SETS,
-        [{"id": "a", "set": ["x", None]}],
-        ["element 2 of field 'set' is null, not a string or integer"],
-    ),
     "nulls": (
         TYPED,
         {},
@@ -236,7 +224,6 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [{"text": "t"}, {"text": "u"}],
         [("", "t", None), ("", "u", None)],
     ),
-    "null keys": (TYPED, AUTO_KEY, [{"id": None, "text": "t"}], [("", "t", None)]),
     "empty keys": (
         [*ALL],
         AUTO_KEY,
@@ -265,15 +252,11 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         {},
         [
             {"id": {"a": 1}, "text": "t"},
-            {"id": 1.5, "text": "t"},
-            {"id": ["a"], "text": "t"},
             {"id": "d", "text": 5},
             {"id": "e", "text": {"a": 1}},
         ],
         [
             "field 'id' is an object, which gives no key",
-            "field 'id' is 1.5, a float that is not whole",
-            "field 'id' is an array, which gives no key",
             "field 'text' is a number, not a string",
             "field 'text' is an object, not a string",
         ],
@@ -400,6 +383,7 @@ def test_a_table_of_pandas_with_a_lone_surrogate_is_refused(tmp_path: Path) -> N
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
 
 
+@settings(max_examples=12)
 @given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8))
 def test_any_strings_come_back_from_every_source(
     rows: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
