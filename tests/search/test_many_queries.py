@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
-import sqlite3
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import inspection
 import pytest
 from helpers import database_of, text_families
 from hypothesis import given, settings
@@ -21,6 +21,7 @@ from lshdb.shingling.shingling import Content
 
 TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
 HEADER = [f"h{i}" for i in range(40)]
+FOX = "the fox and the grapes"
 WHERE = "metadata ->> '$.odd' = ?"
 
 
@@ -107,36 +108,30 @@ def test_worker_processes_and_small_batches_change_nothing(path: Path) -> None:
 
 
 def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
-    with database_of(path, {"a": "the fox and the grapes"}) as db:
-        found = db.query_many([("q", "the fox and the grapes")] * 3, workers=0)
-        assert [match.key for match in next(found)[1]] == ["a"]
-        db.add("b", "the fox and the grapes")
+    with database_of(path, {"a": FOX}) as db:
+        found = db.query_many([("q", FOX)] * 3, workers=0)
+        next(found)
+        db.add("b", FOX)
         db.remove("a")
         assert [match.key for match in next(found)[1]] == ["a"], "a batch sees one state"
         found.close()  # type: ignore[attr-defined]
-        (again,) = db.query_many([("q", "the fox and the grapes")], workers=0)
-        assert [match.key for match in again[1]] == ["b"]
-        connection = sqlite3.connect(path)
-        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
-        connection.close()
+        ((_, again),) = db.query_many([("q", FOX)], workers=0)
+        assert [match.key for match in again] == ["b"]
+        (busy, *_), *_ = inspection.rows(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+        assert busy == 0
 
 
-def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(path: Path) -> None:
-    with lshdb.open(path, limits=Limits(batch_documents=1)) as db:
-        found = db.query_many([(f"q{i}", "the fox and the grapes") for i in range(4)], workers=0)
-        next(found)
-    with pytest.raises(lshdb.UsageError, match="is closed"):
-        list(found)
-
-
-def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(path: Path) -> None:
-    with database_of(path, {"a": "the fox and the grapes"}, limits=Limits(batch_bytes=1)) as db:
-        bad: Any = [("q", "the fox and the grapes"), ("set", ["x"]), ("r", "the fox")]
-        found = db.query_many(bad, workers=0)
-        assert next(found)[0] == "q"
+def test_what_ends_a_stream_comes_behind_the_batches_before_it(path: Path) -> None:
+    """A bad document, or a database that is closed meanwhile."""
+    with database_of(path, {"a": FOX}, limits=Limits(batch_documents=1)) as db:
+        bad: Any = [("q", FOX), ("set", ["x"]), ("r", FOX)]
+        found, closed = db.query_many(bad, workers=0), db.query_many([("q", FOX)] * 4, workers=0)
+        assert next(found)[0] == next(closed)[0] == "q"
         with pytest.raises(lshdb.ContentError, match="'set': this is a set"):
             next(found)
         assert list(db.query_many([])) == []
+    with pytest.raises(lshdb.UsageError, match="is closed"):
+        list(closed)
 
 
 def test_one_warning_counts_the_queries_that_a_limit_cut(path: Path) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import inspection
 import numpy as np
 import oracles
 import pytest
@@ -135,14 +134,6 @@ def test_without_a_second_document_there_is_nothing_to_find(path: Path, document
         assert [*db.pairs(), *db.clusters(), *db.clusters(star=True)] == []
 
 
-def test_a_query_changes_nothing(path: Path) -> None:
-    database_of(path, SETS, shingle="set").close()
-    before = inspection.files(path.parent)
-    with lshdb.open(path, mode="read") as db:
-        assert db.query(SETS["1/0"])[0].key == "1/0"
-    assert inspection.files(path.parent) == before
-
-
 def test_top_goes_on_until_nothing_better_can_come(path: Path) -> None:
     """The best by estimate are verified first, and are not always the best."""
     rng, limits = random.Random(7), Limits(verified_first=1)
@@ -252,20 +243,6 @@ def queried(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[M
     return matches, [str(message) for message in said]
 
 
-@pytest.mark.parametrize("estimate", [False, True])
-def test_of_many_copies_the_first_are_the_best_without_doubt(path: Path, estimate: bool) -> None:
-    copies = {f"copy {i}": HEADER for i in range(60)}
-    others = [key for key in copies if key != "copy 3"]
-    with in_small_buckets(path, copies) as db:
-        for top in (1, 10, 35, None):
-            how: Any = {"top": top, "estimate": estimate}
-            for found, (matches, said) in (
-                ([*copies], queried(db, HEADER, **how)),
-                (others, queried(db, key="copy 3", **how)),
-            ):
-                assert ([match.key for match in matches], said) == (found[:top], [])
-
-
 @pytest.mark.parametrize("containment", [False, True])
 def test_the_nearest_is_found_wherever_it_is_in_a_large_bucket(
     path: Path, containment: bool
@@ -289,7 +266,7 @@ def test_without_a_warning_the_top_are_the_best_of_all(
     rng = random.Random(seed)
     sets: Any = set_families(seed, families=6, copies=8, size=20)
     for key in [*sets][::9]:
-        sets |= {f"{key}/copy {i}": sets[key] for i in range(rng.randint(1, 30))}
+        sets |= {f"{key}/copy {i}": sets[key] for i in range(rng.randint(1, 60))}
     sets |= {f"h{key}": elements for key, elements in under_one_header(30, seed).items()}
     answers = set()
     with in_small_buckets(path, sets, 0.4) as db:

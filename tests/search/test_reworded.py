@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import re
@@ -23,7 +22,6 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import CopiedPassage
-from lshdb.review import beside
 from lshdb.shingling import rare_words
 
 WORDS = [f"{name}{n}" for n in range(600) for name in ("river", "stone", "cloud", "maple", "ember")]
@@ -222,11 +220,9 @@ def test_code_on_the_tables_of_the_index_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_have_the_index_is_refused(tmp_path: Path) -> None:
-    for shingle in ("set", "code:6", "bag"):
+    for wrong in ({"shingle": "set"}, {"shingle": "code:6"}, {"content": False}):
         with pytest.raises(lshdb.SettingsError, match="among texts with their contents"):
-            lshdb.open(tmp_path / "a.db", shingle=shingle, reworded=True)
-    with pytest.raises(lshdb.SettingsError, match="among texts with their contents"):
-        lshdb.open(tmp_path / "a.db", content=False, reworded=True)
+            lshdb.open(tmp_path / "a.db", reworded=True, **wrong)
     with database_of(tmp_path / "b.db", {"a": "text"}) as database:
         with pytest.raises(lshdb.UsageError, match="no index of rare words"):
             list(database.passage_pairs(reworded=True))
@@ -252,23 +248,6 @@ def test_the_command_prints_scores_and_kinds(command: Command, tmp_path: Path) -
 RUN = "sleeps in towers, as long as no one comes to see it."
 LEFT = f"A barn owl locates voles by asymmetric ears.\nIt {RUN}"
 RIGHT = f"By its asymmetric ears a barn owl can find voles.\nThen it {RUN}"
-
-
-def test_rare_words_and_runs_are_marked_where_two_texts_differ(tmp_path: Path) -> None:
-    for reworded in (True, False):
-        path = tmp_path / f"{reworded}.db"
-        with database_of(path, {"a": LEFT, "b": RIGHT}, reworded=reworded) as database:
-            found, _ = beside.contents_beside(database, LEFT, RIGHT, elements=1)
-        assert found is not None
-        marked: dict[str, set[str]] = {"rare": set(), "run": set()}
-        for text, side in ((LEFT, "a"), (RIGHT, "b")):
-            lines = [line.pieces for row in found.rows if (line := getattr(row, side))]
-            assert "\n".join("".join(piece.text for piece in line) for line in lines) == text
-            for piece in itertools.chain(*lines):
-                marked.get(piece.kind, set()).add(piece.text.strip())
-        assert bool(marked["rare"]) == reworded
-        assert marked["rare"] <= {"barn", "voles", "asymmetric", "ears", "ears."}
-        assert marked["run"] == ({RUN} if reworded else set())
 
 
 def test_rare_words_and_runs_are_marked_on_a_terminal(command: Command) -> None:
