@@ -180,6 +180,9 @@ ONE = {"id": [1], "text": ["a"]}
     [
         *((wrong, {}, NO_ROWS) for wrong in (5, b"x", {"id": 1}, None, object())),
         (["The fox and the grapes", "a*"], {}, r"texts go in dicts: \[{"),
+        (pd.Series(["a"]), {}, "a Series has no columns"),
+        (pl.Series("text", ["a"]), {}, "a Series has no columns"),
+        (datasets.DatasetDict({"a": datasets.Dataset.from_dict(ONE)}), {}, r"such as ds\['a'\]"),
         ([{"text": "a"}, 5], {}, "row 2 is an int, not a dict"),
         (pa.table(ONE), {"text": "body"}, r"no field 'body': .* \(the columns are id, text\)"),
         (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body': name it with text= .*columns"),
@@ -190,7 +193,7 @@ ONE = {"id": [1], "text": ["a"]}
         (ROWS, {"keep": "best"}, "keep 'best'"),
         (ROWS, {"threshold": 2}, "threshold"),
     ],
-    ids=range(15),
+    ids=range(18),
 )
 def test_what_has_no_rows_is_refused(
     given: Any,

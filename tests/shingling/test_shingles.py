@@ -1,17 +1,22 @@
-"""Shingle hashes equal the oracle's, however documents are grouped and cut."""
+"""Shingle hashes equal the oracle's, however documents are grouped and cut; stored documents."""
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
+import inspection
 import oracles
 import pytest
-from helpers import shingle
+from helpers import database_of, shingle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb.shingling.content import cleaned
+import lshdb
+from lshdb.errors import ContentError, DamagedFile
+from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.shingling.positions import shingle_texts
 from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle_group
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
@@ -162,3 +167,41 @@ def test_a_text_of_nine_million_characters_has_the_shingles_that_it_repeats() ->
 @example([["", "1", 1, -1], [], [1 << 64, str(1 << 64)], ["\ud800", "x" * 300], []], 1)
 def test_a_batch_of_sets_equals_the_oracle(sets: list[list[Element]], seed: int) -> None:
     assert shingled(sets, Shingling("set"), seed) == oracle(sets, Shingling("set"), seed)
+
+
+# stored documents
+
+
+OF_SETS = Shingling("set")
+STORED_ELEMENTS = (
+    st.integers(-(1 << 70), 1 << 70) | st.text(max_size=5) | st.sampled_from(["],[", '"', "\n"])
+)
+
+
+@given(st.frozensets(STORED_ELEMENTS, max_size=6))
+def test_a_stored_set_is_read_as_it_was_written(elements: frozenset[str | int]) -> None:
+    stored = encoded(cleaned(elements, OF_SETS))
+    assert stored == json.dumps(json.loads(stored), ensure_ascii=False, separators=(",", ":"))
+    assert frozenset(from_stored(stored, OF_SETS)) == elements
+
+
+@pytest.mark.parametrize(
+    "broken", ["[1", '["a', "{}", "[1.5]", "[1e30]", "[true]", "", "[[1]]", "7", "[" * 9999]
+)
+def test_what_is_no_set_is_reported(broken: str, path: Path) -> None:
+    database_of(path, [("a", [1, 2, 3])], shingle="set", threshold=0.5).close()
+    with inspection.sqlite(path) as connection:
+        connection.execute("UPDATE documents SET content = ?", (broken,))
+    with lshdb.open(path) as db:
+        for action in (lambda: db.query([1, 2, 3]), lambda: db.get("a")):
+            with pytest.raises(DamagedFile, match="not a JSON array"):
+                action()
+
+
+@pytest.mark.parametrize("character", ["a", "\x01", "\U0001f98a"])
+def test_a_set_is_too_large_when_its_json_is(character: str) -> None:
+    elements = (character * 40,)
+    size = len(encoded(elements).encode())
+    assert cleaned(elements, OF_SETS, size) == elements
+    with pytest.raises(ContentError, match=f"has {size} bytes, and {size - 1} is the limit"):
+        cleaned(elements, OF_SETS, size - 1)

@@ -1,4 +1,4 @@
-"""Constructions: their text, their curves (by formula and by experiment), their candidates."""
+"""Bands and cascades: their text, their keys, their curves (by formula and by experiment)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import oracles
 import pytest
 from helpers import pairs_of_hashes
 from hypothesis import assume, given
@@ -19,7 +20,7 @@ from oracles import is_true, lanes_of, levels_of
 import lshdb
 from lshdb.errors import SettingsError
 from lshdb.shingling.arrays import Lanes
-from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.banding import bucket_codes, bucket_keys
 from lshdb.sketching.constructions import (
     Construction,
     candidate_probabilities,
@@ -175,3 +176,31 @@ def test_candidates_among_those_that_share_buckets(text: str) -> None:
     found = candidates_among(*rows, construction)
     assert 0 < len(found) < 200
     assert found.tolist() == sorted(doc_ids[evaluate(collided, construction)].tolist())
+
+
+# bucket keys
+
+
+CONSTRUCTIONS = st.builds(Construction, rows=st.integers(1, 9), bands=st.integers(1, 9))
+FILE_SEEDS = st.integers(0, (1 << 63) - 1)
+
+
+def random_signatures(documents: int, lanes: int, seed: int = 7, bits: int = 16) -> Lanes:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 1 << bits, size=(documents, lanes), dtype=f"u{bits // 8}")
+
+
+@given(CONSTRUCTIONS, FILE_SEEDS, st.integers(0, 5), st.integers(0, 99), st.sampled_from([16, 32]))
+def test_keys_are_those_of_the_definition(
+    construction: Construction, seed: int, documents: int, unused: int, bits: int
+) -> None:
+    rows, bands = construction.rows, construction.bands
+    signatures = random_signatures(documents, construction.lanes + unused, bits=bits)
+    keys = bucket_keys(signatures, construction, seed)
+    assert keys.dtype == np.int64
+    assert keys.shape == (documents, bands)
+    for lanes, own in zip(signatures.tolist(), keys.tolist(), strict=True):
+        assert own == oracles.bucket_keys(lanes, f"and {rows}, or {bands}", seed)
+        for band, key in enumerate(own):
+            code = bucket_codes(band, np.array([key]))
+            assert code.tolist() == [(band << 48) + key]
