@@ -154,15 +154,3 @@ def test_rows_that_changed_are_not_restored(command: Command, change: str) -> No
     says = "line 1 of the list" if "list" in change else "have changed since"
     assert says in command.fails(*asked)
     assert not command.path("original.jsonl").exists()
-
-
-def test_what_cutting_needs_is_said(command: Command) -> None:
-    command.write("a.jsonl", '{"id": 1, "text": "a", "b": "c"}\n')
-    asked = ["dedup", "a.jsonl", "-o", "b.jsonl"]
-    for options, says in (
-        (["--cut", "5", "--keep", "last"], "give no rule, order or reference"),
-        (["--cut", "5", "--text-field", "text,b"], "in one field only"),
-        (["--cuts", "c.jsonl"], "give --cut WORDS"),
-        (["--cut", "2"], "cut"),
-    ):
-        assert says in command.fails(*asked, *options, status=2)

@@ -89,16 +89,6 @@ def test_references_of_wide_and_of_narrow_lanes_find_the_same(files: Path) -> No
     assert sum(row is not None and row.reference is not None for row in found[0]) >= 15
 
 
-def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
-    bare: dict[str, Any] = {"content": False, **SETTINGS}
-    rows, known = (str(files / f"{name}.jsonl") for name in ("rows", "known"))
-    with lshdb.open(files / "bare.db", **bare) as db:
-        db.add_files([known])
-    with lshdb.open(files / "own.db", **bare) as db:
-        lines = db.dedup_files([rows], against=files / "bare.db")
-        assert {line.dropped.exact for line in lines if line.dropped} == {False}
-
-
 @pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path: Path) -> None:
     text = "the fox and the grapes and the sun"

@@ -180,6 +180,10 @@ def test_what_a_rule_needs_is_said(command: Command) -> None:
     command.done("init", "-d", "short.db")
     asked = ["dedup", "a.jsonl", "-o", "o.jsonl"]
     cases = [
+        (["--cut", "5", "--keep", "last"], "give no rule, order or reference"),
+        (["--cut", "5", "--text-field", "text,b"], "in one field only"),
+        (["--cuts", "c.jsonl"], "give --cut WORDS"),
+        (["--cut", "2"], "cut"),
         (["--rule", "contained", "-d", "none.db"], "keeps no contents"),
         (["--rule", "copied:5", "-d", "short.db"], "lshdb reindex --passages 5"),
         (["--keep-max", "v"], "no row has a number or text in field 'v'"),

@@ -132,12 +132,3 @@ def test_hot_buckets_lose_nothing(filled: Path, rare: dict[str, Any], threshold:
 
     small = Limits(clusters=Limit(whole=2, first=99, others=99), **rare)
     assert everything(small) == everything(Limits())
-
-
-def test_a_large_family_is_one_cluster_whatever_the_limit(path: Path) -> None:
-    documents = {str(i): [*range(30), 100 + i] for i in range(300)}
-    limits = Limits(clusters=Limit(whole=10, first=2, others=3))
-    with database_of(path, documents, threshold=0.8, shingle="set", limits=limits) as db:
-        for star in (False, True):
-            (cluster,) = db.clusters(star=star)
-            assert len(cluster.members) == 300

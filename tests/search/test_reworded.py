@@ -146,18 +146,6 @@ def test_a_passage_says_where_it_is_and_whether_it_is_copied(tmp_path: Path) -> 
     assert source[passage.stored_start : passage.stored_end].split()[0] in inside
 
 
-def test_a_run_within_a_reworded_passage_is_shown_as_copied(tmp_path: Path) -> None:
-    source = prose(1, 160)
-    words = source.split()
-    text = " ".join([shuffled(" ".join(words[:60])), *words[60:80], shuffled(" ".join(words[80:]))])
-    with database_of(tmp_path / "a.db", {"a": source}, reworded=True) as database:
-        (found,) = database.passages(text, reworded=True)
-    kinds = {passage.kind: passage for passage in found.passages}
-    assert set(kinds) == {"copied", "reworded"}
-    assert " ".join(words[60:80]) in kinds["copied"].text
-    assert kinds["copied"].score == kinds["reworded"].score
-
-
 def test_words_of_a_base_text_and_frequent_words_do_not_count(tmp_path: Path) -> None:
     task, answer = prose(1, 100, WORDS[:100]), prose(2, 100, WORDS[100:])
     header = prose(3, 100, WORDS[200:])
