@@ -168,7 +168,8 @@ def test_what_fails_costs_only_itself_in_any_order(
         found = keys_and_reasons(outcomes_of(db, paths, reader=reader, **how))
         with pytest.raises(lshdb.UsageError, match="can be read only once"):
             list(outcomes_of(db, ["-"], reader=new_session(False, stdin=io.BytesIO()), keep="last"))
-    of_row, of_note = ("a", paths[0], 2), (note, note, None)
+    of_row: Any = ("a", paths[0], 2)
+    of_note: Any = (note, note, None)
     first, last = (of_row, of_note) if keep == "first" else (of_note, of_row)
     dropped = DroppedRow(*last, *first, 1.0, True, True)
     assert found == {first[0]: None, last[0]: dropped, "b": None}
