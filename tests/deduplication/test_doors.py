@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 from direct_command import DirectCommand
 from helpers import text_families
+from rows import as_file
 
 import lshdb
 from lshdb.columns import Columns
@@ -43,12 +42,8 @@ TEST = [{"id": "question", "text": " ".join(ROWS[20]["text"].split()[4:13])}]
 
 def written(directory: Path, name: str, rows: list[dict[str, Any]]) -> str:
     """A file of some rows."""
-    path = directory / name
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        pd.DataFrame(rows).to_csv(path, index=False)
-    return str(path)
+    (directory / name).write_bytes(as_file(name, rows))
+    return str(directory / name)
 
 
 CASES: dict[str, dict[str, Any]] = {

@@ -171,7 +171,7 @@ def test_what_fails_costs_only_itself_in_any_order(
     of_row: Any = ("a", paths[0], 2)
     of_note: Any = (note, note, None)
     first, last = (of_row, of_note) if keep == "first" else (of_note, of_row)
-    dropped = DroppedRow(*last, *first, 1.0, True, True)
+    dropped = DroppedRow(*[*last, *first, 1.0, True, True])
     assert found == {first[0]: None, last[0]: dropped, "b": None}
     assert [(failure.where, failure.reason[:21]) for failure in failures] == [
         (f"{paths[0]}:1", "longer than 100 bytes"),
