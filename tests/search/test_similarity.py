@@ -67,12 +67,9 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
 def test_estimates_rule_out_less_than_a_millionth_of_the_pairs_at_a_similarity(lanes: int) -> None:
     settings = resolve(SettingsOptions())
     for percent in range(1, 100):
-        similarity = percent / 100
-        needed = math.ceil(lanes * min_estimate_of_pairs(similarity, settings, lanes))
-        fewer = range(max(0, needed))
-        rates = (
-            math.comb(lanes, n) * similarity**n * (1 - similarity) ** (lanes - n) for n in fewer
-        )
+        p = percent / 100
+        needed = math.ceil(lanes * min_estimate_of_pairs(p, settings, lanes))
+        rates = (math.comb(lanes, n) * p**n * (1 - p) ** (lanes - n) for n in range(needed))
         assert sum(rates) < 1e-6
 
 
