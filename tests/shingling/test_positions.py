@@ -127,7 +127,7 @@ def folded(units: Units) -> list[str]:
 def test_lines_end_with_line_feeds_or_else_with_carriage_returns(
     cases: list[tuple[str, int, int]],
 ) -> None:
-    spans, expected = [], []
+    spans, expected = list[tuple[int, int, int]](), list[list[int]]()
     for number, (text, a, b) in enumerate(cases):
         start = a % len(text)
         stop = start + 1 + b % (len(text) - start)
