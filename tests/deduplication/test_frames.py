@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import datasets
 import duckdb
+import inspection
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers import text_families
 from oracles import deduplicated, in_order, word_shingles
+from rows import as_file
 
 import lshdb
 from lshdb.columns import DROPPED
@@ -87,34 +89,23 @@ def test_rows_come_back_as_they_were_given(kind: str, keep: Any) -> None:
     assert result.dropped.to_arrow().column_names == [*DROPPED]
 
 
-@pytest.mark.parametrize("known", ["pandas", "database"])
-def test_rows_are_compared_with_others_and_with_those_of_earlier_runs(
-    known: str, tmp_path: Path
-) -> None:
-    old, new = ROWS[: N // 2], ROWS[N // 2 :]
-    against: Any = pd.DataFrame(old)
-    if known == "database":
-        against = tmp_path / "old.db"
-        lshdb.dedup(old, into=against, recall=0.9999, workers=0)
-    frame = pl.DataFrame(new)
-    result = lshdb.dedup(frame, against=against, recall=0.9999, workers=0)
-    seen = decided(0.8)[0] if known == "database" else range(N // 2)
-    references = {i: SHINGLES[i] for i in seen if i < N // 2}
+def test_rows_are_compared_with_those_of_earlier_runs(tmp_path: Path) -> None:
+    path, frame = tmp_path / "old.db", pl.DataFrame(ROWS[N // 2 :])
+    lshdb.dedup(ROWS[: N // 2], into=path, recall=0.9999, workers=0)
+    references = {i: SHINGLES[i] for i in decided(0.8)[0] if i < N // 2}
     later = {i: SHINGLES[i] for i in range(N // 2, N)}
     expected = deduplicated(later, later, 0.8, references)
-    assert ids(result.kept) == [row for row, why in expected.items() if why is None]
-    names = {f"k{row}": f"k{why[0]}" for row, why in expected.items() if why}
-    assert {row.key: row.kept for row in result.dropped} == names
-    if known == "database":
-        again = lshdb.dedup(frame, into=against, workers=0)
-        assert ids(again.kept) == ids(result.kept)
-        assert not lshdb.dedup(frame, into=against, workers=0).kept_count
-        with pytest.raises(lshdb.UsageError, match="are in the database"):
-            again.rethreshold(0.9)
-        with pytest.raises(lshdb.SettingsMismatch):
-            lshdb.dedup(frame, into=against, shingle="char:5")
-        with pytest.raises(lshdb.UsageError, match="no index of passages"):
-            lshdb.dedup(frame, into=against, rule="copied:5")
+    kept = [row for row, why in expected.items() if why is None]
+    assert ids(lshdb.dedup(frame, against=path, recall=0.9999, workers=0).kept) == kept
+    result = lshdb.dedup(frame, into=path, workers=0)
+    assert ids(result.kept) == kept
+    assert not lshdb.dedup(frame, into=path, workers=0).kept_count
+    with pytest.raises(lshdb.UsageError, match="are in the database"):
+        result.rethreshold(0.9)
+    with pytest.raises(lshdb.SettingsMismatch):
+        lshdb.dedup(frame, into=path, shingle="char:5")
+    with pytest.raises(lshdb.UsageError, match="no index of passages"):
+        lshdb.dedup(frame, into=path, rule="copied:5")
 
 
 def test_a_higher_threshold_is_decided_from_the_beginning() -> None:
@@ -192,16 +183,12 @@ ONE = {"id": [1], "text": ["a"]}
     ids=range(18),
 )
 def test_what_has_no_rows_is_refused(
-    given: Any,
-    options: dict[str, Any],
-    reason: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    given: Any, options: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    lshdb.open("x.db").close()
-    with pytest.raises((lshdb.UsageError, lshdb.InputError), match=reason):
-        lshdb.dedup(given, **options)
+    with chdir(tmp_path):
+        lshdb.open("x.db").close()
+        with pytest.raises((lshdb.UsageError, lshdb.InputError), match=reason):
+            lshdb.dedup(given, **options)
 
 
 def test_no_rows_are_none() -> None:
@@ -217,18 +204,17 @@ def test_no_rows_are_none() -> None:
 
 def test_neither_an_input_nor_a_database_is_written_over(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    path.write_bytes(as_file(path.name, ROWS))
     (tmp_path / "link.jsonl").symlink_to(path)
     lshdb.open(tmp_path / "x.db").close()
-    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
-    result = lshdb.dedup(path)
-    for name, reason in {
-        "in.jsonl": "is one of the files that are read",
-        "link.jsonl": "is one of the files that are read",
-        "x.db": "is a database, and would be lost",
-    }.items():
+    before, result = inspection.files(tmp_path), lshdb.dedup(path)
+    for name, reason in (
+        ("in.jsonl", "is one of the files that are read"),
+        ("link.jsonl", "is one of the files that are read"),
+        ("x.db", "is a database, and would be lost"),
+    ):
         with pytest.raises(lshdb.UsageError, match=reason):
             result.save(tmp_path / name)
     with pytest.raises(FileNotFoundError, match="none"):
         result.save(tmp_path / "none" / "out.jsonl")
-    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+    assert inspection.files(tmp_path) == before
