@@ -32,8 +32,13 @@ def marked(line: Line | None) -> str:
     return "".join(one.text if one.kind == "same" else f"[{one.text}]" for one in pieces)
 
 
-def words(line: Line | None) -> str:
-    return "".join(whole(line).split())
+def pieces_of(rows: list[Row], *sides: str) -> list[Piece]:
+    lines = [getattr(row, side) for row in rows for side in sides or "ab"]
+    return [piece for line in lines if line for piece in line.pieces]
+
+
+def changed_in(rows: list[Row], *sides: str) -> list[Piece]:
+    return [piece for piece in pieces_of(rows, *sides) if piece.kind != "same"]
 
 
 def check(a: str, b: str, rows: list[Row]) -> None:
@@ -41,29 +46,30 @@ def check(a: str, b: str, rows: list[Row]) -> None:
     with a changed word differ, and no mark has blanks around it.
     """
     same = []
-    for text, lines in ((a, [row.a for row in rows]), (b, [row.b for row in rows])):
-        shown = [line for line in lines if line is not None]
+    for text, side in ((a, "a"), (b, "b")):
+        shown = [line for row in rows if (line := getattr(row, side))]
         assert all(text.startswith(whole(line), line.start) for line in shown)
         assert "".join("".join(map(whole, shown)).split()) == "".join(text.split())
         starts = {0, *(match.end() for match in LINE_END.finditer(text))}
         numbers = [line.number for line in shown if line.number]
-        assert numbers == sorted(set(numbers))
-        begun = [(line.start in starts) <= bool(line.number) for line in shown]
-        assert all(begun)
-        pieces = [piece for line in shown for piece in line.pieces if piece.kind == "same"]
-        same.append("".join("".join(piece.text.split()) for piece in pieces))
+        assert numbers == sorted({*numbers})
+        assert all(line.number or line.start not in starts for line in shown)
+        pieces = [piece.text for piece in pieces_of(rows, side) if piece.kind == "same"]
+        same.append("".join("".join(pieces).split()))
     assert same[0] == same[1]
+    assert all(piece.text == piece.text.strip() for piece in changed_in(rows))
     for row in rows:
-        assert {"a": row.a, "b": row.b} != {"a": None, "b": None}
-        pieces = [piece for line in (row.a, row.b) if line for piece in line.pieces]
-        assert all(piece.text == piece.text.strip() for piece in pieces if piece.kind != "same")
+        kinds = {piece.kind for piece in changed_in([row])}
+        both = bool(row.a and row.b)
+        assert row.a or row.b
         if row.kind == "same":
-            assert {piece.kind for piece in pieces} <= {"same"}
-            assert row.a is None or row.b is None or words(row.a) == words(row.b)
-            assert (row.a and row.b) or not words(row.a) + words(row.b)
+            assert not kinds
+            words = ["".join(whole(line).split()) for line in (row.a, row.b)]
+            assert words[0] == words[1]
+            assert both or not words[0]
         else:
-            assert {piece.kind for piece in pieces} & {"changed", "moved"}
-            assert (row.kind == "only") == (row.a is None or row.b is None)
+            assert kinds & {"changed", "moved"}
+            assert (row.kind == "only") != both
 
 
 @settings(max_examples=60)
@@ -108,16 +114,12 @@ def test_what_moved_is_marked_in_both_texts_with_its_other_place() -> None:
     a, b = "\n".join([moved, short, *rest]), " ".join([*rest, moved, short])
     rows = differences(a, b)
     check(a, b, rows)
-    marks: dict[str, list[Piece]] = {"a": [], "b": []}
-    for row in rows:
-        for side, line in (("a", row.a), ("b", row.b)):
-            marks[side] += (piece for piece in line.pieces if piece.kind != "same") if line else ()
-    for pieces, place in ((marks["a"], b.index(moved)), (marks["b"], 0)):
+    for side, place in (("a", b.index(moved)), ("b", 0)):
+        pieces = changed_in(rows, side)
         assert {(piece.kind, piece.place) for piece in pieces} == {("moved", place)}
         assert " ".join(piece.text for piece in pieces).split() == f"{moved} {short}".split()
-    only = [piece.kind for row in differences(f"{short}\n{a[90:]}", f"{b[:90]} {short}") for line in
-            (row.a, row.b) if line for piece in line.pieces]  # fmt: skip
-    assert "moved" not in only, "three words are no passage"
+    rows = differences(f"{short}\n{a[90:]}", f"{b[:90]} {short}")
+    assert {piece.kind for piece in changed_in(rows)} == {"changed"}, "three words are no passage"
 
 
 def drawn(rng: random.Random, lines: int, signs: int, alphabet: str) -> str:
@@ -150,8 +152,7 @@ def test_nearly_as_many_words_are_aligned_as_can_be(seed: int) -> None:
     ):
         rows = differences(a, b)
         check(a, b, rows)
-        lines = [line for row in rows for line in (row.a, row.b) if line]
-        marks = [piece.text for line in lines for piece in line.pieces if piece.kind != "same"]
+        marks = [piece.text for piece in changed_in(rows)]
         fewest = len(a.split() + b.split()) - 2 * longest_common(a.split(), b.split())
         assert fewest <= len(" ".join(marks).split()) <= 1.1 * fewest
 
