@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import random
-import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from direct_command import DirectCommand
-from helpers import Command, text_families
+from helpers import text_families
+from rows import as_file
 
 import lshdb
 from lshdb.columns import Columns
@@ -45,88 +40,12 @@ KNOWN = [
 TEST = [{"id": "question", "text": " ".join(ROWS[20]["text"].split()[4:13])}]
 
 
-def written(path: Path, rows: list[dict[str, Any]]) -> str:
+def written(directory: Path, name: str, rows: list[dict[str, Any]]) -> str:
     """A file of some rows."""
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".csv":
-        with path.open("w", newline="") as file:
-            table = csv.DictWriter(file, [*rows[0]])
-            table.writeheader()
-            table.writerows(rows)
-    else:
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    return str(path)
+    (directory / name).write_bytes(as_file(name, rows))
+    return str(directory / name)
 
 
-Kept = Callable[[Path, dict[str, Any]], list[str]]
-"""A door: the keys of the rows that stay, in a directory, by some options."""
-
-
-def by_command(suffix: str) -> Kept:
-    def kept(directory: Path, options: dict[str, Any]) -> list[str]:
-        words = ["dedup", f"rows{suffix}", "-o", f"out{suffix}"]
-        written(directory / f"rows{suffix}", ROWS)
-        for name, value in (SETTINGS | options).items():
-            flag = f"--{name.replace('_', '-')}"
-            for each in value if isinstance(value, list) else [value]:
-                words += [flag] if each is True else [flag, str(each)]
-        (Command if suffix == ".jsonl" else DirectCommand)(directory).done(*words)
-        if suffix == ".parquet":
-            return [str(key) for key in pq.read_table(directory / "out.parquet")["id"].to_pylist()]
-        if suffix == ".csv":
-            with (directory / "out.csv").open() as file:
-                return [row["id"] for row in csv.DictReader(file)]
-        lines = (directory / f"out{suffix}").read_text().splitlines()
-        return [json.loads(line)["id"] for line in lines]
-
-    return kept
-
-
-def by_frame(make: Callable[[list[dict[str, Any]]], Any]) -> Kept:
-    def kept(directory: Path, options: dict[str, Any]) -> list[str]:
-        rows = lshdb.dedup(make(ROWS), **SETTINGS, **in_directory(directory, options)).kept
-        return [str(key) for key in rows["id"]]
-
-    return kept
-
-
-def in_directory(directory: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """The options with the paths of files."""
-    if "against" not in options:
-        return options
-    return {**options, "against": [str(directory / name) for name in options["against"]]}
-
-
-def by_dicts(directory: Path, options: dict[str, Any]) -> list[str]:
-    rows = lshdb.dedup(ROWS, **SETTINGS, **in_directory(directory, options)).kept
-    return [row["id"] for row in rows]
-
-
-def by_file_in_library(directory: Path, options: dict[str, Any]) -> list[str]:
-    path = written(directory / "rows.parquet", ROWS)
-    rows = lshdb.dedup(path, **SETTINGS, **in_directory(directory, options)).kept
-    return [row["id"] for row in rows]
-
-
-def by_method(directory: Path, options: dict[str, Any]) -> list[str]:
-    path = written(directory / "rows.jsonl", ROWS)
-    words = options.get("rule", "").partition(":")[2]
-    with lshdb.open(directory / "own.db", **SETTINGS, passages=int(words or 0)) as db:
-        found = db.dedup_files([path], **in_directory(directory, options))
-        return [row.key for row in found if row.dropped is None]
-
-
-DOORS: dict[str, Kept] = {
-    "jsonl": by_command(".jsonl"),
-    "csv": by_command(".csv"),
-    "parquet": by_command(".parquet"),
-    "file": by_file_in_library,
-    "method": by_method,
-    "arrow": by_frame(pa.Table.from_pylist),
-    "pandas": by_frame(pd.DataFrame),
-    "polars": by_frame(pl.DataFrame),
-}
 CASES: dict[str, dict[str, Any]] = {
     "similar": {},
     "copied": {"rule": "copied:8"},
@@ -143,31 +62,37 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What stays of each case by the library, from dicts."""
-    directory = tmp_path_factory.mktemp("expected")
-    references(directory)
-    return {name: by_dicts(directory, options) for name, options in CASES.items()}
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current one, with the references."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "known.csv", KNOWN)
+    written(tmp_path, "test.jsonl", TEST)
+    return tmp_path
 
 
-def references(directory: Path) -> None:
-    written(directory / "known.csv", KNOWN)
-    written(directory / "test.jsonl", TEST)
-
-
-@pytest.mark.parametrize("door", DOORS)
 @pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
-def test_all_doors_keep_the_same_rows(
-    door: str, tmp_path: Path, expected: dict[str, list[str]]
-) -> None:
-    assert len({*map(tuple, expected.values())}) > 5
-    commands = CASES if door in ("jsonl", "file", "method", "arrow") else ("similar", "test sets")
-    for name in commands:
-        directory = tmp_path / name.replace(" ", "-")
-        directory.mkdir()
-        references(directory)
-        assert DOORS[door](directory, CASES[name]) == expected[name], name
+def test_all_doors_keep_the_same_rows(directory: Path) -> None:
+    """The command, the library with dicts, a table and a file, and the method."""
+    found, command = dict[str, list[str]](), DirectCommand(directory)
+    path = written(directory, "rows.jsonl", ROWS)
+    for case, options in CASES.items():
+        asked: dict[str, Any] = {**SETTINGS, **options}
+        found[case] = [row["id"] for row in lshdb.dedup(ROWS, **asked).kept]
+        words = []
+        for name, value in asked.items():
+            for each in value if isinstance(value, list) else [value]:
+                words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]
+        kept = command.done("dedup", "rows.jsonl", *words).records
+        assert [row["id"] for row in kept] == found[case], case
+        assert [row["id"] for row in lshdb.dedup(path, **asked).kept] == found[case], case
+        table = lshdb.dedup(pa.Table.from_pylist(ROWS), **asked).kept
+        assert table["id"].to_pylist() == found[case], case
+        run = int(options.get("rule", "").partition(":")[2] or 0)
+        with lshdb.open(f"{case}.db", **SETTINGS, passages=run) as db:
+            rows = db.dedup_files([path], **options)
+            assert [row.key for row in rows if row.dropped is None] == found[case], case
+    assert len({*map(tuple, found.values())}) > 5
 
 
 # a new rule is one class
@@ -230,25 +155,8 @@ class FirstWords:
         return iter(())
 
 
-def first_words(against: Mapping[str, Any] | None = None) -> list[str]:
-    """The rows that stay by the toy rule."""
-    used = {"known"} if against else set[str]()
-    kept = []
-    for row in WORDS:
-        word = row["text"].split()[0]
-        if word not in used:
-            used.add(word)
-            kept.append(row["id"])
-    return kept
-
-
-WORDS = [
-    {"id": str(number), "text": f"{word} and {number} others"}
-    for number, word in enumerate(
-        ["the", "fox", "the", "known", "dove", "fox", "ant", "dove", "known", "the"]
-    )
-]
-SEEN = [{"id": "seen", "text": "known as something"}]
+FIRST = ("the", "fox", "the", "known", "dove", "fox", "ant", "dove", "known", "the")
+WORDS = [{"id": str(n), "text": f"{word} and {n} others"} for n, word in enumerate(FIRST)]
 
 
 def test_a_toy_rule_works_through_all_doors(
@@ -256,25 +164,17 @@ def test_a_toy_rule_works_through_all_doors(
 ) -> None:
     monkeypatch.setitem(RULES, "first-word", SameFirstWord)
     monkeypatch.chdir(tmp_path)
-    path, seen = written(tmp_path / "w.jsonl", WORDS), written(tmp_path / "seen.jsonl", SEEN)
-    table = pa.Table.from_pylist(WORDS)
-    for against in (None, seen):
-        stay = first_words({"seen": seen} if against else None)
+    path = written(tmp_path, "w.jsonl", WORDS)
+    seen = written(tmp_path, "seen.jsonl", [{"id": "seen", "text": "known as something"}])
+    table, command = pa.Table.from_pylist(WORDS), DirectCommand(tmp_path)
+    for against, stay in ((None, ["0", "1", "3", "4", "6"]), (seen, ["0", "1", "4", "6"])):
         given: dict[str, Any] = {"rule": "first-word", "against": against}
         assert [row["id"] for row in lshdb.dedup(WORDS, **given).kept] == stay
         assert lshdb.dedup(table, **given).kept["id"].to_pylist() == stay
         with lshdb.open(tmp_path / f"{against is None}.db") as db:
-            rows = [*db.dedup_files([path], **given)]
-            assert [row.key for row in rows if row.dropped is None] == stay
-            again = [row.key for row in db.dedup_files([path], **given) if row.dropped is None]
-            assert again == []
-        words = ["dedup", path, "-o", "out.jsonl", "--rule", "first-word"]
-        words += ["--against", against] if against else []
-        monkeypatch.setattr(sys, "argv", ["lshdb", *words])
-        from lshdb.__main__ import main
-
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 0
-        lines = (tmp_path / "out.jsonl").read_text().splitlines()
-        assert [json.loads(line)["id"] for line in lines] == stay
+            for expected in (stay, []):
+                rows = db.dedup_files([path], **given)
+                assert [row.key for row in rows if row.dropped is None] == expected
+        words = ["--against", against] if against else []
+        kept = command.done("dedup", path, "--rule", "first-word", *words).records
+        assert [row["id"] for row in kept] == stay

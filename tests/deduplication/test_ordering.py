@@ -34,7 +34,7 @@ THRESHOLD = 0.5
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}
 FAMILIES = [*text_families(7, families=24, copies=5, words=30, most_edits=5).values()]
 ROWS: list[dict[str, Any]] = [
-    {"id": f"row {number}", "text": text, "place": {"number": number}}
+    {"id": f"row {number}", "text": text}
     for number, text in enumerate(FAMILIES[:90] + FAMILIES[:5])
 ]
 TEXTS = {row["id"]: row["text"] for row in ROWS}
@@ -86,61 +86,29 @@ def keys_and_reasons(outcomes: Iterator[DecidedBatch]) -> dict[str, DroppedRow |
 @pytest.mark.parametrize(
     ("order", "numbered", "against"),
     [
-        ("first", True, "known.jsonl"),
         ("first", True, "known.db"),
         ("longest", True, None),
         ("longest", False, "known.jsonl"),
         ("last", True, "known.db"),
-        ("last", False, None),
         ("last", False, "known.jsonl"),
     ],
 )
 def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
-    order: Literal["first", "longest", "last"],
-    against: str | None,
-    numbered: bool,
-    rows: Path,
+    order: Literal["first", "longest", "last"], against: str | None, numbered: bool, rows: Path
 ) -> None:
-    small = Limits(batch_documents=20, batch_bytes=20_000)
-    lines = [json.dumps({"id": key, "text": text, "from": key[-2:]}) for key, text in KNOWN.items()]
-    (rows.parent / "known.jsonl").write_text("\n".join(lines))
-    with lshdb.open(rows.parent / "known.db", **SETTINGS) as db:
-        db.add_files([str(rows.parent / "known.jsonl")])
-    with lshdb.open(rows.parent / "own.db", **SETTINGS, limits=small) as db:
-        if not numbered:
-            db.add_many(STORED.items(), workers=0)
-        found = keys_and_reasons(
-            outcomes_of(
-                db,
-                [str(rows)],
-                keep=order,
-                against=None if against is None else rows.parent / against,
-                fields=["place.number", "from"],
-                workers=0 if order == "last" else 1,
-            )
-        )
-        where = {row["id"]: number for number, row in enumerate(ROWS, 1)}
-        wanted = decided(order, KNOWN if against else {}, {} if numbered else STORED)
-        assert {key: one and (one.kept, one.similarity) for key, one in found.items()} == wanted
-        for key, one in found.items():
-            if one is not None:
-                assert one.exact
-                assert one.metadata == {"place.number": int(key[4:]), "from": None}
-                of_row = one.kept in TEXTS and (numbered or one.kept not in STORED)
-                assert one.file == str(rows)
-                assert where[one.key] == one.line
-                of_known = rows.parent / "known.jsonl" if against == "known.jsonl" else None
-                if of_row:
-                    assert (one.kept_file, one.kept_line) == (str(rows), where[one.kept])
-                elif one.kept in KNOWN and of_known:
-                    place = [*KNOWN].index(one.kept) + 1
-                    assert (one.kept_file, one.kept_line) == (str(of_known), place)
-                else:
-                    assert (one.kept_file, one.kept_line) == (None, None)
-                assert one.kept_metadata == {
-                    "place.number": int(one.kept[4:]) if of_row else None,
-                    "from": one.kept[-2:] if one.kept in KNOWN else None,
-                }
+    directory, small = rows.parent, Limits(batch_documents=20, batch_bytes=20_000)
+    lines = [json.dumps({"id": key, "text": text}) for key, text in KNOWN.items()]
+    (directory / "known.jsonl").write_text("\n".join(lines))
+    database_of(directory / "known.db", KNOWN, **SETTINGS).close()
+    reference = against and directory / against
+    workers = 0 if order == "last" else 1
+    stored = {} if numbered else STORED
+    with database_of(directory / "own.db", stored, **SETTINGS, limits=small) as db:
+        outcomes = outcomes_of(db, [str(rows)], keep=order, against=reference, workers=workers)
+        found = keys_and_reasons(outcomes)
+        wanted = decided(order, KNOWN if against else {}, stored)
+        assert {key: why and (why.kept, why.similarity) for key, why in found.items()} == wanted
+        assert all(why is None or why.exact for why in found.values())
         if not numbered:
             kept = {key: TEXTS[key] for key, reason in wanted.items() if reason is None}
             # Nothing that was stored is forgotten: of one key there are two documents now.
@@ -149,47 +117,38 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
                 kept[distinct_key("row 10", content)] = changed
             assert {key: db.get(key).content for key in db} == STORED | kept
     left = {"rows.jsonl", "known.jsonl", "known.db", "own.db"}
-    assert {path.name for path in rows.parent.iterdir()} == left
+    assert {path.name for path in directory.iterdir()} == left
 
 
 @pytest.mark.parametrize("batch", [1, 100])
 def test_the_place_of_a_kept_row_is_known_if_it_is_of_this_run(tmp_path: Path, batch: int) -> None:
     """Also of one that replaces a stored document, and of text files, whose key is their name."""
-    texts = {name: f"{name} some words that only this one has {name * 2}" for name in "abcd"}
-    stored = {"a": texts["d"], "s": texts["b"]}
-    (tmp_path / "n.txt").write_text(texts["c"])
-    (tmp_path / "o.txt").write_text(f"{texts['c']}!")
-    given = {"a": texts["a"], "1": texts["a"], "2": f"{texts['b']}!", "3": f"{texts['c']}?"}
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(
-        "\n" + "".join(json.dumps({"id": k, "text": t}) + "\n" for k, t in given.items())
-    )
-    paths = [str(tmp_path / name) for name in ("n.txt", "o.txt", "rows.jsonl")]
+    a, b, c, d = (f"{name} some words that only this one has {name * 2}" for name in "abcd")
+    n, o, rows = (str(tmp_path / name) for name in ("n.txt", "o.txt", "rows.jsonl"))
+    given = [{"id": "a", "text": a}, {"id": "1", "text": a}, {"id": "2", "text": f"{b}!"}]
+    lines = ["", *map(json.dumps, [*given, {"id": "3", "text": f"{c}?"}])]
+    for path, text in ((n, c), (o, f"{c}!"), (rows, "\n".join(lines))):
+        Path(path).write_text(text)
     limits = Limits(batch_documents=batch)
-    with database_of(tmp_path / "own.db", stored, threshold=0.6, limits=limits) as db:
+    with database_of(tmp_path / "own.db", {"a": d, "s": b}, threshold=0.6, limits=limits) as db:
         reader = new_session(of_sets=False, limits=limits)
-        decided = keys_and_reasons(outcomes_of(db, paths, reader=reader)).values()
-    n, o, of_rows = paths
-    assert [astuple(one)[:6] for one in decided if one is not None] == [
+        decided = keys_and_reasons(outcomes_of(db, [n, o, rows], reader=reader)).values()
+    assert [astuple(row)[:6] for row in decided if row is not None] == [
         (o, o, None, n, n, None),
-        ("1", of_rows, 3, "a", of_rows, 2),
-        ("2", of_rows, 4, "s", None, None),
-        ("3", of_rows, 5, n, n, None),
+        ("1", rows, 3, "a", rows, 2),
+        ("2", rows, 4, "s", None, None),
+        ("3", rows, 5, n, n, None),
     ]
 
 
 def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
-    lines = [{"id": key, "text": "the same words of both"} for key in ("a", "b")]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with database_of(
-        tmp_path / "own.db", [("a", lines[0]["text"]), ("stored", lines[0]["text"])], **SETTINGS
-    ) as db:
+    text, path = "the same words of both", tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key in "ab"))
+    with database_of(tmp_path / "own.db", {"a": text, "stored": text}, **SETTINGS) as db:
         db.decide("different", ["a", "stored"])
         db.remove("a")
-        found = keys_and_reasons(outcomes_of(db, [str(tmp_path / "rows.jsonl")], keep="last"))
-        of_b = DroppedRow(
-            "b", str(tmp_path / "rows.jsonl"), 2, "stored", None, None, 1.0, True, True
-        )
+        found = keys_and_reasons(outcomes_of(db, [str(path)], keep="last"))
+        of_b = DroppedRow("b", str(path), 2, "stored", None, None, 1.0, True, True)
         assert found == {"a": None, "b": of_b}
 
 
@@ -199,26 +158,24 @@ def test_what_fails_costs_only_itself_in_any_order(
 ) -> None:
     table = pa.table({"id": ["long", "a", "b"], "text": ["x" * 101, "the fox", "the sun"]})
     pq.write_table(table, tmp_path / "rows.parquet")
-    note = tmp_path / "notes" / "note.txt"
-    note.parent.mkdir()
-    note.write_text("the fox")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "note.txt").write_text("the fox")
     paths = [str(tmp_path / name) for name in ("rows.parquet", "none.jsonl", "notes")]
-    failures: list[Failure] = []
-    limits = Limits(largest_document=400)
+    failures, limits, note = list[Failure](), Limits(largest_document=400), f"{paths[2]}/note.txt"
     with lshdb.open(tmp_path / "own.db", **SETTINGS, limits=limits) as db:
         reader = new_session(False, fallback="text", limits=limits)
-        found = keys_and_reasons(
-            outcomes_of(db, paths, reader=reader, keep=keep, on_failure=failures.append, workers=0)
-        )
+        how: Any = {"keep": keep, "on_failure": failures.append, "workers": 0}
+        found = keys_and_reasons(outcomes_of(db, paths, reader=reader, **how))
         with pytest.raises(lshdb.UsageError, match="can be read only once"):
             list(outcomes_of(db, ["-"], reader=new_session(False, stdin=io.BytesIO()), keep="last"))
-    first, last = ("a", str(note)) if keep == "first" else (str(note), "a")
-    where = {"a": (paths[0], 2), str(note): (str(note), None)}
-    dropped = DroppedRow(last, *where[last], first, *where[first], 1.0, True, True)
-    assert found == {first: None, last: dropped, "b": None}
-    assert [(one.where, one.reason.split(",")[0]) for one in failures] == [
+    of_row: Any = ("a", paths[0], 2)
+    of_note: Any = (note, note, None)
+    first, last = (of_row, of_note) if keep == "first" else (of_note, of_row)
+    dropped = DroppedRow(*[*last, *first, 1.0, True, True])
+    assert found == {first[0]: None, last[0]: dropped, "b": None}
+    assert [(failure.where, failure.reason[:21]) for failure in failures] == [
         (f"{paths[0]}:1", "longer than 100 bytes"),
-        (paths[1], "no such file or directory"),
+        (paths[1], "no such file or direc"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""dedup against a reference: what is similar to one of its documents goes, and it is only read.
+"""dedup against references: what is similar to one of their documents goes; they are only read.
 
 The oracle asks the reference for each document by itself, and then deduplicates what is left.
 """
@@ -10,151 +10,261 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from helpers import database_of, text_families
+from direct_command import command as command
+from helpers import Command, database_of, text_families
+from rows import as_file
 
 import lshdb
 from lshdb import DroppedRow, Limits
 
 TEXTS = text_families(4, families=20, copies=4, words=30, most_edits=6)
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}
+RNG = random.Random(1)
+ROWS = [{"id": key, "text": text} for key, text in TEXTS.items()]
+ROWS += [{"id": "again", "text": text} for text in RNG.sample([*TEXTS.values()], 10)]
+ROWS += [{"id": "empty", "text": ""}, {"id": "empty too", "text": ""}]
+RNG.shuffle(ROWS)
+KNOWN = {f"{n} {row['id']}": row["text"] for n, row in enumerate(RNG.sample(ROWS, 15))}
+KNOWN["none"] = ""
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    """Rows to be deduplicated, some of one key, and a reference as rows and as a database."""
-    rng = random.Random(1)
-    rows = [{"id": key, "text": text} for key, text in TEXTS.items()]
-    rows += [{"id": "again", "text": text} for text in rng.sample([*TEXTS.values()], 10)]
-    rows += [{"id": "empty", "text": ""}, {"id": "empty too", "text": ""}]
-    rng.shuffle(rows)
-    known = [*rng.sample(rows, 15), {"id": "none", "text": ""}]
-    for name, some in (("rows", rows), ("known", known)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
-    database_of(
-        tmp_path / "known.db",
-        [(f"{n} {row['id']}", row["text"]) for n, row in enumerate(known)],
-        **SETTINGS,
-    ).close()
-    return tmp_path
-
-
-def outcomes(files: Path, against: str, **options: Any) -> list[DroppedRow | None]:
-    with lshdb.open(files / "own.db", **SETTINGS) as db:
-        lines = db.dedup_files([str(files / "rows.jsonl")], against=files / against, **options)
-        found = [line.dropped for line in lines]
+def outcomes(directory: Path, against: Any, **options: Any) -> list[DroppedRow | None]:
+    path, own = directory / "rows.jsonl", directory / "own.db"
+    path.write_bytes(as_file(path.name, ROWS))
+    with lshdb.open(own, **SETTINGS) as db:
+        found = [line.dropped for line in db.dedup_files([str(path)], against=against, **options)]
         assert len(db) == found.count(None)
-    (files / "own.db").unlink()
+    own.unlink()
     return found
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.8}, {"estimate": True}])
-def test_what_a_query_of_the_reference_finds_goes(files: Path, options: dict[str, Any]) -> None:
+def test_what_a_query_of_the_reference_finds_goes(tmp_path: Path, options: dict[str, Any]) -> None:
     """The best match is named; what is left is compared with what is kept before it."""
-    rows = [json.loads(line) for line in (files / "rows.jsonl").read_text().splitlines()]
-    before = (files / "known.db").read_bytes()
-    found = outcomes(files, "known.db", **options)
-    assert (files / "known.db").read_bytes() == before
-    assert sorted(path.name for path in files.glob("known.db*")) == ["known.db"]
+    known = tmp_path / "known.db"
+    database_of(known, KNOWN, **SETTINGS).close()
+    before = known.read_bytes()
+    found = outcomes(tmp_path, known, **options)
+    assert known.read_bytes() == before
+    assert [*tmp_path.glob("known.db*")] == [known]
     named = 0
-    with lshdb.open(files / "known.db", mode="read") as db:
-        path = str(files / "rows.jsonl")
-        for number, (row, one) in enumerate(zip(rows, found, strict=True), 1):
+    with lshdb.open(known, mode="read") as db:
+        for number, (row, dropped) in enumerate(zip(ROWS, found, strict=True), 1):
             (match, *_) = [*db.query(row["text"], **options), None]
             if match is None:
-                assert one is None or one.kept not in db
+                assert dropped is None or dropped.kept not in db
             else:
+                where = row["id"], str(tmp_path / "rows.jsonl"), number, match.key, None, None
                 how = match.similarity, match.exact, match.identical
-                assert one == DroppedRow(
-                    row["id"], path, number, match.key, None, None, *how, str(files / "known.db")
-                )
+                assert dropped == DroppedRow(*where, *how, str(known))
                 named += 1
     assert named > 15
     assert found.count(None) > 10
-    of_rows = outcomes(files, "known.jsonl", workers=1, **options)
-    assert [one and one.similarity for one in of_rows] == [one and one.similarity for one in found]
 
 
-def test_references_of_wide_and_of_narrow_lanes_find_the_same(files: Path) -> None:
+def test_references_of_wide_and_of_narrow_lanes_find_the_same(tmp_path: Path) -> None:
     """Rows are signed with the bits that a reference has."""
-    known = [json.loads(line) for line in (files / "known.jsonl").read_text().splitlines()]
-    documents = [(f"{n} {row['id']}", row["text"]) for n, row in enumerate(known)]
-    found = []
+    found, path = [], tmp_path / "lanes.db"
     for rows, bits in ((1, 32), (2, 16)):
-        shape: Any = {"shingle": "word:2", "threshold": 0.5, "bands": 60, "rows": rows}
-        with database_of(files / f"{rows}.db", documents, **shape) as db:
+        with database_of(path, KNOWN, **SETTINGS, bands=60, rows=rows) as db:
             assert db.settings.lane_bits == bits
-        found.append(outcomes(files, f"{rows}.db"))
-    for wide, narrow in zip(*found, strict=True):
-        assert (wide is None) == (narrow is None)
-        if wide is not None and narrow is not None:
-            assert (wide.kept, wide.similarity) == (narrow.kept, narrow.similarity)
+        found.append(outcomes(tmp_path, path))
+        path.unlink()
+    assert found[0] == found[1]
     assert sum(row is not None and row.reference is not None for row in found[0]) >= 15
-
-
-def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
-    bare: dict[str, Any] = {"content": False, **SETTINGS}
-    rows, known = (str(files / f"{name}.jsonl") for name in ("rows", "known"))
-    with (
-        lshdb.open(files / "bare.db", **bare) as reference,
-        lshdb.open(files / "own.db", **bare) as db,
-    ):
-        reference.add_files([known])
-        lines = db.dedup_files([rows], against=reference.path)
-        assert {line.dropped.exact for line in lines if line.dropped} == {False}
 
 
 @pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path: Path) -> None:
-    text = "the fox and the grapes and the sun"
-    database_of(tmp_path / "seen.db", {"a": text}).close()
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "b", "text": text, "n": 2}))
-    with database_of(tmp_path / "own.db", {"b": "the ant and the dove and the rain"}) as db:
-        path = str(tmp_path / "rows.jsonl")
-        (line,) = db.dedup_files([f"{path}.none", path], against=tmp_path / "seen.db")
-        assert line.dropped == DroppedRow(
-            "b", path, 1, "a", None, None, 1.0, True, True, str(tmp_path / "seen.db")
-        )
-        assert db.get("b").content == "the ant and the dove and the rain"
+    text, other = "the fox and the grapes and the sun", "the ant and the dove and the rain"
+    path, seen = str(tmp_path / "rows.jsonl"), str(tmp_path / "seen.db")
+    database_of(seen, {"a": text}).close()
+    Path(path).write_text(json.dumps({"id": "b", "text": text, "n": 2}))
+    with database_of(tmp_path / "own.db", {"b": other}) as db:
+        (line,) = db.dedup_files([f"{path}.none", path], against=seen)
+        dropped = DroppedRow("b", path, 1, "a", None, None, 1.0, True, True, seen)
+        assert (line.dropped, db.get("b").content) == (dropped, other)
 
 
-def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
-    rows = [str(files / "rows.jsonl")]
-    lshdb.open(files / "char.db", shingle="char:5").close()
-    lshdb.open(files / "seed.db", **SETTINGS, seed=7).close()
-    with lshdb.open(files / "own.db", **SETTINGS) as db:
-        for against, message in [
-            ("char.db", "char.db has shingle char:5, and the documents are compared by word:2"),
-            ("seed.db", "has seed 7, and the documents are compared by 1"),
-            ("missing.jsonl", "missing.jsonl: no such file"),
-        ]:
-            with pytest.raises(lshdb.LshdbError, match=message):
-                [*db.dedup_files(rows, against=files / against)]
-        with pytest.raises(lshdb.UsageError, match="against 5 is not the name of a file"):
-            db.dedup_files(rows, against=5)
-        assert len(db) == 0
+def test_what_cannot_be_a_reference_is_refused(tmp_path: Path) -> None:
+    lshdb.open(tmp_path / "char.db", shingle="char:5").close()
+    lshdb.open(tmp_path / "seed.db", **SETTINGS, seed=7).close()
+    for against, message in (
+        (tmp_path / "char.db", "shingle char:5, and the documents are compared by word:2"),
+        (tmp_path / "seed.db", "has seed 7, and the documents are compared by 1"),
+        (tmp_path / "missing.jsonl", "missing.jsonl: no such file"),
+        (5, "against 5 is not the name of a file"),
+    ):
+        with pytest.raises(lshdb.LshdbError, match=message):
+            outcomes(tmp_path, against)
+        with lshdb.open(tmp_path / "own.db") as db:
+            assert len(db) == 0
 
 
-def test_a_large_bucket_of_the_reference_is_said_to_be_cut(files: Path) -> None:
+def test_a_large_bucket_of_the_reference_is_said_to_be_cut(tmp_path: Path) -> None:
     """Of those that share a bucket only the first are compared; a copy is found all the same."""
     header = " ".join(f"h{i}" for i in range(30))
-    texts = [f"{header} {i} of {i * i} {i**3}" for i in range(33)]
-    database_of(
-        files / "seen.db",
-        ((f"seen {i}", text) for i, text in enumerate(texts[:30])),
-        threshold=0.9,
-        rows=2,
-        bands=20,
-    ).close()
-    given = [{"id": i, "text": text} for i, text in enumerate([*texts[30:], *texts[:3]])]
-    (files / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
-    few = Limits(dedup_listed=5, query_rows=500)
+    texts = {f"seen {i}": f"{header} {i} of {i * i} {i**3}" for i in range(33)}
+    shape: Any = {"threshold": 0.9, "rows": 2, "bands": 20}
+    database_of(tmp_path / "seen.db", [*texts.items()][:30], **shape).close()
+    given = [{"id": key, "text": texts[key]} for key in [*[*texts][30:], *[*texts][:3]]]
+    path, few = tmp_path / "rows.jsonl", Limits(dedup_listed=5, query_rows=500)
+    path.write_bytes(as_file(path.name, given))
+    said = "share a bucket with more than 5 of the reference: 3;"
     with (
-        lshdb.open(files / "own.db", threshold=0.9, limits=few) as db,
-        pytest.warns(
-            lshdb.LimitWarning, match="share a bucket with more than 5 of the reference: 3;"
-        ),
+        lshdb.open(tmp_path / "own.db", threshold=0.9, limits=few) as db,
+        pytest.warns(lshdb.LimitWarning, match=said),
     ):
-        lines = [*db.dedup_files([str(files / "rows.jsonl")], against=files / "seen.db")]
+        lines = [*db.dedup_files([str(path)], against=tmp_path / "seen.db")]
     kept = [line.dropped and line.dropped.kept for line in lines]
     assert kept == [None, None, None, "seen 0", "seen 1", "seen 2"]
+
+
+# test sets: several references, and rows that are compared with them only
+
+FOOTER = "all rights of this page are with its authors and nobody may copy it at all"
+QUESTIONS = {
+    "q1": "which of the two rivers that meet at the old stone bridge is longer",
+    "q2": "who built the lighthouse on the northern cape",
+    "q3": "why",
+}
+TEST = [{"key": key, "question": question} for key, question in QUESTIONS.items()]
+PAGES = []
+"""Thirty pages with a footer, three of which have a question."""
+for number in range(30):
+    words = " ".join(f"w{number}x{word}" for word in range(40))
+    question = QUESTIONS.get({4: "q1", 11: "q2", 25: "q1"}.get(number, ""), "").title()
+    text = f"{words[:80]} {question}? {words[80:]}. {FOOTER}"
+    PAGES.append({"id": f"page {number}", "text": text})
+OTHER = [{"id": "x", "text": PAGES[7]["text"].removesuffix(f" {FOOTER}")}]
+
+
+@pytest.fixture
+def pages(command: Command) -> Command:
+    command.write("pages.jsonl", PAGES)
+    command.write("other.jsonl", OTHER)
+    command.write("test.csv", as_file("test.csv", TEST))
+    return command
+
+
+def test_rows_that_share_a_footer_are_not_compared_with_each_other(pages: Command) -> None:
+    """Short questions match as a whole, and are counted."""
+    words = ["dedup", "pages.jsonl", "-o", "o.jsonl", "--rule", "copied:13", "--dropped", "d.csv"]
+    words += ["--against", "test.csv:text=question,key=key"]
+    done = pages.done(*words, "--only-against")
+    assert "kept 27, dropped 3, failed 0" in done.err
+    assert "test.csv: 2 of 3 documents have fewer than 13 words" in done.err
+    assert "Who Built The Lighthouse On The Northern Cape" in pages.path("d.csv").read_text()
+    # Without it, the pages go for their footer.
+    assert "kept 1, dropped 29" in pages.done(*words).err
+
+
+@pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
+def test_references_in_all_the_notations_of_python(pages: Command) -> None:
+    fields = {"text": "question", "key": "key"}
+    test, other = pages.path("test.csv"), pages.path("other.jsonl")
+    notations: list[Any] = [
+        [(test, fields), other],
+        {test: fields, other: None},
+        [(TEST, fields), OTHER],
+        [(pd.DataFrame(TEST), fields), pl.DataFrame(OTHER)],
+    ]
+    for against in notations:
+        result = lshdb.dedup(PAGES, against=against, only_against=True, rule="copied:13")
+        dropped = [(row.key, row.kept) for row in result.dropped]
+        assert dropped == [("page 4", "q1"), ("page 7", "x"), ("page 11", "q2"), ("page 25", "q1")]
+        assert len({row.reference for row in result.dropped}) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--only-against", "compares with references only"),
+        ("--only-against --against test.csv --keep last", "give no order"),
+        ("--only-against --against test.csv -d s.db", "--only-against stores nothing"),
+        ("--against test.csv:name=x", "test.csv:name=x: no such file"),
+        ("--against none.csv:text=x", "none.csv: no such file"),
+        ("--annotate a.csv --drop-all", "--annotate names the row that stays"),
+        ("--annotate a.csv --cut 8", "--annotate names the row that stays"),
+        ("--annotate pages.jsonl", "is the same file"),
+    ],
+)
+def test_what_cannot_be_is_one_line(pages: Command, words: str, says: str) -> None:
+    result = pages("dedup", "pages.jsonl", "-o", "o.jsonl", *words.split())
+    assert result.status in (1, 2)
+    (line,) = result.err.splitlines()
+    assert says in line
+    assert not pages.path("o.jsonl").exists()
+    assert not pages.path("s.db").exists()
+
+
+# rows without a text, and all rows with what became of them
+
+
+def test_a_row_without_a_text_fails_or_stays(command: Command) -> None:
+    rows: list[dict[str, Any]] = [{"id": n, "text": None} for n in (1, 2, 3)]
+    rows[1]["text"] = "some words"
+    command.write("r.parquet", as_file("r.parquet", rows))
+    command.write("r.jsonl", [{"id": 1}, *rows[1:]])
+    for name in ("r.parquet", "r.jsonl"):
+        failing = command("dedup", name, "-o", f"o.{name}")
+        assert (failing.status, "kept 1, dropped 0, failed 2" in failing.err) == (1, True)
+        done = command.done("dedup", name, "-o", f"o.{name}", "--on-null", "keep")
+        assert "kept 3, dropped 0, failed 0" in done.err
+        assert "empty: 2" in done.err
+    assert command.path("o.r.jsonl").read_bytes() == command.path("r.jsonl").read_bytes()
+    assert lshdb.dedup(rows, on_null="keep").kept == rows
+
+
+SIMILAR: list[dict[str, Any]] = [
+    {"id": 1, "text": "the fox and the grapes that hung over the wall", "n": 1.5},
+    {"id": 2, "text": "the crow and a piece of cheese", "n": None},
+    {"id": 3, "text": "The FOX and the grapes that hung over the wall!", "n": -2.0},
+    {"id": 4, "text": None, "n": 0.0},
+]
+
+
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
+def test_all_rows_with_the_row_that_stays_in_their_place(command: Command) -> None:
+    table = pa.Table.from_pylist(SIMILAR)
+    command.write("r.parquet", as_file("r.parquet", SIMILAR))
+    command.write("r.jsonl", SIMILAR)
+    for name in ("r.jsonl", "r.parquet"):
+        result = command("dedup", name, "--annotate", f"all.{name}", "--keep", "first")
+        assert (result.status, result.out) == (1, "")
+    out = pq.read_table(command.path("all.r.parquet"))
+    assert out.select(table.column_names).equals(table)
+    lines = command.path("all.r.jsonl").read_text().splitlines()
+    starts = [json.dumps(row)[:-1] for row in SIMILAR]
+    assert all(map(str.startswith, lines, starts))
+    of_frame = lshdb.dedup(table.to_pandas()).annotated
+    assert [str(of_frame[name].dtype) for name in ("cluster", "exact")] == ["Int64", "boolean"]
+    given = (SIMILAR, table, pl.from_arrow(table), str(command.path("r.parquet")))
+    found: list[Any] = [out, [*map(json.loads, lines)], of_frame.replace({pd.NA: None})]
+    for rows in [*found, *(lshdb.dedup(rows).annotated for rows in given)]:
+        records = rows if isinstance(rows, list) else pa.table(rows).to_pylist()
+        columns = [
+            [row[name] for row in records] for name in ("n", "cluster", "kept", "similarity")
+        ]
+        assert columns == [
+            [row["n"] for row in SIMILAR],
+            [1, 2, 1, None],
+            ["1", "2", "1", None],
+            [1.0, 1.0, 1.0, None],
+        ]
+
+
+@pytest.mark.parametrize("options", [{"keep": "last"}, {"rule": "contained"}])
+def test_clusters_are_named_by_the_row_that_stays(options: dict[str, Any]) -> None:
+    rows = [*SIMILAR[:3], {"id": 5, "text": f"{SIMILAR[0]['text']} of the garden", "n": None}]
+    found = lshdb.dedup(rows, threshold=0.6, **options).annotated
+    assert [(row["cluster"], row["kept"]) for row in found] == [(4, "5"), (2, "2"), *[(4, "5")] * 2]
+    against = lshdb.dedup(rows, threshold=0.6, against=[{"id": "r", "text": rows[0]["text"]}])
+    assert [row["cluster"] for row in against.annotated] == [1, 2, 1, 1]
+    with pytest.raises(lshdb.UsageError, match="already"):
+        assert lshdb.dedup([{**row, "kept": 1} for row in rows]).annotated

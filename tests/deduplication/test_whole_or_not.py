@@ -29,10 +29,6 @@ ROWS = [
 OLD = [{"id": "old 1", "text": f"{ROWS[3]['text']} !"}, {"id": "old 2", "text": "not in any row"}]
 
 
-def lines_of(rows: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
 def start(directory: Path, *words: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "lshdb", "dedup", *words]
     return subprocess.Popen(command, cwd=directory, stdout=-3, stderr=-3)
@@ -41,8 +37,8 @@ def start(directory: Path, *words: str) -> subprocess.Popen[bytes]:
 def test_a_killed_run_changes_nothing_and_the_next_one_is_complete(command: Command) -> None:
     """At moments all over the run, with another writer beside it."""
     chosen, directory = random.Random("longest"), command.directory
-    command.write("rows.jsonl", lines_of(ROWS))
-    command.write("old.jsonl", lines_of(OLD))
+    command.write("rows.jsonl", ROWS)
+    command.write("old.jsonl", OLD)
     command.done("add", "-d", "expected.db", "old.jsonl")
     words = ["rows.jsonl", "--keep", "longest", "-o", "out.jsonl"]
     begun = time.monotonic()
@@ -91,13 +87,6 @@ def test_a_table_is_in_the_database_only_when_it_is_written(command: Command) ->
     assert sorted(kept) == command.keys("seen.db")
 
 
-def test_an_output_that_is_a_pipe_is_stored_batch_by_batch(command: Command) -> None:
-    command.write("rows.jsonl", lines_of(ROWS))
-    done = command.done("dedup", "rows.jsonl", "-d", "seen.db")
-    kept = [json.loads(line)["id"] for line in done.out.splitlines()]
-    assert command.keys("seen.db") == sorted(kept)
-
-
 SAME_KEY = [
     {"id": "a", "text": "the fox and the grapes that hung over the wall of the garden"},
     {"id": "b", "text": "the crow and a piece of cheese under the tree by the river"},
@@ -106,59 +95,47 @@ SAME_KEY = [
 COPIES = [{"id": str(n), "text": f"{row['text']}!"} for n, row in enumerate(SAME_KEY)]
 
 
-@pytest.mark.parametrize("way", ["file", "pipe", "ordered", "library", "method", "table"])
+@pytest.mark.parametrize("way", ["file", "pipe", "ordered", "method", "library"])
 def test_nothing_that_was_written_is_forgotten_although_keys_repeat(
     command: Command, way: str
 ) -> None:
     """Also of one key in two runs."""
-    for rows in (SAME_KEY, COPIES):
-        command.write("rows.jsonl", lines_of(rows))
-        stay = [] if rows is COPIES else ["a", "b", "a"]
-        words = ["dedup", "rows.jsonl", "-d", "seen.db"]
-        if way == "pipe":
-            out = command.done(*words).out
-            assert [json.loads(line)["id"] for line in out.splitlines()] == stay
-        elif way in ("file", "ordered"):
-            command.done(*words, "-o", "o.jsonl", *(["--keep", "last"] if way == "ordered" else []))
-            out = command.path("o.jsonl").read_text()
-            assert [json.loads(line)["id"] for line in out.splitlines()] == stay
-        elif way == "method":
-            with lshdb.open(command.path("seen.db")) as db:
-                path = str(command.path("rows.jsonl"))
-                assert [row.key for row in db.dedup_files([path]) if not row.dropped] == stay
-        else:
-            data: Any = pa.Table.from_pylist(rows) if way == "table" else rows
-            kept = lshdb.dedup(data, into=command.path("seen.db")).kept
-            assert [
-                str(row["id"]) for row in (kept.to_pylist() if way == "table" else kept)
-            ] == stay
-    keys = command.keys("seen.db")
-    assert len(keys) == 3
-    assert keys[0] == "a"
-    assert keys[1].startswith("a#")
-    assert keys[2] == "b"
+    seen, path = command.path("seen.db"), str(command.path("rows.jsonl"))
+
+    def kept(rows: list[dict[str, Any]]) -> list[str]:
+        command.write("rows.jsonl", rows)
+        if way == "library":
+            return [row["id"] for row in lshdb.dedup(rows, into=seen).kept]
+        if way == "method":
+            with lshdb.open(seen) as db:
+                return [row.key for row in db.dedup_files([path]) if not row.dropped]
+        words = [] if way == "pipe" else ["-o", "o.jsonl"]
+        words += ["--keep", "last"] if way == "ordered" else []
+        out = command.done("dedup", "rows.jsonl", "-d", "seen.db", *words).out
+        lines = (out if way == "pipe" else command.path("o.jsonl").read_text()).splitlines()
+        return [json.loads(line)["id"] for line in lines]
+
+    assert kept(SAME_KEY) == ["a", "b", "a"]
+    assert kept(COPIES) == []
+    first, second, third = command.keys("seen.db")
+    assert (first, second[:2], third) == ("a", "a#", "b")
     later = [{"id": "b", "text": "another text of a key that is known, unlike all of the others"}]
-    assert [row["id"] for row in lshdb.dedup(later, into=command.path("seen.db")).kept] == ["b"]
-    with lshdb.open(command.path("seen.db")) as db:
+    assert kept(later) == ["b"]
+    with lshdb.open(seen) as db:
         assert db.get("b").content == SAME_KEY[1]["text"]
         assert len(db) == 4
         assert db.query(later[0]["text"])[0].key.startswith("b#")
-    again = lshdb.dedup([*SAME_KEY, *later], into=command.path("seen.db"))
-    assert [row["id"] for row in again.kept] == []
-    if way in ("file", "pipe"):
-        command.write("rows.jsonl", lines_of([*SAME_KEY, *later]))
-        output = ["-o", "o.jsonl"] if way == "file" else []
-        done = command.done("dedup", "rows.jsonl", "-d", "seen.db", *output)
+    assert kept([*SAME_KEY, *later]) == []
+    if way == "file":
+        done = command.done("dedup", "rows.jsonl", "-d", "seen.db", "-o", "o.jsonl")
         assert done.err.startswith("kept 0, dropped 4 (4 are the same rows as in an earlier run)")
 
 
-def test_a_new_database_for_programs_has_passages(command: Command) -> None:
+def test_a_new_database_for_programs_has_passages(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "def total(values):\n    return sum(values)\n"}]
-    command.write("rows.jsonl", lines_of(rows))
-    command.done("dedup", "rows.jsonl", "-d", "a.db", "--for", "programs", "-o", "o.jsonl")
-    lshdb.dedup(rows, into=command.path("b.db"), purpose="programs")
-    with lshdb.open(command.path("c.db"), purpose="programs") as db:
-        expected = db.settings.passages
-    for name in ("a.db", "b.db"):
-        with lshdb.open(command.path(name)) as db:
-            assert db.settings.passages == expected > 0
+    lshdb.dedup(rows, into=tmp_path / "a.db", purpose="programs")
+    with (
+        lshdb.open(tmp_path / "a.db") as db,
+        lshdb.open(tmp_path / "b.db", purpose="programs") as other,
+    ):
+        assert db.settings.passages == other.settings.passages > 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
-import sqlite3
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import inspection
 import pytest
 from helpers import database_of, text_families
 from hypothesis import given, settings
@@ -17,34 +17,37 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.shingling.shingling import Content
 
 TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
 HEADER = [f"h{i}" for i in range(40)]
+FOX = "the fox and the grapes"
 WHERE = "metadata ->> '$.odd' = ?"
 
 
-def documents(seed: int) -> list[lshdb.Document]:
+DRAW = random.Random(1)
+STORED = [*TEXTS.values(), *[" ".join(HEADER)] * 12, "", "", "one two"]
+STORED += [" ".join([*HEADER, *DRAW.choices("abcdefgh", k=8)]) for _ in range(25)]
+STORED += [" ".join(HEADER[:12] * length) for length in (1, 2, 5)]
+DRAW.shuffle(STORED)
+
+
+def documents(of_sets: bool = False) -> list[lshdb.Document]:
     """Families of texts, copies of one, texts under one header, empty ones, one of each length."""
-    rng = random.Random(seed)
-    texts = [*TEXTS.values(), *[" ".join(HEADER)] * 12, "", "", "one two"]
-    texts += [" ".join([*HEADER, *rng.choices("abcdefgh", k=8)]) for _ in range(25)]
-    texts += [" ".join([*HEADER[:12]] * length) for length in (1, 2, 5)]
-    rng.shuffle(texts)
-    return [lshdb.Document(f"d{i}", text, {"odd": i % 2}) for i, text in enumerate(texts)]
+    contents: list[Any] = [text.split() if of_sets else text for text in STORED]
+    return [lshdb.Document(f"d{i}", each, {"odd": i % 2}) for i, each in enumerate(contents)]
 
 
-def asked(seed: int) -> list[tuple[str, str]]:
+def asked(seed: int, of_sets: bool = False) -> list[tuple[str, Any]]:
     """Some of the documents, some with words exchanged, some cut short, some repeated."""
     rng = random.Random(seed)
-    found = []
-    for number, document in enumerate(rng.choices(documents(1), k=12)):
-        words = str(document.content).split()
+    found: list[tuple[str, Any]] = []
+    for number, text in enumerate(rng.choices(STORED, k=12)):
+        words = text.split()
         if number % 3 == 1 and words:
             words[rng.randrange(len(words))] = "other"
         elif number % 3 == 2:
             words = words[: rng.randrange(len(words) + 1)]
-        found.append((f"q{number % 9}", " ".join(words)))
+        found.append((f"q{number % 9}", words if of_sets else " ".join(words)))
     return found
 
 
@@ -61,15 +64,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def db(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[lshdb.Database]:
-    path = tmp_path_factory.mktemp("many") / "a.db"
-    with lshdb.open(path, **{"shingle": "word:2", **SETTINGS[request.param]}) as db:
-        for one in documents(1):
-            db.add(one.key, content_for(db, str(one.content)), metadata=one.metadata)
+    path, made = tmp_path_factory.mktemp("many") / "a.db", SETTINGS[request.param]
+    with database_of(path, documents("shingle" in made), **{"shingle": "word:2", **made}) as db:
         yield db
-
-
-def content_for(db: lshdb.Database, text: str) -> Content:
-    return text.split() if db.settings.shingling.of_sets else text
 
 
 @settings(max_examples=5, deadline=None)
@@ -89,54 +86,48 @@ def test_the_answers_are_those_of_single_queries(
 ) -> None:
     if where is not None:
         options |= {"where": where, "parameters": [1]}
-    wanted = [(key, content_for(db, text)) for key, text in asked(seed)]
+    wanted = asked(seed, bool(db.settings.shingling.of_sets))
     rows, first, verified = limits
     small = Limits(query_rows=rows, query_first=first, verified_first=verified)
     with lshdb.open(db.path, limits=small) as limited, warnings.catch_warnings():
         warnings.simplefilter("ignore", lshdb.LimitWarning)
-        alone = [(key, list(limited.query(one, **options))) for key, one in wanted]
+        alone = [(key, list(limited.query(content, **options))) for key, content in wanted]
         assert list(limited.query_many(wanted, **options, workers=0)) == alone
 
 
 def test_worker_processes_and_small_batches_change_nothing(path: Path) -> None:
-    wanted = [one for seed in range(6) for one in asked(seed)]
-    with database_of(path, documents(1), shingle="word:2", threshold=0.5) as db:
+    wanted = [query for seed in range(6) for query in asked(seed)]
+    with database_of(path, documents(), shingle="word:2", threshold=0.5) as db:
         expected = list(db.query_many(wanted, workers=0))
     with lshdb.open(path, limits=Limits(batch_bytes=80_000, batch_documents=50)) as db:
         assert list(db.query_many(iter(wanted), workers=2)) == expected
 
 
 def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
-    with database_of(path, {"a": "the fox and the grapes"}) as db:
-        found = db.query_many([("q", "the fox and the grapes")] * 3, workers=0)
-        assert [match.key for match in next(found)[1]] == ["a"]
-        db.add("b", "the fox and the grapes")
+    with database_of(path, {"a": FOX}) as db:
+        found = db.query_many([("q", FOX)] * 3, workers=0)
+        next(found)
+        db.add("b", FOX)
         db.remove("a")
         assert [match.key for match in next(found)[1]] == ["a"], "a batch sees one state"
         found.close()  # type: ignore[attr-defined]
-        (again,) = db.query_many([("q", "the fox and the grapes")], workers=0)
-        assert [match.key for match in again[1]] == ["b"]
-        connection = sqlite3.connect(path)
-        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
-        connection.close()
+        ((_, again),) = db.query_many([("q", FOX)], workers=0)
+        assert [match.key for match in again] == ["b"]
+        (busy, *_), *_ = inspection.rows(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+        assert busy == 0
 
 
-def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(path: Path) -> None:
-    with lshdb.open(path, limits=Limits(batch_documents=1)) as db:
-        found = db.query_many([(f"q{i}", "the fox and the grapes") for i in range(4)], workers=0)
-        next(found)
-    with pytest.raises(lshdb.UsageError, match="is closed"):
-        list(found)
-
-
-def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(path: Path) -> None:
-    with database_of(path, {"a": "the fox and the grapes"}, limits=Limits(batch_bytes=1)) as db:
-        bad: Any = [("q", "the fox and the grapes"), ("set", ["x"]), ("r", "the fox")]
-        found = db.query_many(bad, workers=0)
-        assert next(found)[0] == "q"
+def test_what_ends_a_stream_comes_behind_the_batches_before_it(path: Path) -> None:
+    """A bad document, or a database that is closed meanwhile."""
+    with database_of(path, {"a": FOX}, limits=Limits(batch_documents=1)) as db:
+        bad: Any = [("q", FOX), ("set", ["x"]), ("r", FOX)]
+        found, closed = db.query_many(bad, workers=0), db.query_many([("q", FOX)] * 4, workers=0)
+        assert next(found)[0] == next(closed)[0] == "q"
         with pytest.raises(lshdb.ContentError, match="'set': this is a set"):
             next(found)
         assert list(db.query_many([])) == []
+    with pytest.raises(lshdb.UsageError, match="is closed"):
+        list(closed)
 
 
 def test_one_warning_counts_the_queries_that_a_limit_cut(path: Path) -> None:

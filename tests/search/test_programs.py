@@ -62,11 +62,6 @@ def test_passages_find_programs_whose_parts_were_moved(db: lshdb.Database, name:
     assert not db.passages(text, base=[text]).sources
 
 
-def test_programs_are_dropped_as_duplicates() -> None:
-    rows = [{"id": 1, "text": GCD}, {"id": 2, "text": COPY}, {"id": 3, "text": MODULES["cmd"]}]
-    assert lshdb.dedup(rows, purpose="programs").mask.tolist() == [True, False, True]
-
-
 def test_programs_side_by_side_are_aligned_by_tokens() -> None:
     rows = differences(GCD, COPY, programs=True)
     assert [row.kind for row in rows] == ["same", "same", "same", "same", "changed"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import oracles
@@ -21,7 +22,6 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import CopiedPassage
-from lshdb.review import beside
 from lshdb.shingling import rare_words
 
 WORDS = [f"{name}{n}" for n in range(600) for name in ("river", "stone", "cloud", "maple", "ember")]
@@ -98,7 +98,7 @@ def test_terms_are_words_of_four_bytes_and_pairs_of_ideographs(text: str) -> Non
         if 15 * window <= unit < 15 * window + 50
     }
     found = rare_words.in_windows(terms.units, np.full(len(names), terms.windows))
-    assert set(zip(*(one.tolist() for one in found), strict=True)) == expected
+    assert {*zip(*(column.tolist() for column in found), strict=True)} == expected
     assert terms.windows == max(1, math.ceil((words - 50) / 15) + 1)
 
 
@@ -113,21 +113,16 @@ def test_scores_are_those_of_all_windows_compared(tmp_path: Path, seed: int) -> 
     with database_of(tmp_path / "a.db", texts, reworded=True) as database:
         found = database.passages(query, reworded=True, min_score=0.02)
         pairs = list(database.passage_pairs(reworded=True, min_score=0.02))
-    expected = {key: score_of(query, text, weights) for key, text in texts.items()}
-    scores = {source.key: highest(source.passages) for source in found}
+    of_query = {source.key: highest(source.passages) for source in found}
+    assert [*of_query.values()] == sorted(of_query.values(), reverse=True)
+    of_pairs = {(pair.a, pair.b): highest(pair.passages) for pair in pairs}
+    expected: dict[Any, float] = {key: score_of(query, texts[key], weights) for key in texts}
+    expected |= {(a, b): score_of(texts[a], texts[b], weights) for a, b in combinations(texts, 2)}
+    scores: dict[Any, float] = of_query | of_pairs
     assert scores == pytest.approx({key: expected[key] for key in scores})
     # Of two that share few of their rarest words either may be no candidate.
-    assert {key for key, one in expected.items() if one > 0.2} <= set(scores)
-    assert [*scores.values()] == sorted(scores.values(), reverse=True)
-    keys = list(texts)
-    both = {
-        (a, b): score_of(texts[a], texts[b], weights)
-        for a in keys
-        for b in keys[keys.index(a) + 1 :]
-    }
-    all_scores = {(one.a, one.b): highest(one.passages) for one in pairs}
-    assert all_scores == pytest.approx({pair: both[pair] for pair in all_scores})
-    assert ("0", "mixed") in {pair for pair, one in both.items() if one > 0.2} <= set(all_scores)
+    assert {key for key, score in expected.items() if score > 0.2} <= scores.keys()
+    assert expected["0", "mixed"] > 0.2
 
 
 def test_a_passage_says_where_it_is_and_whether_it_is_copied(tmp_path: Path) -> None:
@@ -148,20 +143,7 @@ def test_a_passage_says_where_it_is_and_whether_it_is_copied(tmp_path: Path) -> 
     inside = set(passage.text.split())
     assert len(inside & set(source.split())) >= len(set(source.split())) - 3
     assert abs(passage.words - 120) < 12
-    assert passage.line <= 2 <= passage.end_line
     assert source[passage.stored_start : passage.stored_end].split()[0] in inside
-
-
-def test_a_run_within_a_reworded_passage_is_shown_as_copied(tmp_path: Path) -> None:
-    source = prose(1, 160)
-    words = source.split()
-    text = " ".join([shuffled(" ".join(words[:60])), *words[60:80], shuffled(" ".join(words[80:]))])
-    with database_of(tmp_path / "a.db", {"a": source}, reworded=True) as database:
-        (found,) = database.passages(text, reworded=True)
-    kinds = {passage.kind: passage for passage in found.passages}
-    assert set(kinds) == {"copied", "reworded"}
-    assert " ".join(words[60:80]) in kinds["copied"].text
-    assert kinds["copied"].score == kinds["reworded"].score
 
 
 def test_words_of_a_base_text_and_frequent_words_do_not_count(tmp_path: Path) -> None:
@@ -189,7 +171,6 @@ def test_the_index_follows_each_change(tmp_path: Path) -> None:
         with pytest.raises(lshdb.UsageError, match="lshdb reindex --reworded on"):
             database.passages("x", reworded=True)
         database.reindex(reworded="on", threshold=0.5)
-        assert [one.key for one in database.passages(prose(103, 80), reworded=True)] == ["3"]
     assert lshdb.check(path, deep=True).ok
 
 
@@ -209,11 +190,8 @@ def test_a_wrong_index_is_found_and_built_again(tmp_path: Path, damage: str) -> 
     connection.execute(damage)
     connection.commit()
     connection.close()
-    (problem,) = lshdb.check(path).problems
-    assert problem.kind == "rare-words-wrong"
     report = lshdb.check(path, repair=True)
-    assert [one.kind for one in report.repairs] == ["rare-words-rebuilt"]
-    assert report.ok
+    assert [repair.kind for repair in report.repairs] == ["rare-words-rebuilt"]
     assert lshdb.check(path, deep=True).ok
 
 
@@ -230,11 +208,9 @@ def test_code_on_the_tables_of_the_index_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_cannot_have_the_index_is_refused(tmp_path: Path) -> None:
-    for shingle in ("set", "code:6", "bag"):
+    for wrong in ({"shingle": "set"}, {"shingle": "code:6"}, {"content": False}):
         with pytest.raises(lshdb.SettingsError, match="among texts with their contents"):
-            lshdb.open(tmp_path / "a.db", shingle=shingle, reworded=True)
-    with pytest.raises(lshdb.SettingsError, match="among texts with their contents"):
-        lshdb.open(tmp_path / "a.db", content=False, reworded=True)
+            lshdb.open(tmp_path / "a.db", reworded=True, **wrong)
     with database_of(tmp_path / "b.db", {"a": "text"}) as database:
         with pytest.raises(lshdb.UsageError, match="no index of rare words"):
             list(database.passage_pairs(reworded=True))
@@ -246,46 +222,20 @@ def test_the_command_prints_scores_and_kinds(command: Command, tmp_path: Path) -
     source = prose(1, 120)
     texts = {"source": source, "other": prose(2, 120), "copy": shuffled(source)}
     (tmp_path / "essay.txt").write_text(shuffled(source, 3))
+    command.write("texts.jsonl", [{"id": key, "text": text} for key, text in texts.items()])
     command.done("init", "--reworded", "--shingle", "char:5")
-    rows = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items())
-    command.done("add", "-", "--format", "jsonl", stdin=rows)
-    found = command.done("passages", "essay.txt", "--reworded", "--json").out.splitlines()
-    passages = [json.loads(line) for line in found]
-    assert {(one["key"], one["kind"]) for one in passages} == {
-        ("source", "reworded"),
-        ("copy", "reworded"),
-    }
-    assert all(one["score"] == one["similarity"] > 0.5 for one in passages)
-    pairs = command.done("passages", "--all", "--reworded", "--min-score", "0.5")
-    (line,) = pairs.out.splitlines()
-    assert line.split("\t")[1] == "reworded"
-    assert {"source", "copy"} <= set(line.split("\t"))
-    assert command("passages", "essay.txt", "--min-score", "0.5").status == 2
+    command.done("add", "texts.jsonl")
+    passages = command.done("passages", "essay.txt", "--reworded", "--json").records
+    assert {passage["key"] for passage in passages} == {"source", "copy"}
+    assert {passage["kind"] for passage in passages} == {"reworded"}
+    assert all(passage["score"] == passage["similarity"] > 0.5 for passage in passages)
+    (line,) = command.done("passages", "--all", "--reworded", "--min-score", "0.5").lines
+    assert {"reworded", "source", "copy"} <= {*line.split("\t")}
 
 
 RUN = "sleeps in towers, as long as no one comes to see it."
 LEFT = f"A barn owl locates voles by asymmetric ears.\nIt {RUN}"
 RIGHT = f"By its asymmetric ears a barn owl can find voles.\nThen it {RUN}"
-
-
-def test_rare_words_and_runs_are_marked_where_two_texts_differ(tmp_path: Path) -> None:
-    for reworded in (True, False):
-        path = tmp_path / f"{reworded}.db"
-        with database_of(path, {"a": LEFT, "b": RIGHT}, reworded=reworded) as database:
-            found, _ = beside.contents_beside(database, LEFT, RIGHT, elements=1)
-        assert found is not None
-        words, runs = set(), set()
-        for text, side in ((LEFT, "a"), (RIGHT, "b")):
-            lines = [getattr(row, side) for row in found.rows]
-            pieces = [[(piece.text, piece.kind) for piece in line.pieces] for line in lines if line]
-            assert ["".join(word for word, _ in line) for line in pieces] == text.split("\n")
-            words |= {word for line in pieces for word, kind in line if kind == "rare"}
-            runs |= {run.strip() for line in pieces for run, kind in line if kind == "run"}
-        assert bool(words) == reworded
-        assert words <= {"barn", "voles", "asymmetric", "ears", "ears."}
-        assert runs == (
-            {"sleeps in towers, as long as no one comes to see it."} if reworded else set()
-        )
 
 
 def test_rare_words_and_runs_are_marked_on_a_terminal(command: Command) -> None:
@@ -296,7 +246,3 @@ def test_rare_words_and_runs_are_marked_on_a_terminal(command: Command) -> None:
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
     assert "\x1b[1;4;33masymmetric" in shown
     assert "\x1b[7m" in shown
-    command.variables["NO_COLOR"] = "1"
-    plain, _ = command.on_terminal("compare", "a.txt", "b.txt")
-    assert "*asymmetric*" in plain
-    assert "\x1b[7m" not in plain

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import inspection
 import numpy as np
 import pytest
 from helpers import database_of, set_families
@@ -23,14 +25,13 @@ from lshdb.options import PairsOptions
 from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import pairs_within
 from lshdb.shingling.hashing import constants
-from lshdb.shingling.shingling import Content
 
-SETS: Mapping[str, Content] = set_families(71, families=14, copies=4, size=30)
-KEYS = random.Random(72).sample(list(SETS), len(SETS))
-FIELDS: Mapping[str, dict[str, Any]] = {
-    key: {"group": place % 3, "of": {"place": place}} for place, key in enumerate(KEYS)
+SETS = set_families(71, families=14, copies=4, size=30)
+KEYS = random.Random(72).sample([*SETS], len(SETS))
+FIELDS: dict[str, dict[str, Any]] = {
+    key: {"group": index % 3, "of": {"place": index}} for index, key in enumerate(KEYS)
 }
-SHAPES: Mapping[str, dict[str, Any]] = {
+SHAPES: dict[str, dict[str, Any]] = {
     "plain": {},
     "cascade": {"construction": "and 2, or 8, and 2"},
     "signatures": {"content": False},
@@ -40,30 +41,36 @@ SHAPES: Mapping[str, dict[str, Any]] = {
 @pytest.fixture(scope="module", params=SHAPES)
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("selecting") / "lsh.db"
-    with database_of(
-        path,
-        (Document(key, SETS[key], FIELDS[key]) for key in KEYS),
-        threshold=0.4,
-        shingle="set",
-        **SHAPES[request.param],
-    ) as db:
-        db.add("empty", [])
+    documents = [*(Document(key, SETS[key], FIELDS[key]) for key in KEYS), Document("empty", [])]
+    shape: Any = {"threshold": 0.4, "shingle": "set"} | SHAPES[request.param]
+    database_of(path, documents, **shape).close()
     return path
 
 
-GROUPS = st.sets(st.integers(0, 2), min_size=1)
-THRESHOLDS = st.sampled_from([None, 0.4, 0.6, 0.9])
+def reading(path: Path, **limits: Any) -> lshdb.Database:
+    return lshdb.open(path, mode="read", limits=Limits(**limits))
 
 
-def of_groups(groups: set[int]) -> dict[str, Any]:
-    places = ", ".join("?" * len(groups))
-    return {"where": f"metadata ->> '$.group' IN ({places})", "parameters": sorted(groups)}
+@cache
+def all_pairs(path: Path, threshold: float | None) -> list[Pair]:
+    with reading(path) as db:
+        return list(db.pairs(threshold=threshold))
 
 
-def random_number(doc_ids: dict[str, int], pair: Pair, seed: int) -> int:
+GROUPS = st.none() | st.sets(st.integers(0, 2), min_size=1)
+SOME_KEYS = st.none() | st.sampled_from([*KEYS, "empty"])
+
+
+def of_groups(groups: set[int] | None) -> dict[str, Any]:
+    if groups is None:
+        return {}
+    values = ", ".join("?" * len(groups))
+    return {"where": f"metadata ->> '$.group' IN ({values})", "parameters": sorted(groups)}
+
+
+def random_number(a: int, b: int, seed: int) -> int:
     """The number by which a pair is in a sample or not, as the formula says, without arrays."""
-    start, step = (int(one) for one in constants(seed, "sample of pairs 0", 2))
-    a, b = doc_ids[pair.a], doc_ids[pair.b]
+    start, step = constants(seed, "sample of pairs 0", 2).tolist()
     return mixed(mixed(a + start) + b * step)
 
 
@@ -74,19 +81,15 @@ def mixed(x: int) -> int:
     return x ^ x >> 31
 
 
-def best(pairs: Sequence[Pair], top: int | None) -> list[Pair]:
-    return list(pairs) if top is None else sorted(pairs, key=lambda p: -p.similarity)[:top]
-
-
+@settings(max_examples=15)
 @given(
-    groups=st.none() | GROUPS,
-    key=st.none() | st.sampled_from([*KEYS, "empty"]),
+    groups=GROUPS,
+    key=SOME_KEYS,
     top=st.none() | st.integers(1, 12) | st.just(10_000),
-    threshold=THRESHOLDS,
+    threshold=st.sampled_from([None, 0.4, 0.6, 0.9]),
     highest=st.none() | st.integers(0),
     chunk=st.sampled_from([1, 7, 1 << 20]),
 )
-@settings(max_examples=15)
 def test_pairs_are_chosen_from_all(
     filled: Path,
     groups: set[int] | None,
@@ -96,134 +99,118 @@ def test_pairs_are_chosen_from_all(
     highest: int | None,
     chunk: int,
 ) -> None:
-    with lshdb.open(filled, mode="read") as db:
-        everything = list(db.pairs(threshold=threshold))
-        # The maximum is the similarity of some pair, which is not above it.
-        most = None if highest is None else everything[highest % len(everything)].similarity
-        wanted = [
-            pair
-            for pair in everything
-            if (key is None or key in (pair.a, pair.b))
-            and (most is None or pair.similarity <= most)
-            and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
-        ]
-        assert len(everything) >= 2
+    everything = all_pairs(filled, threshold)
+    # The maximum is the similarity of some pair, which is not above it.
+    maximum = None if highest is None else everything[highest % len(everything)].similarity
+    wanted = [
+        pair
+        for pair in everything
+        if (key is None or key in (pair.a, pair.b))
+        and (maximum is None or pair.similarity <= maximum)
+        and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
+    ]
+    doc_ids: dict[Any, Any] = dict(inspection.rows(filled, "SELECT key, doc_id FROM documents"))
+    with reading(filled, pairs_chunk=chunk, pairs_rows=2) as db:
         some = {*KEYS[::2], "empty", "gone"}
         within = pairs_within(store_of(db), [*some], PairsOptions(threshold=threshold))
         assert within == [pair for pair in everything if {pair.a, pair.b} <= some]
-    limits = Limits(pairs_chunk=chunk, pairs_rows=2)
-    with lshdb.open(filled, mode="read", limits=limits) as db:
-        condition = {} if groups is None else of_groups(groups)
-        asked: dict[str, Any] = {"threshold": threshold, "max_similarity": most, "key": key}
-        found = list(db.pairs(top=top, **asked, **condition))
-        assert found == best(wanted, top)
-        sample = db.pairs(sample=top or 3, seed=chunk, **asked, **condition)
-        assert sample.drawn_from is None
-        doc_ids = {key: db[key].doc_id for key in {k for p in wanted for k in (p.a, p.b)}}
-        numbers = {pair: random_number(doc_ids, pair, chunk) for pair in wanted}
-        smallest = sorted(wanted, key=numbers.__getitem__)[: top or 3]
-        assert list(sample) == best([pair for pair in wanted if pair in smallest], len(wanted))
+        asked: Any = {"threshold": threshold, "max_similarity": maximum, "key": key}
+        asked |= of_groups(groups)
+        by_similarity = sorted(wanted, key=lambda pair: -pair.similarity)
+        found = list(db.pairs(top=top, **asked))
+        assert found == (wanted if top is None else by_similarity[:top])
+        sample = db.pairs(sample=top or 3, seed=chunk, **asked)
+        numbers = {p: random_number(doc_ids[p.a], doc_ids[p.b], chunk) for p in wanted}
+        drawn = {*sorted(wanted, key=numbers.__getitem__)[: top or 3]}
+        assert list(sample) == [pair for pair in by_similarity if pair in drawn]
         assert sample.drawn_from == len(wanted)
 
 
+@settings(max_examples=15)
 @given(
-    groups=st.none() | GROUPS,
-    key=st.none() | st.sampled_from([*KEYS, "empty"]),
+    groups=GROUPS,
+    key=SOME_KEYS,
     top=st.none() | st.integers(1, 5),
-    least=st.none() | st.integers(1, 4),
+    smallest=st.none() | st.integers(1, 4),
     more=st.none() | st.integers(0, 4),
     keep=st.sampled_from(["first", "last", "longest"]),
     star=st.booleans(),
 )
-@settings(max_examples=15)
 def test_clusters_are_chosen_from_all(
     filled: Path,
     groups: set[int] | None,
     key: str | None,
     top: int | None,
-    least: int | None,
+    smallest: int | None,
     more: int | None,
     keep: Any,
     star: bool,
 ) -> None:
-    most = None if more is None else max(2, least or 2) + more
-    condition = {} if groups is None else of_groups(groups)
-    asked = {"keep": keep, "star": star, **condition}
-    with lshdb.open(filled, mode="read") as db:
-        everything = list(db.clusters(min_size=1 if least == 1 else None, **asked))
-    with lshdb.open(filled, mode="read", limits=Limits(pairs_rows=3)) as db:
-        found = list(db.clusters(key=key, top=top, min_size=least, max_size=most, **asked))
+    largest = None if more is None else max(2, smallest or 2) + more
+    how: Any = {"keep": keep, "star": star, **of_groups(groups)}
+    with reading(filled, pairs_rows=3) as db:
+        everything = list(db.clusters(min_size=1 if smallest == 1 else None, **how))
+        found = list(db.clusters(key=key, top=top, min_size=smallest, max_size=largest, **how))
     wanted = [
-        one
-        for one in everything
-        if (key is None or key in one.members)
-        and (least or 0) <= len(one.members) <= (most or 1000)
+        cluster
+        for cluster in everything
+        if (key is None or key in cluster.members)
+        and (smallest or 0) <= len(cluster.members) <= (largest or 1000)
     ]
     if top is not None:
         # Single documents come behind all others.
-        wanted = sorted(wanted, key=lambda one: (len(one.members) == 1, -one.mean))[:top]
+        wanted = sorted(wanted, key=lambda c: (len(c.members) == 1, -c.mean))[:top]
     assert found == wanted
 
 
 def test_a_document_that_the_condition_leaves_out_connects_nothing(path: Path) -> None:
     """A chain a b c, and equal documents of which the first one is left out."""
-    with lshdb.open(path, threshold=0.6, shingle="set") as db:
-        chain = {"a": [*range(10)], "b": [*range(2, 12)], "c": [*range(4, 14)]}
-        twins = {"d": [90, 91], "e": [90, 91], "f": [90, 91]}
-        db.add_many({**chain, **twins}.items())
-        assert [one.members for one in db.clusters()] == [tuple("abc"), tuple("def")]
-        found = list(db.clusters(where="key NOT IN ('b', 'd')"))
-        assert [(one.cluster, one.keep, one.members) for one in found] == [(1, "e", ("e", "f"))]
+    sets = {"a": [*range(10)], "b": [*range(2, 12)], "c": [*range(4, 14)]}
+    with database_of(path, sets | {key: [90] for key in "def"}, threshold=0.6, shingle="set") as db:
+        assert [cluster.members for cluster in db.clusters()] == [tuple("abc"), tuple("def")]
+        (cluster,) = db.clusters(where="key NOT IN ('b', 'd')")
+        assert (cluster.cluster, cluster.keep, cluster.members) == (1, "e", ("e", "f"))
         assert list(db.clusters(where="key IN ('a', 'c', 'd')")) == []
 
 
 def test_fields_are_those_of_each_document(filled: Path) -> None:
     names = ["of.place", "group", "none"]
     wanted = {
-        key: {"of.place": of["of"]["place"], "group": of["group"], "none": None}
-        for key, of in FIELDS.items()
+        key: {"of.place": fields["of"]["place"], "group": fields["group"], "none": None}
+        for key, fields in FIELDS.items()
     }
-    with lshdb.open(filled, mode="read") as db:
+    with reading(filled) as db:
         pairs = list(db.pairs(fields=names, where="metadata ->> '$.group' < 2"))
-        assert pairs
         for pair in pairs:
             assert (pair.a_metadata, pair.b_metadata) == (wanted[pair.a], wanted[pair.b])
-        clusters = list(db.clusters(fields=names))
-        for one in clusters:
-            assert one.metadata == tuple(wanted[key] for key in one.members)
+        for cluster in db.clusters(fields=names):
+            assert cluster.metadata == tuple(wanted[key] for key in cluster.members)
         matches = db.query(key=pairs[0].a, fields=names)
         assert [match.metadata for match in matches] == [wanted[match.key] for match in matches]
-        assert matches
         assert all(match.metadata is None for match in db.query(key=pairs[0].a))
         assert all(pair.a_metadata is None for pair in db.pairs(top=3))
 
 
 def test_all_that_is_read_is_of_one_moment(filled: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    with lshdb.open(filled, mode="read") as db:
+    with reading(filled) as db:
         db.backup(copy)
-    asked: dict[str, Any] = {"fields": ["group"], **of_groups({0, 1})}
+    how: Any = {"fields": ["group"], **of_groups({0, 1})}
     with lshdb.open(copy, limits=Limits(pairs_rows=1)) as db:
-        wanted = [list(db.pairs(**asked)), list(db.clusters(**asked))]
-        running: list[Iterator[Any]] = [db.pairs(**asked), db.clusters(**asked)]
-        found: list[list[Any]] = [[next(one)] for one in running]
+        wanted = [list(db.pairs(**how)), list(db.clusters(**how))]
+        running: list[Iterator[Any]] = [db.pairs(**how), db.clusters(**how)]
+        found: list[list[Any]] = [[next(stream)] for stream in running]
         for key in KEYS[::2]:
             db.remove(key)
         db.add_many(Document(key, SETS[key], {"group": 2}) for key in KEYS[1::2])
-        for one, rest in zip(found, running, strict=True):
-            one.extend(rest)
-        assert found == wanted
-        assert list(db.pairs(**asked)) == []
+        assert [[*first, *rest] for first, rest in zip(found, running, strict=True)] == wanted
+        assert list(db.pairs(**how)) == []
 
 
 def test_the_most_similar_are_all_that_is_kept_in_memory(path: Path) -> None:
     """500,000 pairs, of which three numbers of 8 bytes each would take 12 MB."""
-    with database_of(
-        path,
-        ((str(number), ["same"]) for number in range(1000)),
-        shingle="set",
-        limits=Limits(pairs_chunk=10_000),
-    ) as db:
+    equal = {str(number): ["same"] for number in range(1000)}
+    with database_of(path, equal, shingle="set", limits=Limits(pairs_chunk=10_000)) as db:
         tracemalloc.start()
         try:
             found = list(db.pairs(top=2, estimate=True))
@@ -243,12 +230,11 @@ def test_each_pair_is_as_probable_as_any_other() -> None:
     So are two certain pairs together (9.5 times, +- 3.1), also with a document in common.
     """
     a, b = np.array([*combinations(range(1, 21), 2)]).T.copy()
-    seeds = 1_000
-    drawn = np.zeros((seeds, len(a)), dtype=bool)
-    for seed in range(seeds):
-        drawn[seed, np.argsort(random_numbers(a, b, seed))[:19]] = True
-    assert np.abs(drawn.sum(axis=0) - 100).max() < 5 * 9.5
-    spread = (drawn.sum(axis=0) - 100).std()
-    assert 7.5 < spread < 11.5, "neither more even nor less than chance"
+    drawn = np.zeros((1_000, len(a)), dtype=bool)
+    for seed, row in enumerate(drawn):
+        row[np.argsort(random_numbers(a, b, seed))[:19]] = True
+    differences = drawn.sum(axis=0) - 100
+    assert np.abs(differences).max() < 5 * 9.5
+    assert 7.5 < differences.std() < 11.5, "neither more even nor less than chance"
     together = drawn.T.astype(int) @ drawn
     assert 2.5 < together[np.triu_indices(len(a), 1)].std() < 3.5, "9.5 is their mean in any case"

@@ -81,16 +81,11 @@ def test_spans_end_where_a_text_may_be_cut(text: str, some: list[tuple[int, int]
 @pytest.mark.parametrize(
     "whole",
     [
-        "don\u2019t",
-        "3.14",
         "well-known",
-        "caf\u0065\u0301",
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
         "\U0001f468\u200d\U0001f469\u200d\U0001f467",
         "\U0001f1e9\U0001f1ea",
         "1\ufe0f\u20e3",
-        "\u0e40\u0e01\u0e49\u0e32",
-        "\u1780\u17d2\u179a\u17b6",
         "\uff76\uff9e",
         "\u1112\u1161\u11ab",
     ],

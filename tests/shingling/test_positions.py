@@ -108,14 +108,14 @@ def test_units_of_texts_together_are_those_of_each_alone(
     texts: list[str], kind: Literal["word", "char"]
 ) -> None:
     units = cut(texts, kind)
-    ends = np.cumsum(units.counts).tolist()
-    for text, end, count in zip(texts, ends, units.counts.tolist(), strict=True):
+    every = [*zip(folded(units), units.starts.tolist(), units.stops.tolist(), strict=True)]
+    for text, count in zip(texts, units.counts.tolist(), strict=True):
         alone = cut([text], kind)
-        own = slice(end - count, end)
-        assert units.starts[own].tolist() == alone.starts.tolist()
-        assert units.stops[own].tolist() == alone.stops.tolist()
-        expected = [*collapsed(text)] if kind == "char" else oracles.words(text)
-        assert folded(units)[own] == folded(alone) == expected
+        assert folded(alone) == ([*collapsed(text)] if kind == "char" else oracles.words(text))
+        some, every = every[:count], every[count:]
+        bounds = alone.starts.tolist(), alone.stops.tolist()
+        assert some == [*zip(folded(alone), *bounds, strict=True)]
+    assert not every
 
 
 def folded(units: Units) -> list[str]:
@@ -127,15 +127,13 @@ def folded(units: Units) -> list[str]:
 def test_lines_end_with_line_feeds_or_else_with_carriage_returns(
     cases: list[tuple[str, int, int]],
 ) -> None:
-    texts = [text for text, _, _ in cases]
-    ends_with = ["\n" if "\n" in text else "\r" for text in texts]
-    starts = [a % len(text) for text, a, _ in cases]
-    ends = [a + 1 + b % (len(text) - a) for a, (text, _, b) in zip(starts, cases, strict=True)]
-    columns = [np.array(one, dtype=np.int64) for one in (range(len(cases)), starts, ends)]
-    documents, starts_at, ends_at = (one[::-1] for one in columns)
-    first, last = line_numbers(texts, documents, starts_at, ends_at)
-    expected = [
-        (text[:a].count(end) + 1, text[: b - 1].count(end) + 1)
-        for text, end, a, b in zip(texts, ends_with, starts, ends, strict=True)
-    ]
-    assert list(zip(first.tolist(), last.tolist(), strict=True)) == expected[::-1]
+    spans, expected = list[tuple[int, int, int]](), list[list[int]]()
+    for number, (text, a, b) in enumerate(cases):
+        start = a % len(text)
+        stop = start + 1 + b % (len(text) - start)
+        end = "\n" if "\n" in text else "\r"
+        spans.insert(0, (number, start, stop))
+        expected.insert(0, [text[:start].count(end) + 1, text[: stop - 1].count(end) + 1])
+    columns = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    found = line_numbers([text for text, *_ in cases], *columns)
+    assert np.array(found).T.tolist() == expected

@@ -1,20 +1,30 @@
-"""Shared runs of shingles, against a plain search."""
+"""Runs of equal numbers, and runs of shingles that two texts share, against plain searches."""
 
 from __future__ import annotations
+
+from itertools import groupby
 
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lshdb.shingling import arrays
 from lshdb.shingling.shared_runs import longest_runs
 
 SEQUENCES = st.lists(st.integers(0, 3), max_size=40)
-MANY = 200_000
+MANY = 60_000
 
 
 def runs(a: list[int], b: list[int]) -> list[tuple[int, int, int]]:
     found = longest_runs(np.array(a, dtype=np.uint64), np.array(b, dtype=np.uint64))
     return list(zip(*(column.tolist() for column in found), strict=True))
+
+
+@given(SEQUENCES)
+def test_runs_are_the_groups_of_equal_numbers(numbers: list[int]) -> None:
+    bounds = zip(*arrays.runs(np.array(numbers, dtype=np.int64)), strict=True)
+    groups = [list(group) for _, group in groupby(numbers)]
+    assert [numbers[begin:end] for begin, end in bounds] == groups
 
 
 def longest_from(a: list[int], b: list[int], i: int) -> int:
@@ -56,4 +66,4 @@ def test_long_runs_are_whole_and_take_the_time_of_sorting() -> None:
     assert runs(middle, copies) == [(0, 10_001, 20_000)]
     assert runs([5] * MANY, [5] * MANY) == [(0, 0, MANY)]
     found = runs(([5] * 999 + [6]) * (MANY // 1_000), ([5] * 999 + [7]) * (MANY // 1_000))
-    assert [length for *_, length in found] == [999] * 200
+    assert [length for *_, length in found] == [999] * 60

@@ -1,17 +1,22 @@
-"""Shingle hashes equal the oracle's, however documents are grouped and cut."""
+"""Shingle hashes equal the oracle's, however documents are grouped and cut; stored documents."""
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
+import inspection
 import oracles
 import pytest
-from helpers import shingle
+from helpers import database_of, shingle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb.shingling.content import cleaned
+import lshdb
+from lshdb.errors import ContentError, DamagedFile
+from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.shingling.positions import shingle_texts
 from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle_group
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
@@ -59,64 +64,6 @@ def shingled(
 ) -> list[list[int]]:
     """With a block, short texts are cut."""
     return by_document(shingle(contents, kind, seed, block))
-
-
-# the specification, spelled out
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        (" \t\u3000\x1c\u2028", []),
-        ("Ab", ["ab"]),
-        ("  Ab \x85\xa0\n c ", ["ab ", "b c"]),
-        ("A\u0308\uff22c\ufb01", ["\xe4bc", "bcf", "cfi"]),
-        ("a\u200bb\xad", ["ab"]),
-        ("\U0001f600\ud800\0\u4e00", ["\U0001f600\ud800\0", "\ud800\0\u4e00"]),
-        ("aaaa", ["aaa", "aaa"]),
-    ],
-)
-def test_char_shingles(text: str, expected: list[str]) -> None:
-    """Blanks collapse, none is at an end, a short text is one shingle, repetitions stay."""
-    assert oracles.char_shingles(text, 3) == expected
-    kind = Shingling("char", 3)
-    assert shingled([text], kind) == [[oracles.shingle_hash(s, "char", 1) for s in expected]]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        ("\u200b \ufeff", []),
-        (" ... \0  \U0001f600-\u3001\xa0", [("... \0 \U0001f600-\u3001",)]),
-        (
-            "so\xadft a\u200db \u0645\u06cc\u200c\u062e",
-            [("soft", "ab"), ("ab", "\u0645\u06cc\u062e")],
-        ),
-        ("Word", [("word",)]),
-        ("It's_ok, 2nd (Caf\xe9)", [("it", "s_ok"), ("s_ok", "2nd"), ("2nd", "caf\xe9")]),
-        ("a\u4e00\u30abb", [("a", "\u4e00"), ("\u4e00", "\u30ab"), ("\u30ab", "b")]),
-        ("\u0939\u093f\u0928 \xbd", [("\u0939\u093f\u0928", "1"), ("1", "2")]),
-        ("\u2167\uff3f\u0301 \u0663", [("viii_\u0301", "\u0663")]),
-        ("\U000323af\u31f0\u3040x", [("\U000323af", "\u31f0"), ("\u31f0", "x")]),
-        ("a a a", [("a", "a"), ("a", "a")]),
-        (
-            "\u0e01\u0301x\u0e01\u0e32 \u0301\u0e01",
-            [
-                ("\u0e01\u0301", "x"),
-                ("x", "\u0e01\u0e32"),
-                ("\u0e01\u0e32", "\u0301"),
-                ("\u0301", "\u0e01"),
-            ],
-        ),
-    ],
-)
-def test_word_shingles(text: str, expected: list[tuple[str, ...]]) -> None:
-    """Words are letters, numbers, marks and underscores; ideographs and kana stand alone."""
-    assert oracles.word_shingles(text, 2) == expected
-    kind = Shingling("word", 2)
-    assert shingled([text], kind) == [[oracles.shingle_hash(s, "word", 1) for s in expected]]
 
 
 # texts
@@ -191,33 +138,6 @@ def test_a_sign_without_width_at_each_cut(text: str, sign: str) -> None:
                 assert shingled([changed], kind, block=block) == expected
 
 
-def test_a_text_with_a_syllable_more_is_cut_as_before_around_it() -> None:
-    """Thai: each syllable changes the shingles that have it, and no others."""
-    words = (
-        "\u0e1b\u0e23\u0e30\u0e40\u0e17\u0e28\u0e44\u0e17\u0e22\u0e21\u0e35\u0e20\u0e32\u0e29\u0e32\u0e02\u0e2d\u0e07"
-        "\u0e15\u0e31\u0e27\u0e40\u0e2d\u0e07\u0e41\u0e25\u0e30\u0e21\u0e35\u0e2d\u0e32\u0e2b\u0e32\u0e23"
-    )
-    assert oracles.words(words) == [
-        "\u0e1b",
-        "\u0e23\u0e30",
-        "\u0e40\u0e17\u0e28",
-        "\u0e44\u0e17\u0e22",
-        "\u0e21\u0e35",
-        "\u0e20\u0e32",
-        "\u0e29\u0e32\u0e02\u0e2d\u0e07",
-        "\u0e15\u0e31\u0e27",
-        "\u0e40\u0e2d\u0e07",
-        "\u0e41\u0e25\u0e30",
-        "\u0e21\u0e35",
-        "\u0e2d\u0e32",
-        "\u0e2b\u0e32\u0e23",
-    ]
-    kind = Shingling("word", 3)
-    more = words.replace("\u0e44\u0e17\u0e22", "\u0e44\u0e17\u0e22\u0e41\u0e17\u0e49")
-    (before,), (after,) = shingled([words], kind), shingled([more], kind)
-    assert (len(before), len(after), len({*before} - {*after})) == (11, 12, 2)
-
-
 def test_a_blank_where_a_text_is_cut_is_a_shingle_of_one_character() -> None:
     text = "Aaaaaaa b"
     kind = Shingling("char", 1)
@@ -247,3 +167,41 @@ def test_a_text_of_nine_million_characters_has_the_shingles_that_it_repeats() ->
 @example([["", "1", 1, -1], [], [1 << 64, str(1 << 64)], ["\ud800", "x" * 300], []], 1)
 def test_a_batch_of_sets_equals_the_oracle(sets: list[list[Element]], seed: int) -> None:
     assert shingled(sets, Shingling("set"), seed) == oracle(sets, Shingling("set"), seed)
+
+
+# stored documents
+
+
+OF_SETS = Shingling("set")
+STORED_ELEMENTS = (
+    st.integers(-(1 << 70), 1 << 70) | st.text(max_size=5) | st.sampled_from(["],[", '"', "\n"])
+)
+
+
+@given(st.frozensets(STORED_ELEMENTS, max_size=6))
+def test_a_stored_set_is_read_as_it_was_written(elements: frozenset[str | int]) -> None:
+    stored = encoded(cleaned(elements, OF_SETS))
+    assert stored == json.dumps(json.loads(stored), ensure_ascii=False, separators=(",", ":"))
+    assert frozenset(from_stored(stored, OF_SETS)) == elements
+
+
+@pytest.mark.parametrize(
+    "broken", ["[1", '["a', "{}", "[1.5]", "[1e30]", "[true]", "", "[[1]]", "7", "[" * 9999]
+)
+def test_what_is_no_set_is_reported(broken: str, path: Path) -> None:
+    database_of(path, [("a", [1, 2, 3])], shingle="set", threshold=0.5).close()
+    with inspection.sqlite(path) as connection:
+        connection.execute("UPDATE documents SET content = ?", (broken,))
+    with lshdb.open(path) as db:
+        for action in (lambda: db.query([1, 2, 3]), lambda: db.get("a")):
+            with pytest.raises(DamagedFile, match="not a JSON array"):
+                action()
+
+
+@pytest.mark.parametrize("character", ["a", "\x01", "\U0001f98a"])
+def test_a_set_is_too_large_when_its_json_is(character: str) -> None:
+    elements = (character * 40,)
+    size = len(encoded(elements).encode())
+    assert cleaned(elements, OF_SETS, size) == elements
+    with pytest.raises(ContentError, match=f"has {size} bytes, and {size - 1} is the limit"):
+        cleaned(elements, OF_SETS, size - 1)

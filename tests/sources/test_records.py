@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import new_session
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import as_file, table_of
 
 import lshdb
 from lshdb.errors import ContentError, InputError
@@ -24,16 +24,19 @@ from lshdb.sources.metadata import to_json
 from lshdb.sources.session import Session
 
 Record = dict[str, Any]
-Source = Callable[[list[Record], Session, Path], Iterator[Document | Failure]]
+ALL = ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.arrows", "table"]
 
 
-def columns_of(records: list[Record]) -> list[str]:
-    return list(dict.fromkeys(name for record in records for name in record))
-
-
-def table_of(records: list[Record]) -> pa.Table:
-    columns = {name: [record.get(name) for record in records] for name in columns_of(records)}
-    return pa.table(columns or {"id": pa.array([], pa.string()), "text": []})
+def items_of(
+    source: str, records: list[Record], reader: Session, directory: Path
+) -> Iterator[Document | Failure]:
+    """What is read from a file of records, or as `Database.add_table` reads a table."""
+    if source == "table":
+        batches = table_batches(table_of(records), reader.options)
+        for batch in document_batches(batches, "table", reader.options, reader.ids):
+            yield from batch.items()
+    else:
+        yield from from_file(source, as_file(source, records, 2), reader, directory)
 
 
 def from_file(name: str, data: bytes, reader: Session, directory: Path) -> Iterator[Any]:
@@ -42,57 +45,9 @@ def from_file(name: str, data: bytes, reader: Session, directory: Path) -> Itera
     return reader.read([str(path)])
 
 
-def from_json_lines(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
-    data = b"".join(json.dumps(record).encode() + b"\n" for record in records)
-    return from_file("x.jsonl", data, reader, directory)
-
-
-def from_json_array(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
-    return from_file("x.json", json.dumps(records, indent=2).encode(), reader, directory)
-
-
-def from_csv(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
-    """Values that are not strings are written as JSON; missing ones as an empty field."""
-    file, columns = io.StringIO(newline=""), columns_of(records)
-    writer = csv.writer(file)
-    writer.writerow(columns)
-    for record in records:
-        values = [record.get(name, "") for name in columns]
-        writer.writerow([one if isinstance(one, str) else json.dumps(one) for one in values])
-    return from_file("x.csv", file.getvalue().encode(), reader, directory)
-
-
-def from_parquet(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
-    sink = io.BytesIO()
-    pq.write_table(table_of(records), sink, row_group_size=2)
-    return from_file("x.parquet", sink.getvalue(), reader, directory)
-
-
-def from_arrow(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
-    sink, table = io.BytesIO(), table_of(records)
-    with pa.ipc.new_stream(sink, table.schema) as file:
-        file.write_table(table, max_chunksize=3)
-    return from_file("x.arrow", sink.getvalue(), reader, directory)
-
-
-def from_table(records: list[Record], reader: Session, _: Path) -> Iterator[Any]:
-    """As `Database.add_table` reads it."""
-    batches = table_batches(table_of(records), reader.options)
-    for batch in document_batches(batches, "table", reader.options, reader.ids):
-        yield from batch.items()
-
-
-ALL: dict[str, Source] = {
-    "JSON lines": from_json_lines,
-    "JSON array": from_json_array,
-    "CSV": from_csv,
-    "Parquet": from_parquet,
-    "Arrow": from_arrow,
-    "table": from_table,
-}
-TYPED = [name for name in ALL if name != "CSV"]
+TYPED = [name for name in ALL if name != "x.csv"]
 """Sources that know null, numbers and arrays from strings."""
-UNTYPED_COLUMNS = ["JSON lines", "JSON array"]
+UNTYPED_COLUMNS = ALL[:2]
 """Sources whose fields may have values of any type, or be missing, in each record."""
 
 WITH_SETS: dict[str, Any] = {"of_sets": True}
@@ -120,12 +75,6 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
             "field 'id' is empty",
             ("e", "", '{"more":"m","lang":"en"}'),
         ],
-    ),
-    "integers as keys": (
-        [*ALL],
-        {},
-        [{"id": 7, "text": "t"}, {"id": -(2**63), "text": "t"}],
-        [("7", "t", None), (str(-(2**63)), "t", None)],
     ),
     "some of the metadata": (
         [*ALL],
@@ -214,12 +163,6 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
             "element 1 of field 'set' is a decimal number, not a string or integer",
         ],
     ),
-    "a null element": (
-        [*ALL],
-        WITH_SETS,
-        [{"id": "a", "set": ["x", None]}],
-        ["element 2 of field 'set' is null, not a string or integer"],
-    ),
     "nulls": (
         TYPED,
         {},
@@ -236,7 +179,6 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [{"text": "t"}, {"text": "u"}],
         [("", "t", None), ("", "u", None)],
     ),
-    "null keys": (TYPED, AUTO_KEY, [{"id": None, "text": "t"}], [("", "t", None)]),
     "empty keys": (
         [*ALL],
         AUTO_KEY,
@@ -265,15 +207,11 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         {},
         [
             {"id": {"a": 1}, "text": "t"},
-            {"id": 1.5, "text": "t"},
-            {"id": ["a"], "text": "t"},
             {"id": "d", "text": 5},
             {"id": "e", "text": {"a": 1}},
         ],
         [
             "field 'id' is an object, which gives no key",
-            "field 'id' is 1.5, a float that is not whole",
-            "field 'id' is an array, which gives no key",
             "field 'text' is a number, not a string",
             "field 'text' is an object, not a string",
         ],
@@ -287,8 +225,8 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
 def test_records_are_the_same_from_every_source(case: str, source: str, tmp_path: Path) -> None:
     _, options, records, expected = CASES[case]
     reader = new_session(**{"of_sets": False, **options})
-    found = list(ALL[source](records, reader, tmp_path))
-    first = 2 if source == "CSV" else 1  # behind the heading
+    found = list(items_of(source, records, reader, tmp_path))
+    first = 2 if source == "x.csv" else 1  # behind the heading
     line = first
     for item, wanted, record in zip(found, expected, records, strict=True):
         if isinstance(item, Failure):
@@ -298,7 +236,7 @@ def test_records_are_the_same_from_every_source(case: str, source: str, tmp_path
             key, content, metadata = wanted
             assert (item.content, to_json(item.metadata)) == (content, metadata)
             assert item.key == key if key else item.key.endswith(f":{line}")
-        line += 1 + (source == "CSV" and str(record.get("text")).count("\n"))
+        line += 1 + (source == "x.csv" and str(record.get("text")).count("\n"))
 
 
 NESTED = [{"id": "a", "title": "t", "meta": "m"}]
@@ -317,13 +255,13 @@ NESTED = [{"id": "a", "title": "t", "meta": "m"}]
 def test_a_missing_column_costs_the_file(
     text: str, records: list[Record], reasons: list[str], tmp_path: Path
 ) -> None:
-    for source, reason in zip(("CSV", "Parquet", "table"), reasons, strict=False):
+    for source, reason in zip(("x.csv", "x.parquet", "table"), reasons, strict=False):
         reader = new_session(False, text_field=text)
         if source == "table":
             with pytest.raises(InputError, match=reason):
-                [*ALL[source](records, reader, tmp_path)]
+                [*items_of(source, records, reader, tmp_path)]
         else:
-            (failure,) = ALL[source](records, reader, tmp_path)
+            (failure,) = items_of(source, records, reader, tmp_path)
             assert isinstance(failure, Failure)
             assert failure.reason.startswith(reason)
 
@@ -352,15 +290,14 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
     name: str, tmp_path: Path
 ) -> None:
     reader = new_session(False)
-    one, other, *refused = from_file(name, bad_bytes(name), reader, tmp_path)
-    assert [each.reason for each in refused] == [TORN_KEY] * 2
-    assert one == Document("k", "caf\ufffd", {"x": "\ufffd"})
-    assert (other.key, other.content) == ("b", "\u00e9")
+    first, second, *refused = from_file(name, bad_bytes(name), reader, tmp_path)
+    assert [failure.reason for failure in refused] == [TORN_KEY] * 2
+    assert first == Document("k", "caf\ufffd", {"x": "\ufffd"})
+    assert (second.key, second.content) == ("b", "\u00e9")
     assert reader.counts.replaced == 1
     strict = from_file(name, bad_bytes(name), new_session(False, strict=True), tmp_path)
-    assert [getattr(each, "key", None) for each in strict] == [None, "b", None, None]
-    reasons = [each.reason for each in strict if isinstance(each, Failure)]
-    assert all("not UTF-8" in reason for reason in reasons)
+    found = [getattr(item, "key", None) or "not UTF-8" in item.reason for item in strict]
+    assert found == [True, "b", True, True]
 
 
 def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path) -> None:
@@ -400,6 +337,7 @@ def test_a_table_of_pandas_with_a_lone_surrogate_is_refused(tmp_path: Path) -> N
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
 
 
+@settings(max_examples=12)
 @given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8))
 def test_any_strings_come_back_from_every_source(
     rows: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
@@ -407,10 +345,10 @@ def test_any_strings_come_back_from_every_source(
     records = [{"id": f"k{a}".replace("\0", "0"), "text": b, "x": c} for a, b, c in rows]
     expected = [Document(one["id"], one["text"], {"x": one["x"]}) for one in records]
     directory = tmp_path_factory.getbasetemp()
-    for name, source in ALL.items():
-        if name == "CSV" and any("\r" in "".join(row) or "\0" in "".join(row) for row in rows):
+    for name in ALL:
+        if name == "x.csv" and any("\r" in "".join(row) or "\0" in "".join(row) for row in rows):
             continue  # Python's csv writes and reads these otherwise
-        assert list(source(records, new_session(False), directory)) == expected, name
+        assert [*items_of(name, records, new_session(False), directory)] == expected, name
 
 
 _USUAL = st.fixed_dictionaries(
