@@ -11,6 +11,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from helpers import Answer, Site, datasette, eventually
+
+pytest.importorskip("datasette", reason="the extra `datasette` is not installed")
+
 from web_pages import (
     HOSTILE,
     PAGES,
@@ -21,8 +24,6 @@ from web_pages import (
     follow,
     make_databases,
 )
-
-pytest.importorskip("datasette", reason="the extra `datasette` is not installed")
 
 import lshdb
 
