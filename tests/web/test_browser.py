@@ -153,11 +153,11 @@ def sites(directory: Path) -> Iterator[dict[str, Site]]:
 class Watched:
     """A tab, and all that went wrong in it."""
 
-    def __init__(self, context: BrowserContext, site: Site) -> None:
+    def __init__(self, context: BrowserContext, site: Site, scripts: int = 0) -> None:
         self.page: Page = context.new_page()
         self.site = site
         self.wrong: list[str] = []
-        self.scripts = 0
+        self.scripts = scripts
         self.page.on("console", lambda message: self.wrong.append(message.text))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("dialog", self._dialog)
@@ -176,6 +176,11 @@ class Watched:
         eventually(self.site, page, **query)
         address = f"{self.site.base}/{page}"
         self.page.goto(f"{address}?{urlencode(query)}" if query else address)
+
+    def press(self, key: str) -> None:
+        """Press a key that leads to another page."""
+        with self.page.expect_navigation(wait_until="domcontentloaded"):
+            self.page.keyboard.press(key)
 
     def heading(self) -> str:
         return self.page.locator("h1").inner_text()
@@ -236,17 +241,13 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
             *(("texts", page, {}) for page in ("", "clusters", "pairs", "query", "decisions")),
             ("texts", "openapi", {}),
             ("texts", "document", {"key": HOSTILE}),
-            ("texts", "document", {"key": "long word"}),
             ("texts", "find", {"q": "quick <b>"}),
             ("texts", "sql", {"sql": "select * from documents"}),
             ("texts", "compare", {"a": HOSTILE, "b": "long word", "listed": "yes"}),
             ("texts", "compare", {"a": "mean.py", "b": "other.py", "only": "2"}),
             ("texts", "cluster", {"key": "fox"}),
             ("empty", "", {}),
-            ("empty", "clusters", {}),
             ("bare", "document", {"key": "fox"}),
-            ("bare", "compare", {"a": "fox", "b": "fox 2"}),
-            ("sets", "query", {}),
             ("sets", "document", {"key": "monday"}),
             ("sets", "compare", {"a": "monday", "b": "friday"}),
         ):
@@ -314,14 +315,11 @@ def test_datasettes_own_scripts_run_on_pages_of_lshdbs_files(
     pytest.importorskip("datasette", reason="the extra `datasette` is not installed")
     with datasette(directory, "texts.db") as site, browser.new_context() as context:
         tab = Watched(context, site)
-        for page in ("texts", "texts/documents", "texts?sql=select+1"):
-            tab.page.goto(f"http://{site.host}:{site.port}/{page}")
-            assert tab.wrong == []
+        tab.go("texts/clusters")
+        tab.check(NARROW, rules=False)
+        tab.page.goto(f"http://{site.host}:{site.port}/texts?sql=select+1")
+        assert tab.wrong == []
         assert tab.page.locator(".CodeMirror").count() == 1
-        for page in ("texts/", "texts/clusters"):
-            tab.go(page)
-            tab.check(NARROW, rules=False)
-        tab.page.goto(f"http://{site.host}:{site.port}/texts")
         tab.page.evaluate("document.body.append(document.createElement('script'))")
         tab.page.evaluate(
             "document.querySelector('body > script:last-child').src = 'http://127.0.0.2/x.js'"
@@ -348,18 +346,13 @@ def reviewed(tmp_path: Path) -> Iterator[Site]:
 def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
     """Open, filter, compare, decide, undo, by keys; test_web.py does it without scripts."""
     with browser.new_context(color_scheme="dark") as context:
-        tab = Watched(context, reviewed)
-        tab.scripts = 1
+        tab = Watched(context, reviewed, scripts=1)
         page = tab.page
 
         def look(*, rules: bool = False) -> None:
             """By axe's rules, too, where elements are only in a review."""
             page.wait_for_load_state()
             tab.check(WIDE, rules=rules)
-
-        def press(key: str) -> None:
-            with page.expect_navigation():
-                page.keyboard.press(key)
 
         eventually(reviewed, "clusters")
         tab.go("")
@@ -381,14 +374,14 @@ def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
         assert reviewed.get("decisions").text.count("Nothing is decided yet.") == 1
         page.get_by_label("Note").fill("")
         page.get_by_role("heading").first.click()
-        press("a")
+        tab.press("a")
         assert page.get_by_text("1 of 2 clusters decided").is_visible()
         assert page.locator("tr.kept a.key").inner_text().endswith("0")
         look()
-        press("u")
+        tab.press("u")
         assert page.get_by_text("0 of 2 clusters decided").is_visible()
-        press("a")
-        press("n")
+        tab.press("a")
+        tab.press("n")
         assert page.get_by_text("That was the last undecided cluster of the list.").is_visible()
         look()
         assert page.locator(".plain a").all_inner_texts() == ["src/a/1", "src/a/2"]
@@ -399,7 +392,7 @@ def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
             assert page.evaluate("document.activeElement.id") == place
         tab.go("cluster", key="x")
         look()
-        press("d")
+        tab.press("d")
         exported = reviewed.get("clusters", format="jsonl", decided="yes").text
         assert exported.count('"decided":"drop"') == 3
         assert tab.wrong == []
@@ -408,8 +401,7 @@ def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
 def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
     """A key pressed twice decides once; the row it acts on is marked; `?` shows the keys."""
     with browser.new_context(viewport={"width": 400, "height": 800}) as context:
-        tab = Watched(context, reviewed)
-        tab.scripts = 1
+        tab = Watched(context, reviewed, scripts=1)
         page = tab.page
         tab.go("cluster", key="src/a/0")
         marked = page.locator(".at-work a.key")
@@ -443,30 +435,18 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
             assert 0 < box["y"] <= page.evaluate("innerHeight") - box["height"] + 1
 
 
-def test_many_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
-    """At most two keys for a cluster of two, one more for a further member; its text is in view.
-
-    They are more than a page of the list has.
-    """
-    clusters = 22
+def test_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+    """At most two keys for a cluster of two, one more for a further member; its text is in view."""
+    members = (2, 4, 2, 2)
     with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
-        for i in range(clusters):
+        for i, count in enumerate(members):
             words = " ".join(f"{letter}{i}" for letter in "abcdefghij")
             text = f"Report {i}\nThe {i}th of many reports {words}."
-            members = 4 if i == 7 else 2
-            db.add_many((f"{i:02}/{n}", f"{text}\nCopy {n} of {i}.") for n in range(members))
+            db.add_many((f"{i}/{n}", f"{text}\nCopy {n} of {i}.") for n in range(count))
     with served(tmp_path, "--review") as site, browser.new_context() as context:
-        tab = Watched(context, site)
-        tab.scripts = 1
+        tab = Watched(context, site, scripts=1)
         page = tab.page
         tab.go("clusters", decided="no", sort="key")
-        pressed = 0
-
-        def press(key: str) -> None:
-            nonlocal pressed
-            pressed += 1
-            with page.expect_navigation(wait_until="domcontentloaded"):
-                page.keyboard.press(key)
 
         def in_view(*selectors: str) -> list[str]:
             """The texts of elements that are above the bar."""
@@ -480,28 +460,27 @@ def test_many_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -
             )
             return texts
 
-        press("Enter")
-        for i in range(clusters):
+        tab.press("Enter")
+        for i, count in enumerate(members):
             lines, change = in_view("tr.kept .lines", ".change")
             assert f"The {i}th of many reports" in lines
             assert f"Copy 0 of {i}." in change
-            if i % 10 != 7:
-                press("a")
+            if i % 3 == 0:
+                tab.press("a")
                 continue
-            press("Enter")
-            for other in range(1, 4 if i == 7 else 2):
-                assert tab.heading() == f"{i:02}/0 and {i:02}/{other}"
+            tab.press("Enter")
+            for other in range(1, count):
+                assert tab.heading() == f"{i}/0 and {i}/{other}"
                 assert f"The {i}th of many reports" in in_view(".diff")[0]
-                press("d")
+                tab.press("d")
         assert page.get_by_text("That was the last undecided cluster").is_visible()
-        assert pressed == 1 + clusters + 2 + 2
         with lshdb.open(tmp_path / "lsh.db", mode="read") as db:
-            assert len(db.remove_decided(dry_run=True)) == clusters + 2
+            assert len(db.remove_decided(dry_run=True)) == sum(members) - len(members)
         # Back from a pair to its cluster, and to the list.
         tab.go("clusters", sort="key")
         page.keyboard.press("ArrowDown")
         for key, heading in (("Enter", "Cluster 1"), ("q", "Clusters")):
-            press(key)
+            tab.press(key)
             assert tab.heading().startswith(heading)
         assert tab.wrong == []
 
