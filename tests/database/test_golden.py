@@ -17,7 +17,6 @@ import pytest
 from helpers import shingle
 
 from lshdb.shingling.folding import fold
-from lshdb.shingling.hashing import PADDING, span_hash
 from lshdb.shingling.shingling import Content, Shingles, Shingling
 from lshdb.sketching.minhash import make_sketch
 from lshdb.sketching.settings import SketchName
@@ -47,25 +46,6 @@ def test_the_folding_of_every_character() -> None:
     # Each between two that never combine, as a call for each takes ten times as long.
     folded = "\0" + fold("\0".join(map(chr, range(1, 0x110000)))).replace("\0", "")
     assert digest(folded.encode("utf-8", "surrogatepass")) == "69a19cd7ac4158a790574766d83e10c1"
-
-
-@pytest.mark.parametrize(
-    ("span", "expected"),
-    [
-        (b"", 10719896725609251273),
-        (b"a", 3175382488522204835),
-        (b"a\0", 1796840579913344290),
-        (b"12345678", 6113448443236336304),
-        (b"123456789", 3101167003411129496),
-        (bytes(range(24)), 5530919667835564580),
-        (bytes(range(256)), 18122315000084555578),
-        (bytes(range(256)) + b"\xff", 5069043071997556755),
-        (b"lshdb" * 1000, 1211783677111519294),
-    ],
-)
-def test_span_hashes(span: bytes, expected: int) -> None:
-    starts, lengths = np.array([0]), np.array([len(span)])
-    assert span_hash(1, "char").spans(span + bytes(PADDING), starts, lengths) == [expected]
 
 
 @pytest.mark.parametrize(
