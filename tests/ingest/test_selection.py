@@ -208,14 +208,6 @@ def test_copies_fill_no_bucket(path: Path) -> None:
         assert {one[1:] for one in skipped} == {("copy 0", 1.0, True)}
 
 
-def test_new_metadata_of_the_same_text_replaces_the_old(path: Path) -> None:
-    old, new = ({"id": "a", "text": "the fox and the grapes", "n": n} for n in (1, 2))
-    with database_of(path, [old]) as db:
-        report = db.add_many([new, new], on_similar="skip")
-        assert (report.updated, report.unchanged, report.skipped) == (1, 1, 0)
-        assert db.get("a").metadata == {"n": 2}
-
-
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(
     tmp_path: Path,
 ) -> None:

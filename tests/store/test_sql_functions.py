@@ -10,7 +10,7 @@ from pathlib import Path
 
 import oracles
 import pytest
-from helpers import Command, database_of
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import DamagedFile, NotADatabase, OtherFormat, UsageError
@@ -101,18 +101,6 @@ def test_shingles_of_sets_are_their_elements(path: Path) -> None:
             assert value(connection, "lsh_shingles(?)", bad) is None
 
 
-def test_they_are_deterministic_and_take_just_their_arguments(
-    connection: sqlite3.Connection,
-) -> None:
-    # Only what is deterministic may stand in an index.
-    connection.execute("CREATE TEMP TABLE texts (text)")
-    connection.execute("CREATE INDEX temp.by_shingles ON texts (lsh_shingles(text))")
-    connection.execute("CREATE INDEX temp.by_itself ON texts (lsh_similarity(text, text))")
-    for wrong in ("lsh_shingles()", "lsh_shingles('a', 'b')", "lsh_similarity(x'00')"):
-        with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
-            value(connection, wrong)
-
-
 def test_what_the_owner_of_the_connection_has_set_stays_and_does_no_harm(path: Path) -> None:
     lshdb.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
@@ -147,14 +135,3 @@ def test_only_connections_to_whole_lshdb_files_take_them(path: Path) -> None:
         connection.execute("PRAGMA user_version = 999")
         with pytest.raises(OtherFormat):
             lshdb.register_functions(connection)
-
-
-@pytest.mark.usefixtures("connection")
-def test_the_command_knows_them(tmp_path: Path) -> None:
-    lshdb_ = Command(tmp_path)
-    result = lshdb_.done("sql", "SELECT lsh_shingles(content) FROM documents WHERE key = 'wolf'")
-    assert result.out == '["the wolf","wolf and","and the","the grapes"]\n'
-    assert "wrong number of arguments" in lshdb_.fails("sql", "SELECT lsh_similarity(1)")
-    assert "SQL: string or blob too big" in lshdb_.fails(
-        "sql", "SELECT lsh_shingles(zeroblob(3000000000))"
-    )

@@ -93,7 +93,6 @@ STATEMENTS.pop("READ_RARE_WORDS")
 if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
     STATEMENTS.pop("TABLE_BYTES")
 RARE_WORDS = re.compile("RARE_WORDS|TERM")
-STORE = Path(statements.__file__)
 IN_ORDER = {"SPOOL_ASCENDING": "SPOOL_UP", "SPOOL_DESCENDING": "SPOOL_DOWN"}
 """Statements that need no sorting, and what makes their indexes."""
 
@@ -154,18 +153,6 @@ def test_the_header_and_strict_tables(path: Path) -> None:
     assert tables == {(name, 1) for name in (*inspection.TABLES, "files", "base_texts")}
 
 
-def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> None:
-    open_sets(path).close()
-    connection = connect(path, "write", 5)
-    try:
-        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
-        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
-        with pytest.raises(sqlite3.IntegrityError):
-            connection.execute("INSERT INTO signatures VALUES (1, x'00')")
-    finally:
-        connection.close()
-
-
 # plans
 
 
@@ -198,21 +185,6 @@ def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyze
     assert name not in IN_ORDER or "USE TEMP B-TREE FOR ORDER BY" not in details
     if name == "COUNT_EMPTY":
         assert details == ["SCAN documents USING INDEX empty_documents"]
-
-
-@pytest.mark.parametrize("analyzed", [False, True])
-def test_views_look_up_by_primary_key(path: Path, analyzed: bool) -> None:
-    fill(path)
-    with inspection.sqlite(path) as connection:
-        if analyzed:
-            connection.execute("ANALYZE")
-        details = plan(connection, "SELECT * FROM candidate_pairs")
-        assert scans(details) == ["SCAN one"]
-        join = "SEARCH other USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id>?)"
-        assert join in details
-        for view in ("buckets", "bucket_members"):
-            sql = f"SELECT * FROM {view} WHERE band_no = ? AND bucket_key = ?"
-            assert not scans(plan(connection, sql))
 
 
 # views
@@ -294,11 +266,7 @@ def test_a_failing_commit_leaves_nothing(path: Path) -> None:
     assert inspection.contents(path) == before
 
 
-ALL = "doc_id > 0"
-
-
-@pytest.mark.parametrize("where", [None, ALL])
-@pytest.mark.parametrize("exhaustive", [False, True])
+@pytest.mark.parametrize(("where", "exhaustive"), [(None, False), ("doc_id > 0", True)])
 def test_a_query_sees_one_state_while_another_writes(
     path: Path, where: str | None, exhaustive: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
