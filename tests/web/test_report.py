@@ -79,12 +79,6 @@ def test_it_has_no_more_than_10_mb_and_says_what_is_left_out(tmp_path: Path) -> 
     assert "more would make this file too large" in text
 
 
-def test_how_many_pairs_are_side_by_side(command: Command) -> None:
-    assert written(command, "--pairs", "1")[1].count("<article") == 1
-    assert "Side by side" not in written(command, "--pairs", "0")[1]
-    assert command("report", "-o", "out.html", "--pairs", "1001").status == 2
-
-
 def test_of_one_large_cluster_not_all_pairs_are_shown(tmp_path: Path) -> None:
     with database_of(
         tmp_path / "lsh.db", ((f"many {n}", f"{TEXT} {n}") for n in range(9)), threshold=0.5

@@ -891,8 +891,6 @@ def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(path: Path) -> None:
         db.add("book", "\n".join(["# Another line", *other]))
         fields = {"Title": "A title", "date": 1987, "source": "Reuters"}
         db.add("named", "\n".join(["# The <b>first</b> line", *lines[1:]]), metadata=fields)
-        db.add("long", "\n".join([*lines, "word " * 14_000]))
-        db.add("long 2", "\n".join([*lines, "word " * 14_000, "other"]))
         db.add_many([("x", "an entirely other text"), ("y", "an entirely other text")])
     with direct(path, "ann") as site:
         reviewer = Reviewer(site)
@@ -900,11 +898,9 @@ def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(path: Path) -> None:
         rows = answer.page.texts("tr")[1:]
         assert "The <b>first</b> line" in rows[0]
         assert "Line 0 of a text that is 0 long." in rows[0]
-        row_of = {key: row for row in rows for key in ("book", "named", "long 2") if key in row}
+        row_of = {key: row for row in rows for key in ("book", "named") if key in row}
         assert "1987, Reuters" in row_of["named"]
         assert "2 more" in row_of["book"]  # the first line, and those with 9
-        assert "at the beginning" in row_of["long 2"]
-        assert all(len(text) < 250 for text in answer.page.texts("p", class_="change"))
         assert as_json(site, "clusters")["titles"]["named"] == "A title"
         # From the cluster to its pairs, one by one, and then to the next cluster.
         (compare,) = [link for link in answer.page.values("href") if "b=named" in link]
@@ -915,8 +911,7 @@ def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(path: Path) -> None:
             answer = check(reviewer.press(answer, "keep 0,drop 1"), review=True)
             back = dict(parse_qsl(answer.page.values("value", name="back")[0]))
             seen.append(back.get("b", back.get("key", "")))
-        assert sorted(seen[:4]) == ["book", "long", "long 2", "named"]
-        assert seen[4:] == ["x"]
+        assert (sorted(seen[:2]), seen[2:]) == (["book", "named"], ["x"])
         said = answer.page.texts("span", class_="last")[0]
         assert "Dropped 1 from cluster 1" in " ".join(said.split())
 
