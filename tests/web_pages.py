@@ -192,10 +192,10 @@ class DirectSite(Site):
             "headers": [(n.lower().encode(), value.encode()) for n, value in given.items()],
         }
         sent: list[Any] = []
-        received = iter([{"type": "http.request", "body": body or b""}])
+        received = [{"type": "http.request", "body": body or b""}]
 
-        async def receive() -> dict[str, Any]:
-            return next(received, None) or await asyncio.Future()
+        async def receive() -> Any:
+            return received.pop() if received else await asyncio.Future()
 
         async def send(message: Any) -> None:
             sent.append(message)

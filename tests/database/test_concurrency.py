@@ -7,11 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 
 import inspection
 import pytest
@@ -19,9 +17,7 @@ from helpers import database_of
 from measure.torture import soak
 
 import lshdb
-from lshdb.database import store_of
 from lshdb.errors import UsageError
-from lshdb.model import AddReport
 from lshdb.store import turns
 
 DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
@@ -114,21 +110,6 @@ def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -
         assert db.settings.threshold == 0.8
     with pytest.raises(UsageError, match="is closed: open it again"):
         db.keys()
-
-
-def test_handles_that_come_and_go_in_threads_do_not_alarm_each_other(path: Path) -> None:
-    """The last to close a file deletes its log."""
-    text = "the fox and the grapes that hang above number "
-    with lshdb.open(path) as db:
-        db.add_many((f"k{i}", f"{text}{i}") for i in range(20))
-
-    def read(_: int) -> list[str]:
-        with lshdb.open(path, mode="read") as db:
-            return [match.key for match in db.query(f"{text}7", top=1)]
-
-    with ThreadPoolExecutor(2) as pool:
-        assert [*pool.map(read, range(40))] == [["k7"]] * 40
-    inspection.check(path)
 
 
 # fork
@@ -247,69 +228,6 @@ def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
         db.add("after", "text")
     with lshdb.open(path) as db:
         assert {"new", "after"} <= set(db.keys())
-
-
-# threads that add at the same time
-
-ADDING = 12
-
-
-def commits(path: Path) -> int:
-    """How many transactions the log beside a file has, by the frames that end one."""
-    log = Path(f"{path}-wal").read_bytes()
-    size = 24 + int.from_bytes(log[8:12])
-    return sum(any(log[at + 4 : at + 8]) for at in range(32, len(log), size))
-
-
-@contextmanager
-def threads_that_wait(path: Path, keys: Iterable[str]) -> Iterator[list[Future[AddReport]]]:
-    """The results of threads that each add a document, and do so once the body has ended."""
-
-    def add(key: str) -> AddReport:
-        with lshdb.open(path, timeout=60) as db:
-            ready.wait()
-            return db.add(key, f"the fox and the grapes of {key}")
-
-    some = list(keys)
-    ready = Barrier(len(some) + 1)
-    with (
-        ThreadPoolExecutor(len(some)) as pool,
-        lshdb.open(path) as first,
-        store_of(first).writing(),
-    ):
-        results = [pool.submit(add, key) for key in some]
-        ready.wait()
-        time.sleep(0.3)  # they sign, and enter the queue
-        yield results
-
-
-def test_threads_that_wait_to_add_are_written_along(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM documents").fetchone()  # the log stays
-        before = commits(path)
-        with threads_that_wait(path, map(str, range(ADDING))) as results:
-            pass
-        assert [one.result() for one in results] == [AddReport(added=1)] * ADDING
-        assert 0 < commits(path) - before < ADDING
-    with lshdb.open(path) as db:
-        assert len(db) == len(DOCUMENTS) + ADDING
-        assert len(db.query("the fox and the grapes of 3", threshold=1)) == 1
-    assert lshdb.check(path).ok
-
-
-def test_one_that_cannot_be_written_does_no_harm_to_those_along_with_it(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as other:
-        other.execute("UPDATE signatures SET signature = x'00' WHERE doc_id = 8")
-    with threads_that_wait(path, ["a", "d7", "b", "c"]) as results:
-        pass
-    first, bad, *others = results
-    assert isinstance(bad.exception(), lshdb.DamagedFile)
-    assert [one.result() for one in (first, *others)] == [AddReport(added=1)] * 3
-    with lshdb.open(path) as db:
-        assert {"a", "b", "c"} < set(db.keys())
 
 
 # threads that work at the same time

@@ -29,7 +29,6 @@ from lshdb.errors import Busy, ContentError, KeyNotFound
 from lshdb.model import AddReport, Bucket
 from lshdb.search.stored_documents import count_distinct
 from lshdb.shingling.shingling import Content
-from lshdb.store import statements
 
 Pairs = list[tuple[str, Content]]
 
@@ -444,22 +443,6 @@ def test_info_counts_documents_and_bytes(path: Path) -> None:
         assert (info.documents, info.empty, info.settings) == (3, 2, db.settings)
         log = path.with_name(path.name + "-wal")
         assert info.bytes == path.stat().st_size + log.stat().st_size > path.stat().st_size
-
-
-def test_info_has_the_bytes_of_each_table_where_sqlite_knows_them(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with database_of(path, {f"key {i}": f"{i} of the foxes " * 200 for i in range(50)}) as db:
-        ((known,),) = db.sql("SELECT sqlite_compileoption_used('ENABLE_DBSTAT_VTAB')")
-        tables = db.info(tables=True).tables
-        if known:
-            assert tables is not None
-            ((pages,),) = db.sql("SELECT page_count FROM pragma_page_count")
-            assert sum(tables.values()) == pages * 16384
-            assert next(iter(tables)) == "documents"
-            assert "documents_key" not in tables, "its bytes are those of its table"
-        monkeypatch.setattr(statements, "HAS_DBSTAT", "SELECT 0")
-        assert db.info(tables=True).tables is None
 
 
 def test_buckets_are_counted_and_the_largest_come_first(path: Path) -> None:

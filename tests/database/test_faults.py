@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, database_of, finish, unprivileged
+from helpers import Command, database_of, unprivileged
 
 import lshdb
 from lshdb.errors import StoreError
@@ -182,28 +179,6 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
             assert ("safe in its log" in line) <= (db.settings.threshold == 0.5)
 
 
-def test_pages_of_an_index_in_each_other_s_place_give_answers_or_a_clear_error(path: Path) -> None:
-    draw = random.Random(1)
-    words = [f"w{i}" for i in range(200)]
-    with lshdb.open(path, passages=3) as db:
-        texts = (" ".join(draw.choices(words, k=80)) for _ in range(110))
-        db.add_many((f"k{i}", f"one common header {text}") for i, text in enumerate(texts))
-        root = "SELECT rootpage FROM sqlite_schema WHERE name = 'fingerprints'"
-        (page,) = next(iter(db.sql(root)))
-    data, size = path.read_bytes(), 16384
-    # The root: how many cells, in byte 4, and where, from byte 12 on; each begins with a page.
-    tree = data[(page - 1) * size : page * size]
-    cells = [int.from_bytes(tree[at : at + 2]) for at in range(12, 12 + 2 * tree[4], 2)]
-    pages = [slice((n - 1) * size, n * size) for n in (int.from_bytes(tree[c:][:4]) for c in cells)]
-    assert len(pages) > 4
-    for one, other in itertools.combinations(pages, 2):
-        damaged = bytearray(data)
-        damaged[one], damaged[other] = data[other], data[one]
-        path.write_bytes(damaged)
-        with suppress(lshdb.LshdbError), lshdb.open(path, mode="read") as db:
-            list(db.passage_pairs())
-
-
 # permissions
 
 
@@ -340,41 +315,3 @@ def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
         assert len(db) == 51
     inspection.check(path)
     assert len(inspection.rows(path, "SELECT 1 FROM documents")) == 51
-
-
-# killed commands
-
-
-def test_what_a_killed_dedup_left_is_reported_or_cleared_away(tmp_path: Path) -> None:
-    command = Command(tmp_path)
-    process = command.start("dedup", "-", "-o", "out", stdin=subprocess.PIPE)
-
-    def left(pattern: str) -> list[Path]:
-        return list(tmp_path.glob(pattern))
-
-    try:
-        deadline = time.monotonic() + 60
-        while not left(".lshdb-dedup-*/dedup.db") and time.monotonic() < deadline:
-            time.sleep(0.01)
-        # A run beside one that goes on leaves it alone.
-        said = command.done("dedup", "-", "-o", "out", stdin=lines(3, "a")).err
-        assert said == "kept 3, dropped 0, failed 0\n"
-        assert left(".lshdb-dedup-*/dedup.db")
-    finally:
-        process.send_signal(signal.SIGKILL)
-        finish(process)
-    (partial,) = left("out.*.partial")
-    said = command.done("dedup", "-", "-o", "out", stdin=lines(3, "a")).err
-    assert said == (
-        f"lshdb: {partial} was left by a killed run; delete it if its lines are not needed\n"
-        "kept 3, dropped 0, failed 0\n"
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", partial.name])
-    # Of a file, the rows come again; another file of such a name may be the user's.
-    command.write("in.jsonl", lines(3, "a"))
-    command.write("out.7.partial", "mine")
-    said = command.done("dedup", "in.jsonl", "-o", "out").err
-    assert said == (
-        f"lshdb: {partial} was left by a killed run; it is deleted\nkept 3, dropped 0, failed 0\n"
-    )
-    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out", "out.7.partial"}

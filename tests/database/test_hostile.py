@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import inspection
 import pytest
@@ -331,7 +331,8 @@ def test_documents_made_to_have_the_hashes_of_others_are_not_similar(
     assert (compared.estimate, compared.candidates) == (1, True)
     assert (compared.similarity, compared.shared, compared.passages or ()) == (0, 0, ())
     assert not [*db.pairs(), *db.pairs(key="a"), *db.clusters(), *db.clusters(star=True)]
-    for options in ({}, {"containment": True}, {"exhaustive": True}):
+    several: list[dict[str, Any]] = [{}, {"containment": True}, {"exhaustive": True}]
+    for options in several:
         assert [match.key for match in db.query(a, **options)] == ["a"]
         assert not db.query(key="a", **options)
     answers = db.query_many([("of a", a), ("of b", b)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, date, time, timedelta
 from decimal import Decimal
@@ -14,7 +13,7 @@ import inspection
 import numpy as np
 import pytest
 from direct_command import command as command
-from helpers import Command, database_of
+from helpers import database_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -138,17 +137,6 @@ def test_metadata_follows_its_document(path: Path) -> None:
         assert (report.added, report.unchanged, report.updated) == (1, 1, 1)
     assert stored(path) == {"a": None, "b": '{"n":2}', "c": '{"n":3}', "d": '{"n":2}'}
     inspection.check(path)
-
-
-def test_show_and_the_options_of_add(command: Command) -> None:
-    line = json.dumps({"id": "a", "text": FOX, "lang": "en", "n": 1, "more": [1]})
-    command.done("add", "-", stdin=line)
-    shown = command.done("show", "a").lines
-    assert 'metadata:          {"lang":"en","n":1,"more":[1]}' in shown
-    command.done("add", "--metadata-fields", "n,nosuch,lang", "-", stdin=line)
-    assert stored(command.path("lsh.db")) == {"a": '{"n":1,"lang":"en"}'}
-    command.done("add", "--no-metadata", "-", stdin=line)
-    assert stored(command.path("lsh.db")) == {"a": None}
 
 
 def test_damaged_metadata_is_reported(path: Path) -> None:

@@ -17,7 +17,6 @@ import pytest
 import lshdb
 from lshdb.store.turns import Turn
 
-CLIENTS = 32
 FOX = "the quick brown fox jumps over the lazy dog while the band plays on in the old square"
 
 
@@ -32,25 +31,6 @@ def held(service: lshdb.Service) -> threading.Event:
     threading.Thread(target=service.write, args=(wait,)).start()
     is_held.wait()
     return go_on
-
-
-@pytest.mark.parametrize("skip", [False, True])
-def test_of_equal_texts_at_once_one_is_first(path: Path, skip: bool) -> None:
-    with lshdb.Service(path) as service:
-        start = threading.Barrier(CLIENTS)
-
-        def add(number: int) -> lshdb.Arrived:
-            start.wait()
-            return service.add(f"k{number}", FOX, find=CLIENTS, skip_similar=skip)
-
-        with ThreadPoolExecutor(CLIENTS) as clients:
-            arrived = [*clients.map(add, range(CLIENTS))]
-        matches = sorted(len(one.matches) for one in arrived)
-        added = sorted(one.key for one in arrived if one.outcome == "added")
-        assert matches == ([0, *[1] * (CLIENTS - 1)] if skip else [*range(CLIENTS)])
-        assert len(added) == (1 if skip else CLIENTS)
-        assert sorted(service.read(lambda db: db.keys())) == added
-    inspection.check(path)
 
 
 def test_what_gathers_is_answered_as_if_each_came_alone(path: Path, tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 from facts import facts
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lshdb
 from lshdb.search.differences import changed_words
@@ -166,28 +164,6 @@ def test_one_of_many_at_once_is_added(tmp_path: Path) -> None:
         assert outcomes == ["added", "similar", "similar"]
         with pytest.raises(lshdb.KeyInUse):
             service.add_unless_similar(first.key, MUNICH)
-
-
-WORDS = st.lists(st.sampled_from(["a", "b", "C", "3,50", "v1.2"]), max_size=8).map(" ".join)
-
-
-@given(WORDS, WORDS)
-def test_changes_lead_from_one_text_to_the_other(a: str, b: str) -> None:
-    """What no change names is a longest common subsequence of the words."""
-    changes = changed_words(a, b)
-    given_words, stored_words = (
-        sum(len(getattr(change, side).split()) for change in changes)
-        for side in ("given", "stored")
-    )
-    assert all(change.given or change.stored for change in changes)
-    kept = len(a.split()) - given_words
-    assert kept == len(b.split()) - stored_words
-    row = [0] * (len(b.split()) + 1)  # of the table of lengths, one for each word of a
-    for word in a.casefold().split():
-        above = row[:]
-        for j, other in enumerate(b.casefold().split()):
-            row[j + 1] = above[j] + 1 if word == other else max(row[j], above[j + 1])
-    assert kept == row[-1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +17,6 @@ from oracles import connected
 import lshdb
 from lshdb.errors import InputError, KeyNotFound, ReadOnly, UsageError
 from lshdb.model import Decision
-
-TEXT = "the quick brown fox jumps over the lazy dog while the band plays on in the square"
 
 
 @pytest.fixture
@@ -57,20 +54,6 @@ def test_what_is_marked_keep_is_kept(db: lshdb.Database, star: bool) -> None:
     roles = {row["key"]: row["role"] for row in db.clusters(star=star).to_arrow().to_pylist()}
     below = {} if star else {"a": "below"}
     assert roles == {"b": "drop", "c": "keep", "c2": "member"} | below
-
-
-def test_one_decision_of_several_is_undone_by_its_number(db: lshdb.Database) -> None:
-    db.decide("drop", ["a", "b"])
-    (kept,) = db.decide("keep", ["a"], note="why", who="ann")
-    assert (kept.decision, kept.note, kept.who) == (3, "why", "ann")
-    assert db.decisions()[2] == kept
-    with pytest.raises(KeyNotFound, match="no decision 3"):
-        db.undo_decision(3, "2026-01-01T00:00:00.000000Z")
-    assert db.undo_decision(3, kept.decided) == kept
-    db.undo_decision(1)
-    assert [one.keys for one in db.decisions()] == [("b",)]
-    with pytest.raises(KeyNotFound, match="no decision 1"):
-        db.undo_decision(1)
 
 
 def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
@@ -257,26 +240,7 @@ def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> N
                 assert (decided == "different") == (frozenset([cluster.keep, member]) in apart)
         assert not any("different" in cluster.decided for cluster in stars)
         for verdict in ("drop", "keep", "drop"):
-            db.decide(verdict, rng.sample(db.keys(), 8))  # type: ignore[arg-type]
+            db.decide(verdict, rng.sample(db.keys(), 8))
             for cluster in db.clusters(star=True):
                 ranks = [{"keep": 0, "drop": 2}.get(each or "", 1) for each in cluster.decided]
                 assert ranks[cluster.members.index(cluster.keep)] == min(ranks)
-
-
-def test_dedup_keeps_what_is_marked_different(path: Path, tmp_path: Path) -> None:
-    """From what is stored, and from what is kept before it; a changed one is compared again."""
-    lines = tmp_path / "in.jsonl"
-    texts = {"a": TEXT, "b": TEXT, "c": f"{TEXT}!", "d": f"{TEXT}?"}
-
-    def kept(db: lshdb.Database, **given: str) -> list[str]:
-        rows = [json.dumps({"id": key, "text": text}) for key, text in given.items()]
-        lines.write_text("\n".join(rows))
-        return [line.key for line in db.dedup_files([str(lines)]) if line.dropped is None]
-
-    with database_of(path, texts) as db:
-        db.decide("different", ["a", "b", "c"])
-        db.remove(["b", "c", "d"])
-        assert kept(db, d=texts["d"], b=f"{TEXT}.", c=texts["c"], x=TEXT) == ["c"]
-        db.remove(["a", "c"])
-        assert kept(db, **texts) == ["a", "b", "c"]
-    inspection.check(path)

@@ -14,7 +14,6 @@ import pytest
 
 import lshdb
 from lshdb.database import store_of
-from lshdb.errors import StoreError
 from lshdb.store import index, late
 
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
@@ -147,19 +146,3 @@ def test_ids_of_removed_documents_do_not_come_back(tmp_path: Path, stopped: Any)
         last = store_of(database).last_doc_id()
         database.remove(DOCUMENTS[-1][0])
         assert store_of(database).last_doc_id() == last
-
-
-def test_a_full_disk_says_that_documents_are_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise StoreError("the disk is full")
-
-    with added(tmp_path / "late.db", limits=LIMITS) as database:
-        monkeypatch.setattr(late, "index", index_with(full))
-        with pytest.raises(StoreError, match="full; the documents are all stored"):
-            database.add_many(DOCUMENTS, workers=0)
-        monkeypatch.undo()
-        database.add("one", "more")
-        assert (len(database), database.info().unindexed) == (301, 0)
-    inspection.check(tmp_path / "late.db")

@@ -18,7 +18,7 @@ from helpers import database_of, new_session
 
 import lshdb
 from lshdb.errors import InputError, UsageError
-from lshdb.model import SyncChange, SyncReport
+from lshdb.model import SyncReport
 from lshdb.options import WalkingOptions
 
 
@@ -220,12 +220,3 @@ def test_several_at_once_and_killed_ones_end_in_the_same_database() -> None:
     assert stored() == stored("new.db")
     assert counts(sync("d"))[:4] == (0, 0, 0, 0)
     inspection.check(Path("lsh.db"))
-
-
-def test_the_database_may_lie_in_the_directory() -> None:
-    write("d/a", "text")
-    with lshdb.open("d/lsh.db") as db:
-        assert counts(db.sync(["d"])) == (1, 0, 0, 0, 0)
-        assert counts(db.sync(["d"])) == (0, 0, 0, 0, 1)
-    changes = sync("d", dry_run=True).changes
-    assert changes == (SyncChange("add", "d/a"),), "that of another process is binary"

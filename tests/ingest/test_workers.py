@@ -152,7 +152,7 @@ with lshdb.open(sys.argv[1]) as db:
 """
 
 
-@pytest.mark.parametrize("how", ["script", "interactive", "thread"])
+@pytest.mark.parametrize("how", ["interactive", "thread"])
 def test_it_works_wherever_it_is_called_from(tmp_path: Path, how: str) -> None:
     """In a script without a main guard, which is run once; interactively; in a thread."""
     program = SCRIPT

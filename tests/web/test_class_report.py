@@ -31,7 +31,6 @@ PRIMES = """static int run(int n, int k, String s) { boolean[] no = new boolean[
 GCD = (
     "static int run(int n, int k, String s) { return k == 0 ? n : run(k, n % k, s + s.trim()); }\n"
 )
-NAMES = ("anna_lee", "ben", "Caro.java", "dora")
 
 
 @pytest.fixture
@@ -115,21 +114,6 @@ def test_a_copy_within_a_large_program_is_shown(submissions: Command) -> None:
     assert "no[j] = true" in shown
     first = next(one for one in listed if "hw/fay.java" in one)
     assert listed.index(shown) < listed.index(first), "a chance run of tokens is rarer"
-
-
-def test_anonymous_names_are_nowhere(submissions: Command) -> None:
-    asked = (*ASKED, "--anonymous", "--where", "key NOT LIKE '%zzz%'", "--threshold", "0.3")
-    says = "wrote out.html\nnames replaced in texts: 0\n"
-    done = submissions.done(*asked, "--base", "template/Main.java", says=says)
-    named = dict(line.split(": ") for line in done.lines)
-    assert sorted(named) == [f"submission-{number}" for number in range(1, 5)]
-    assert {*named.values()} == {f"hw/{name}" for name in NAMES}
-    text = submissions.path("out.html").read_text("utf-8")
-    for name in (*NAMES, "AnnaUtil", "Helper", "Main.java", "Gcd.", "hw", "template", "zzz"):
-        assert name not in text.partition("</style>")[2], name
-    assert {named[key] for key in first_pair(text)} == {"hw/anna_lee", "hw/ben"}
-    assert ">file-2</span>" in text
-    assert not submissions.done(*asked[:4], "-o", "-", "--anonymous").lines[0].startswith("sub")
 
 
 def test_a_database_of_files_is_grouped(submissions: Command) -> None:

@@ -10,7 +10,6 @@ import socket
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from time import sleep
@@ -27,6 +26,7 @@ from web_pages import (
     HOSTILE,
     PAGES,
     TEXT,
+    DirectSite,
     check,
     check_sites,
     direct,
@@ -103,17 +103,6 @@ def test_matches_are_paged(path: Path) -> None:
     assert [query["more"] for query in found] == [True, True, False]
     keys = [match["key"] for query in found for match in query["matches"]]
     assert keys == [f"{number:03}" for number in range(1, 120)]
-
-
-def test_documents_are_found_by_parts_of_keys_and_by_words(directory: Path, site: Site) -> None:
-    exact = site.get("find", q="fox 2")
-    assert exact.headers["location"].endswith("/document?key=fox+2")
-    part = check(site.get("find", q="FOX"))
-    assert part.page.texts("ul", class_="plain")[0].split("\n")[1:3] == ["fox", "fox 2"]
-    words = check(site.get("find", q="alert(1) quick"))
-    assert {text.casefold() for text in words.page.texts("mark")} == {"quick", "alert(1)"}
-    with direct(directory / "bare.db") as bare:
-        assert "only keys are searched" in check(bare.get("find", q="quick")).text
 
 
 def test_what_differs_is_marked_side_by_side(path: Path) -> None:
@@ -320,19 +309,6 @@ def test_each_part_of_a_chart_leads_to_what_it_counts(varied: tuple[Path, Site])
     # The rows of the table beside the columns have the same links.
     (first, second) = [link for link in links if "/pairs" in link]
     assert [page.values("href").count(link) for link in (first, second)] == [2, 2]
-
-
-@pytest.mark.parametrize(("page", "names"), [("cluster", ["key"]), ("compare", ["a", "b"])])
-def test_an_item_of_a_list_leads_to_its_neighbours(
-    varied: tuple[Path, Site], page: str, names: list[str]
-) -> None:
-    _, site = varied
-    found = listed(site, "clusters" if page == "cluster" else "pairs", part="/1")
-    items = [{name: rows[0][name] for name in names} for rows in found[:4]]
-    for item, following in pairwise(items):
-        (link,) = site.get(page, **item, listed="yes", part="/1").page.values("href", rel="next")
-        query = dict(parse_qsl(link.partition("?")[2]))
-        assert query.items() >= {**following, "part": "/1"}.items()
 
 
 def test_facets_count_values(varied: tuple[Path, Site]) -> None:
@@ -591,7 +567,7 @@ def test_endless_sql_of_others_delays_no_page(
     """More statements than may run at once: each ends, and says so."""
     monkeypatch.setattr(views, "_SQL_SECONDS", 0.2)
 
-    async def ask(site: Any) -> list[Answer]:
+    async def ask(site: DirectSite) -> list[Answer]:
         endless = (site.answer(f"/sql?{urlencode({'sql': ENDLESS})}") for _ in range(5))
         slow = [asyncio.create_task(answer) for answer in endless]
         await asyncio.sleep(0.05)
@@ -827,15 +803,6 @@ def test_what_reviewers_disagree_about_is_listed(reviewed: tuple[Path, Reviewer]
     said = "ann and ben agree about 1 of 2 documents; Cohen's kappa is 0.00."
     assert said in page.texts("p")
     assert page.texts("li")[-1].split() == ["a0", "ann:", "keep,", "ben:", "drop"]
-
-
-def test_answers_say_where_duplicates_begin_beside_the_buttons(path: Path) -> None:
-    texts = ((f"{i}{side}", f"pair {i} of two copies") for i in range(31) for side in "ab")
-    with database_of(path, texts) as db, direct(path, "ann") as site:
-        db.decide("drop", [f"{i}b" for i in range(30)])
-        for page, item in (("cluster", {"key": "30a"}), ("compare", {"a": "30a", "b": "30b"})):
-            text = check(eventually(site, page, listed="yes", **item), review=True).text
-            assert ">1.00</span> and above you agreed in 30 of 30" in text
 
 
 def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
