@@ -129,6 +129,14 @@ def test_files_of_wide_and_of_narrow_lanes_merge(tmp_path: Path, content: bool) 
             merge(target, merged)
 
 
+def test_the_index_of_the_open_database_stays(tmp_path: Path) -> None:
+    source = made(tmp_path / "source.db", TEXTS[30:], shingle="word:2", threshold=0.4)
+    target = {"shingle": "word:2", "threshold": 0.7, "passages": 5, "reworded": True}
+    merged = made(tmp_path / "merged.db", TEXTS[:30], **target)
+    merge(merged, source)
+    assert tables(merged) == tables(made(tmp_path / "expected.db", TEXTS, **target))
+
+
 @pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
 def test_keys_with_other_documents(tmp_path: Path, on_conflict: Any) -> None:
     settings = {"shingle": "word:2", "passages": 4}

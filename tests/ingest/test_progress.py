@@ -58,6 +58,8 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     last = {"keep": "last", "workers": 0}
     units = dict.fromkeys(unit for *_, unit in of(db.dedup_files, ["in.jsonl"], **last))
     assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
+    queries = of(db.query_many, DOCUMENTS * 21)
+    assert queries == [(done, 525, "queries") for done in (500, 525)]
     ends = {unit: (done, total) for done, total, unit in of(lshdb.check, db.path)}
     assert ends.keys() == {"pages", "documents", "rows of bands"}
     assert all(ends[unit][0] == ends[unit][1] for unit in ("documents", "rows of bands"))

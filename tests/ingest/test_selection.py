@@ -199,6 +199,14 @@ def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limi
     assert not_all > 50
 
 
+def test_new_metadata_of_the_same_text_replaces_the_old(path: Path) -> None:
+    old, new = ({"id": "a", "text": "the fox and the grapes", "n": n} for n in (1, 2))
+    with database_of(path, [old]) as db:
+        report = db.add_many([new, new], on_similar="skip")
+        assert (report.updated, report.unchanged, report.skipped) == (1, 1, 0)
+        assert db.get("a").metadata == {"n": 2}
+
+
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(
     tmp_path: Path,
 ) -> None:

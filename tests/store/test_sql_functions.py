@@ -76,6 +76,7 @@ def test_shingles_in_sql_are_those_that_lshdb_compares(
         found[key] = json.loads(str(value(connection, of_key, key)))
         assert found[key] == list(dict.fromkeys(map(" ".join, oracles.word_shingles(text, 2))))
     with lshdb.open(path, mode="read") as db:
+        assert list(db.sql("SELECT lsh_shingles('a b c')")) == [('["a b","b c"]',)]
         compared = db.compare("fox", "wolf")
     fox, wolf = set(found["fox"]), set(found["wolf"])
     assert (len(fox & wolf), len(fox | wolf)) == (compared.shared, compared.union)
@@ -99,6 +100,18 @@ def test_shingles_of_sets_are_their_elements(path: Path) -> None:
         deep = "[" * 100_000
         for bad in ("bread", '{"set": []}', "[1.5]", "[true]", "[[1]]", "[", deep, "9" * 5000):
             assert value(connection, "lsh_shingles(?)", bad) is None
+
+
+def test_they_are_deterministic_and_take_just_their_arguments(
+    connection: sqlite3.Connection,
+) -> None:
+    # Only what is deterministic may stand in an index.
+    connection.execute("CREATE TEMP TABLE texts (text)")
+    connection.execute("CREATE INDEX temp.by_shingles ON texts (lsh_shingles(text))")
+    connection.execute("CREATE INDEX temp.by_itself ON texts (lsh_similarity(text, text))")
+    for wrong in ("lsh_shingles()", "lsh_shingles('a', 'b')", "lsh_similarity(x'00')"):
+        with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
+            value(connection, wrong)
 
 
 def test_what_the_owner_of_the_connection_has_set_stays_and_does_no_harm(path: Path) -> None:
