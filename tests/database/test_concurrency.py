@@ -13,6 +13,7 @@ from pathlib import Path
 
 import inspection
 import pytest
+from direct_command import DirectCommand
 from helpers import database_of
 from measure.torture import soak
 
@@ -59,6 +60,14 @@ def test_a_writer_waits_for_another_and_then_goes_on(path: Path, code: str, says
         assert lshdb.check(path, timeout=0).ok, "one that only looks waits for nobody"
         other.execute("COMMIT")
         assert process.communicate(timeout=60)[0] == says
+
+
+def test_timeout_is_how_long_a_command_waits(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        reason = DirectCommand(path.parent).fails("remove", "--timeout", "0.2", "d1")
+    assert reason.startswith("lsh.db is locked by another process")
 
 
 # threads

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import inspection
 import make_golden
+import numpy as np
 import pytest
 from make_golden import DIRECTORY, FILES, READ, SCHEMA
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import OtherFormat
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import Construction
+from lshdb.store.index import codes_of_keys
 from lshdb.store.schema import FORMAT
 
 ALL = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))
@@ -129,3 +134,28 @@ def test_how_a_file_will_be_migrated(unpacked: Callable[[str], Path], tmp_path: 
     assert inspection.rows(path, "PRAGMA integrity_check") == [("ok",)]
     after = inspection.rows(path, "SELECT * FROM documents")
     assert after == [(*row, None) for row in documents]
+
+
+def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None:
+    """What a machine of the other byte order would hand to the code that writes."""
+    construction = Construction.parse("and 3, or 19")
+    lanes = np.random.default_rng(5).integers(0, 1 << 16, (7, 128), dtype=np.uint16)
+    keys = bucket_keys(lanes, construction, 1)
+    doc_ids = np.arange(1, 8)
+    stored = []
+    for number, order in enumerate("<>"):
+        file = tmp_path / f"{number}.db"
+        swapped = lanes.astype(f"{order}u2")
+        assert np.array_equal(bucket_keys(swapped, construction, 1), keys)
+        with lshdb.open(file, threshold=0.6) as db:
+            store = store_of(db)
+            with store.writing():
+                store.insert([(i, str(i), 1, bytes(16), None, "x") for i in range(1, 8)])
+                store.index.insert_signatures(doc_ids.astype(f"{order}i8"), swapped)
+                given = (one.astype(f"{order}i8") for one in (doc_ids, keys))
+                store.index.insert_bands(*codes_of_keys(*given))
+            assert store.signatures(doc_ids)[1].tolist() == lanes.tolist()
+        stored.append(inspection.contents(file))
+    assert stored[0] == stored[1]
+    blobs = [row[1] for row in stored[0]["signatures"]]
+    assert blobs == [b"".join(int(lane).to_bytes(2, "little") for lane in row) for row in lanes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 import lshdb
 from lshdb import Limits
-from lshdb.errors import ContentError, UsageError
+from lshdb.database import store_of
+from lshdb.errors import ContentError, StoreError, UsageError
 
 LIMIT = 10_000
 
@@ -43,6 +45,20 @@ def test_limits_that_would_never_end_are_refused(path: Path, given: dict[str, An
         with pytest.raises(UsageError, match=r"is not a lshdb\.Limits"):
             make()
     assert not path.exists()
+
+
+def test_what_sqlite_cannot_hold_is_refused_with_its_batch(path: Path) -> None:
+    """A key and a content, each within the limits, and together more than a row may have."""
+    with lshdb.open(path) as db:
+        db.add("first", "the fox and the grapes")
+        before = inspection.contents(path)
+        store_of(db)._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LIMIT)
+        with pytest.raises(StoreError, match="larger than SQLite's limit") as raised:
+            db.add_many([("small", "of the vine"), ("k" * 6_000, "c" * 6_000)])
+        assert len(str(raised.value)) < 200
+        assert inspection.contents(path) == before
+        assert db.add("k" * 3_000, "c" * 3_000).added == 1
+    inspection.check(path)
 
 
 @pytest.mark.parametrize("lanes", [16, 4096])

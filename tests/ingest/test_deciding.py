@@ -118,6 +118,19 @@ def test_what_is_to_be_dropped_is_removed_and_stays_so(db: lshdb.Database) -> No
         db.remove(["b"], decided=True)
 
 
+def test_decisions_survive_reindex_backup_and_repair(db: lshdb.Database, tmp_path: Path) -> None:
+    db.decide("keep", ["a"], who="ann")
+    db.decide("different", ["b", "c"])
+    before = db.decisions()
+    db.reindex(threshold=0.5)
+    db.backup(tmp_path / "copy.db")
+    with inspection.sqlite(tmp_path / "copy.db") as connection:
+        connection.execute("DELETE FROM bands")
+    assert lshdb.check(tmp_path / "copy.db", repair=True).ok
+    with lshdb.open(tmp_path / "copy.db") as copy:
+        assert copy.decisions() == before == db.decisions()
+
+
 def test_decisions_go_to_a_copy_and_come_back(db: lshdb.Database, tmp_path: Path) -> None:
     db.backup(tmp_path / "copy.db")
     db.decide("drop", ["a"], who="bob")

@@ -153,6 +153,18 @@ def test_the_header_and_strict_tables(path: Path) -> None:
     assert tables == {(name, 1) for name in (*inspection.TABLES, "files", "base_texts")}
 
 
+def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> None:
+    open_sets(path).close()
+    connection = connect(path, "write", 5)
+    try:
+        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("INSERT INTO signatures VALUES (1, x'00')")
+    finally:
+        connection.close()
+
+
 # plans
 
 

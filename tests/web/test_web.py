@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
 import re
 import signal
 import socket
@@ -39,6 +41,7 @@ from web_pages import (
 import lshdb
 from lshdb.cli import screen
 from lshdb.progress import Progress
+from lshdb.review import page_file
 from lshdb.web import rendering, views
 from lshdb.web.computing import ResultCache
 
@@ -466,6 +469,18 @@ def test_it_is_served_to_this_machine_only(site: Site) -> None:
     lines = [line.split() for line in listening.read_text().splitlines()[1:]]
     own = {fields[1] for fields in lines if fields[1].endswith(port) and fields[3] == "0A"}
     assert own == {f"0100007F{port}"}
+
+
+def test_a_served_file_is_open_for_reading_only_and_others_write_to_it(path: Path) -> None:
+    database_of(path, {"fox": TEXT}).close()
+    opened = Path("/proc/self/fd")
+    with page_file.opened(path) as db:
+        if opened.exists():
+            files = [file.name for file in opened.iterdir() if os.path.realpath(file) == str(path)]
+            modes = {fcntl.fcntl(int(file), fcntl.F_GETFL) & os.O_ACCMODE for file in files}
+            assert modes == {os.O_RDONLY}
+        database_of(path, {"fox 2": TEXT}, mode="write").close()
+        assert [match.key for match in db.query(key="fox")] == ["fox 2"]
 
 
 @pytest.mark.parametrize("writable", [True, False])
