@@ -56,6 +56,20 @@ def test_what_is_marked_keep_is_kept(db: lshdb.Database, star: bool) -> None:
     assert roles == {"b": "drop", "c": "keep", "c2": "member"} | below
 
 
+def test_one_decision_of_several_is_undone_by_its_number(db: lshdb.Database) -> None:
+    db.decide("drop", ["a", "b"])
+    (kept,) = db.decide("keep", ["a"], note="why", who="ann")
+    assert (kept.decision, kept.note, kept.who) == (3, "why", "ann")
+    assert db.decisions()[2] == kept
+    with pytest.raises(KeyNotFound, match="no decision 3"):
+        db.undo_decision(3, "2026-01-01T00:00:00.000000Z")
+    assert db.undo_decision(3, kept.decided) == kept
+    db.undo_decision(1)
+    assert [one.keys for one in db.decisions()] == [("b",)]
+    with pytest.raises(KeyNotFound, match="no decision 1"):
+        db.undo_decision(1)
+
+
 def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
     """As docs/review.md says; `different` overrules `drop` of all its documents, and no `keep`."""
     for earlier, later, held in (
