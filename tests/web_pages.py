@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from helpers import Answer, Site, database_of
 
 import lshdb
+from lshdb.review import reviewing
+from lshdb.web import app, guarding
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
 HOSTILE = {
@@ -145,3 +150,64 @@ def check_sites(site: Site, index: str, pages: Sequence[str], sql: Sequence[str]
         assert site.ask(path, headers=clicked).status == 403, path
         for same in ("same-origin", "none"):
             assert site.ask(path, headers=clicked | {"Sec-Fetch-Site": same}).status == 200
+
+
+class DirectSite(Site):
+    """The pages of a file, asked for in this process: without a server, a socket or a port."""
+
+    def __init__(self, path: Path, runner: asyncio.Runner, who: str | None) -> None:
+        super().__init__("http://127.0.0.1:80", os.getpid())
+        review = None if who is None else reviewing.Review(path, who, False)
+        self.runner = runner
+        self._app = guarding.guarded(
+            app.pages(path.absolute(), path.stem, review),
+            lambda scope: app.runs_no_sql(scope["path"]),
+        )
+
+    def ask(
+        self,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        method: str | None = None,
+    ) -> Answer:
+        """Send any request, as `Site.ask` does."""
+        return self.runner.run(self.answer(path, body, headers, method))
+
+    async def answer(
+        self,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        method: str | None = None,
+    ) -> Answer:
+        """The answer to a request, beside others at the same time."""
+        address, _, query = path.partition("#")[0].partition("?")
+        given = {"Host": f"{self.host}:{self.port}", **(headers or {})}
+        scope = {
+            "type": "http",
+            "method": method or ("GET" if body is None else "POST"),
+            "path": unquote(address),
+            "query_string": query.encode(),
+            "headers": [(n.lower().encode(), value.encode()) for n, value in given.items()],
+        }
+        sent: list[Any] = []
+        received = [{"type": "http.request", "body": body or b""}]
+
+        async def receive() -> Any:
+            return received.pop() if received else await asyncio.Future()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self._app(scope, receive, send)
+        texts = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        content = b"".join(message["body"] for message in sent[1:])
+        return Answer(sent[0]["status"], texts, content.decode())
+
+
+@contextmanager
+def direct(path: Path, who: str | None = None) -> Iterator[DirectSite]:
+    """The pages of a file in this process; with `who`, in a review."""
+    with asyncio.Runner() as runner:
+        yield DirectSite(path, runner, who)

@@ -2,7 +2,7 @@
 
 These values are part of the file format: signatures and bucket keys are built on them. They are
 the same on every platform (all arithmetic is modulo 2^64, all loads are little-endian) and must
-never change; tests/database/test_golden.py pins them.
+never change; tests/database/test_known_answers.py pins them.
 
 The hash of a span of L bytes, for the constants of a seed:
 

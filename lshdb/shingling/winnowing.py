@@ -7,7 +7,8 @@ about 2 / (w + 1) fingerprints per word.
 
 A unit is a word, for `char` shingles a character of the folded text, for `code` a token.
 
-These values are part of the file format: tests/database/test_golden.py pins them.
+These values are part of the file format: tests/database/test_known_answers.py pins
+them.
 """
 
 from __future__ import annotations

@@ -160,15 +160,6 @@ def test_every_method_is_refused_once_closed(db: lshdb.Database) -> None:
         "a" in db  # noqa: B015
 
 
-def test_a_document_of_no_kind_is_refused(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "x.db") as db:
-        for value in ["ab", 5, None, ("a",), ("a", "b", "c", "d"), b"ab"]:
-            with pytest.raises(LshdbError, match=r"among the documents, .* is neither"):
-                db.add_many([("k", "a text"), value])  # type: ignore[list-item]
-        keys: list[Any] = [None, 5, b"k"]
-        assert not any(key in db for key in keys)
-
-
 def test_a_database_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="path ':memory:' is not the name of a file"):
@@ -190,18 +181,3 @@ def test_a_generator_left_open_says_nothing_when_it_goes(tmp_path: Path) -> None
         for one in left:
             next(one)
     del left, one
-
-
-def test_a_number_that_none_can_follow_is_damage(tmp_path: Path) -> None:
-    import inspection
-
-    path = tmp_path / "x.db"
-    database_of(path, {"a": "the fox and the grapes"}).close()
-    with inspection.sqlite(path) as connection:
-        connection.execute("PRAGMA foreign_keys = OFF")
-        connection.execute("UPDATE documents SET doc_id = 9223372036854775807")
-    with (
-        lshdb.open(path) as db,
-        pytest.raises(lshdb.DamagedFile, match="number 9223372036854775807, so none can follow"),
-    ):
-        db.add("b", "another")

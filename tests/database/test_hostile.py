@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,13 +186,10 @@ def test_sql_that_reaches_beyond_the_file_or_for_all_memory(filled: Path, sql: s
         list(db.sql(sql))
 
 
-def test_what_the_file_can_hold_sql_can_read(path: Path) -> None:
-    text = "word " * 6_000_000
-    with lshdb.open(path, shingle="word:1") as db:
-        db.add("long", text)
-        assert list(db.sql("SELECT length(content), length(hex(key)) FROM documents")) == [
-            (len(text), 8)
-        ]
+def test_what_the_file_can_hold_sql_can_read(filled: Path) -> None:
+    alter(filled, "UPDATE documents SET content = printf('%.*c', 20000000, 'x')")
+    with lshdb.open(filled, mode="read") as db:
+        assert [*db.sql("SELECT DISTINCT length(content) FROM documents")] == [(20_000_000,)]
 
 
 # damage
@@ -257,17 +251,13 @@ def test_more_shingles_than_a_document_can_have_are_damage(
     alter(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
     message = f"lsh.db is damaged: a document has {shingles:,} shingles instead of 0 to"
     for words in (
-        ["pairs"],
-        ["clusters"],
-        ["clusters", "--star", "--keep", "longest"],
-        ["query", "--key", "a"],
-        ["query", "--text", TEXTS[1][1], "--containment"],
-        ["compare", "a", "b"],
-        ["show", "a"],
-        ["tune", "--measure"],
+        "pairs",
+        "clusters --star --keep longest",
+        "query --key a",
+        "compare a b",
+        "show a",
     ):
-        if content or words[0] != "tune":  # where nothing is compared exactly, none is read
-            assert command.fails(*words).startswith(message)
+        assert command.fails(*words.split()).startswith(message)
     assert command("check").out.startswith("shingles\t3\t")
 
 
@@ -279,21 +269,9 @@ def test_fewer_shingles_than_a_document_has_are_damage(filled: Path) -> None:
 
 def test_a_damaged_file_is_read_rightly_or_refused(tmp_path: Path) -> None:
     """The short form of scripts/torture's damaged files."""
-    tally = damage.work(0, 60, str(tmp_path), files=12)
-    assert tally.faults == 12
+    tally = damage.work(0, 60, str(tmp_path), files=7)
+    assert tally.faults == 7
     assert tally.clean, "\n".join(tally.notes)
-
-
-def test_a_file_cut_anywhere_is_refused(filled: Path, tmp_path: Path) -> None:
-    whole = filled.read_bytes()
-    copy = tmp_path / "copy.db"
-    for chance in range(20):
-        copy.write_bytes(whole[: random.Random(chance).randrange(1, len(whole))])
-        with pytest.raises(lshdb.StoreError), lshdb.open(copy, mode="read") as db:
-            list(db.pairs())
-    shutil.copy(filled, copy)
-    with lshdb.open(copy) as db:
-        assert len(list(db.pairs())) == 1
 
 
 # hash flooding
@@ -353,29 +331,22 @@ def test_documents_made_to_have_the_hashes_of_others_are_not_similar(
     assert (compared.estimate, compared.candidates) == (1, True)
     assert (compared.similarity, compared.shared, compared.passages or ()) == (0, 0, ())
     assert not [*db.pairs(), *db.pairs(key="a"), *db.clusters(), *db.clusters(star=True)]
-    several: list[dict[str, Any]] = [{}, {"top": 2}, {"containment": True}, {"exhaustive": True}]
+    several: list[dict[str, Any]] = [{}, {"containment": True}, {"exhaustive": True}]
     for options in several:
-        assert [one.key for one in db.query(a, **options)] == ["a"]
+        assert [match.key for match in db.query(a, **options)] == ["a"]
         assert not db.query(key="a", **options)
-        found = dict(db.query_many([("of a", a), ("of b", b)], **options))
-        assert {key: [one.key for one in its] for key, its in found.items()} == {
-            "of a": ["a"],
-            "of b": ["b"],
-        }
+    answers = db.query_many([("of a", a), ("of b", b)])
+    assert [[match.key for match in matches] for _, matches in answers] == [["a"], ["b"]]
     measured = db.measure(sample=2)
     assert (measured.candidates, measured.recall.pairs) == (1, 0)
     field = "text" if isinstance(a, str) else "set"
-    given = [one if isinstance(one, str) else [*one] for one in (a, b)]
-    rows = [{"id": key, field: one} for key, one in zip("ab", given, strict=True)]
+    rows = [
+        {"id": key, field: given if field == "text" else [*given]}
+        for key, given in zip("ab", (a, b), strict=True)
+    ]
     shingle = str(db.settings.shingling)
     assert lshdb.dedup(rows, shingle=shingle).mask.all()
-    command = Command(tmp_path)
-    for name, row in zip(("own.jsonl", "its.jsonl"), rows, strict=True):
-        (tmp_path / name).write_text(json.dumps(row) + "\n")
-    command.done(
-        *("dedup", "own.jsonl", "-o", "out.jsonl", "--against", "its.jsonl", "--shingle", shingle)
-    )
-    assert (tmp_path / "out.jsonl").read_text() == (tmp_path / "own.jsonl").read_text()
+    assert lshdb.dedup(rows[:1], against=rows[1:], shingle=shingle).mask.all()
     with lshdb.open(tmp_path / "kept.db", shingle=shingle) as kept:
         assert kept.add_many([("a", a), ("b", b)], on_similar="skip").added == 2
     if db.settings.passages:
@@ -385,14 +356,11 @@ def test_documents_made_to_have_the_hashes_of_others_are_not_similar(
 
 
 def test_a_random_seed_is_another_in_each_file_and_stays(tmp_path: Path) -> None:
-    command = Command(tmp_path)
     seeds = set()
-    for name in ("a.db", "b.db", "c.db"):
-        command.done("init", "-d", name, "--seed", "random")
-        seeds.add(command.done("info", "--json", "-d", name).record["seed"])
+    for name in ("a.db", "a.db", "b.db"):
         with lshdb.open(tmp_path / name, seed="random") as db:
-            assert db.settings.seed in seeds
-    assert len(seeds) == 3
+            seeds.add(db.settings.seed)
+    assert len(seeds) == 2
     assert all((1 << 32) <= seed < (1 << 63) for seed in seeds)
     lshdb.open(tmp_path / "chosen.db").close()
     with pytest.raises(lshdb.SettingsMismatch, match="seed 1, not a random one"):

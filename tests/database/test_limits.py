@@ -47,17 +47,6 @@ def test_limits_that_would_never_end_are_refused(path: Path, given: dict[str, An
     assert not path.exists()
 
 
-def test_a_key_of_a_million_characters(path: Path) -> None:
-    key = "漢" * 1_000_000
-    with lshdb.open(path) as db:
-        db.add_many([(key, "the fox and the grapes"), ("twin", "The fox, and the grapes!")])
-        assert [match.key for match in db.query(key="twin")] == [key]
-        assert db.get(key).content == "the fox and the grapes"
-        db.remove(key)
-        assert db.keys() == ["twin"]
-    inspection.check(path)
-
-
 def test_what_sqlite_cannot_hold_is_refused_with_its_batch(path: Path) -> None:
     """A key and a content, each within the limits, and together more than a row may have."""
     with lshdb.open(path) as db:

@@ -25,9 +25,6 @@ from lshdb.errors import (
     UsageError,
 )
 from lshdb.options import Mode
-from lshdb.shingling.shingling import Shingling
-from lshdb.sketching.constructions import Construction
-from lshdb.sketching.settings import Settings
 
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 
@@ -176,19 +173,6 @@ def test_mode_read_writes_nothing(path: Path) -> None:
     assert inspection.files(path.parent) == before
 
 
-def test_reading_after_a_writer_died_sees_what_it_committed(path: Path) -> None:
-    """A killed writer leaves a write-ahead log; whoever reads next reads it too."""
-    with database_of(path, {"fox": "the fox and the grapes"}) as db:
-        copy = path.with_name("copy.db")
-        log = path.with_name(path.name + "-wal").read_bytes()
-        assert log
-        copy.write_bytes(path.read_bytes())
-        copy.with_name(copy.name + "-wal").write_bytes(log)
-    with lshdb.open(copy, mode="read") as db:
-        assert db.keys() == ["fox"]
-    inspection.check(copy)
-
-
 # settings
 
 
@@ -236,20 +220,6 @@ def test_impossible_settings_make_no_file(
     assert list(path.parent.iterdir()) == []
 
 
-def test_defaults(path: Path) -> None:
-    with lshdb.open(path) as db:
-        assert db.settings == Settings(
-            threshold=0.8,
-            recall=0.99,
-            shingling=Shingling("word", 3),
-            permutations=128,
-            construction=Construction(rows=5, bands=12),
-            sketch="fast",
-            seed=1,
-            content=True,
-        )
-
-
 POSSIBLE: list[dict[str, Any]] = [
     {"threshold": 1.0},
     {"threshold": 1e-9, "rows": 16, "bands": 1},
@@ -277,54 +247,30 @@ def test_settings_are_kept_and_may_be_given_again(path: Path, settings: dict[str
             assert getattr(made, name) == value
 
 
-def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
-    """Also a part that, with the defaults for the rest, no file could have."""
-    lshdb.open(path, threshold=0.02, permutations=1024, seed=5).close()
-    with lshdb.open(path, threshold=0.02) as db:
-        assert db.settings.permutations == 1024
-    other = path.with_name("other.db")
-    lshdb.open(other, rows=5, bands=50, permutations=256).close()
-    with lshdb.open(other, rows=5, bands=50) as db:
-        assert db.settings.construction == Construction(rows=5, bands=50)
-
-
 @pytest.mark.parametrize(
-    ("purpose", "shingle", "threshold"),
+    ("given", "shingle", "threshold", "passages"),
     [
-        ("short-text", "char:3", 0.55),
-        ("documents", "char:9", 0.8),
-        ("code", "code:6", 0.6),
-        ("baskets", "set", 0.2),
+        ({"purpose": "short-text"}, "char:3", 0.55, 0),
+        ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
+        ({"purpose": "code"}, "code:6", 0.6, 12),
+        ({"purpose": "code", "passages": 0}, "code:6", 0.6, 0),
+        ({"purpose": "code", "content": False}, "code:6", 0.6, 0),
+        ({"purpose": "code", "shingle": "word:3"}, "word:3", 0.6, 0),
+        ({"purpose": "baskets"}, "set", 0.2, 0),
+        ({"threshold": 0.02, "permutations": 1024}, "word:3", 0.02, 0),
+        ({"rows": 5, "bands": 50, "permutations": 256}, "word:3", 0.8, 0),
     ],
+    ids=str,
 )
-def test_a_purpose_sets_shingle_threshold_and_passages(
-    path: Path, purpose: str, shingle: str, threshold: float
+def test_a_purpose_gives_what_is_not_given(
+    path: Path, given: dict[str, Any], shingle: str, threshold: float, passages: int
 ) -> None:
-    passages = 12 if purpose == "code" else 0
-    other = path.with_name("other.db")
-    for file, given, kept in 2 * ((path, {}, threshold), (other, {"threshold": 0.7}, 0.7)):
-        with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[call-overload]
+    """What is given again may be a part that, with defaults for the rest, no file could have."""
+    for options in (given, given if "purpose" in given else {"threshold": threshold}):
+        with lshdb.open(path, **options) as db:
             made = db.settings
-            assert (str(made.shingling), made.threshold, made.passages) == (shingle, kept, passages)
-    with pytest.raises(SettingsMismatch, match=r"has threshold 0\.7, not"):
-        lshdb.open(other, purpose=purpose, check_settings=True)  # type: ignore[call-overload]
-
-
-@pytest.mark.parametrize(
-    ("given", "passages"),
-    [
-        ({"passages": 16}, 16),
-        ({"passages": 0}, 0),
-        ({"content": False}, 0),
-        ({"shingle": "code:4"}, 12),
-        ({"shingle": "word:3"}, 0),
-    ],
-)
-def test_what_else_is_given_for_programs(path: Path, given: dict[str, Any], passages: int) -> None:
-    with lshdb.open(path, purpose="programs", **given) as db:
-        assert db.settings.passages == passages
-    with lshdb.open(path, purpose="programs", **{"shingle": None, **given}) as db:
-        assert db.settings.passages == passages
+            assert (str(made.shingling), made.threshold) == (shingle, threshold)
+            assert made.passages == passages
 
 
 @pytest.mark.parametrize(
@@ -346,9 +292,8 @@ def test_settings_other_than_the_files_are_refused(
 ) -> None:
     make(path)
     before = inspection.files(path.parent)
-    for mode in MODES:
-        with pytest.raises(SettingsMismatch, match=message):
-            lshdb.open(path, **settings, mode=mode, check_settings=True)
+    with pytest.raises(SettingsMismatch, match=message):
+        lshdb.open(path, **settings, check_settings=True)
     assert inspection.files(path.parent) == before
 
 

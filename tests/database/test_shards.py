@@ -6,7 +6,8 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from helpers import Command, database_of, text_families
+from direct_command import DirectCommand
+from helpers import database_of, text_families
 
 import lshdb
 from lshdb.options import QueryOptions
@@ -52,18 +53,10 @@ def _rank(match: lshdb.Match) -> tuple[float, ...]:
 
 @pytest.mark.usefixtures("files")
 def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
-    run = Command(tmp_path)
+    run = DirectCommand(tmp_path)
     key = next(iter(TEXTS))
     run.write("rows.jsonl", ({"id": key, "text": TEXTS[key]} for key in [*TEXTS][::30]))
-    of_key = ["--key", key]
-    rows = ["rows.jsonl"]
-    for asked in (
-        of_key,
-        [*of_key, "--json"],
-        [*of_key, "--top", "2"],
-        rows,
-        [*rows, "--top", "1"],
-    ):
+    for asked in (["--key", key, "--json"], ["rows.jsonl", "--top", "1"]):
         whole = run.done("query", "-d", "whole.db", *asked)
         assert run.done("query", "-d", "shards/*.db", *asked) == whole
         assert whole.lines
@@ -71,7 +64,6 @@ def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
         "no file matches shards/*.sqlite"
     )
     assert run.fails("query", "-d", "shards/*.db", "--key", "?") == "no document has the key '?'"
-    assert not (tmp_path / "shards" / "*.sqlite").exists()
     # A name with a star is a name first.
     run.done("add", "-d", "whol*.db", "-", stdin='{"id": "own", "text": "its own text"}')
     assert run.done("query", "-d", "whol*.db", "--text", "its own text").out.endswith("own\n")

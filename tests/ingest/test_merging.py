@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 import lshdb
 from lshdb.database import store_of
-from lshdb.errors import ContentError, InputError, SettingsMismatch, UsageError
+from lshdb.errors import ContentError, InputError, SettingsMismatch
 from lshdb.ingest import merging
 from lshdb.store import guard
 from lshdb.store.store import Store
@@ -34,7 +34,6 @@ KINDS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "sets": (SETS, {"shingle": "set"}),
     "signatures": (TEXTS, {"shingle": "char:4", "content": False}),
 }
-Source = Callable[..., Path]
 
 
 def documents_of(rows: list[Any]) -> list[lshdb.Document]:
@@ -98,16 +97,14 @@ def test_a_merge_gives_the_file_that_adding_gives(
 
 def test_the_states_of_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in "abc":
+    for name in "ab":
         Path(f"{name}.txt").write_text(f"the fox {name} and the grapes")
         os.utime(f"{name}.txt", (1_000_000_000, 1_000_000_000))
-    for name, paths in {"source": "bc", "merged": "a", "expected": "abc"}.items():
         with lshdb.open(f"{name}.db") as database:
-            database.add_files([f"{path}.txt" for path in paths], workers=0)
-    merge(Path("merged.db"), Path("source.db"))
-    assert tables(Path("merged.db")) == tables(Path("expected.db"))
-    with lshdb.open("merged.db") as database:
-        assert database.sync(["."]).unchanged == 3
+            database.add_files([f"{name}.txt"])
+    merge(Path("a.db"), Path("b.db"))
+    with lshdb.open("a.db") as database:
+        assert database.sync(["."]).unchanged == 2
 
 
 @pytest.mark.parametrize("content", [True, False])
@@ -168,26 +165,24 @@ def test_keys_with_other_documents(tmp_path: Path, on_conflict: Any) -> None:
     assert tables(merged) == tables(made(tmp_path / "expected.db", rows, **settings))
 
 
-DIFFERENT: dict[str, dict[str, Any]] = {
-    "shingle": {"shingle": "char:5"},
-    "permutations": {"permutations": 64},
-    "sketch": {"sketch": "minhash"},
-    "seed": {"seed": 7},
-    "content": {"content": False},
-    "base texts": {"base": {"given": "the fox and"}},
-}
-
-
-def test_other_settings_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"seed": 7, "shingle": "set"},
+        {"permutations": 64},
+        {"sketch": "minhash"},
+        {"content": False},
+        {"base": {"given": "the fox and"}},
+    ],
+    ids=str,
+)
+def test_other_settings_are_named(tmp_path: Path, settings: dict[str, Any]) -> None:
     target = made(tmp_path / "target.db", TEXTS[:3])
+    source = made(tmp_path / "source.db", [], **settings)
     before = inspection.files(tmp_path)
-    several: dict[str, Any] = {"seed": 7, "shingle": "set"}
-    for name, settings in {**DIFFERENT, "several": several}.items():
-        source = made(tmp_path / "source.db", [], **settings)
-        with pytest.raises(SettingsMismatch) as raised:
-            merge(target, source)
-        assert all(f"{setting} " in str(raised.value) for setting in settings), name
-        source.unlink()
+    with pytest.raises(SettingsMismatch) as raised:
+        merge(target, source)
+    assert all(f"{setting} " in str(raised.value) for setting in settings)
     assert inspection.files(tmp_path) == before
 
 
@@ -197,8 +192,6 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
     for name in ("target.db", "link.db"):
         with pytest.raises(InputError, match="is the database itself"):
             merge(target, tmp_path / name)
-    with lshdb.open(target) as database, pytest.raises(UsageError, match="itself"):
-        next(merging.merged(store_of(database), store_of(database)))
 
 
 def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
@@ -211,13 +204,11 @@ def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
     target = made(tmp_path / "target.db", [])
-    before = {name: data for name, data in inspection.files(tmp_path).items() if "source" in name}
-    assert len(before["source.db-wal"]) > 100_000
+    names = ("source.db", "source.db-wal")
+    before = [(tmp_path / name).read_bytes() for name in names]
+    assert len(before[1]) > 100_000
     assert merge(target, source).added == 20
-    after = inspection.files(tmp_path)
-    assert {name: after[name] for name in before if "shm" not in name} == {
-        name: data for name, data in before.items() if "shm" not in name
-    }
+    assert [(tmp_path / name).read_bytes() for name in names] == before
 
 
 DAMAGES = [

@@ -199,15 +199,6 @@ def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limi
     assert not_all > 50
 
 
-def test_copies_fill_no_bucket(path: Path) -> None:
-    """Only the first is kept, so that nothing is cut and nothing is said."""
-    with lshdb.open(path, shingle="set") as db:
-        copies: Documents = [(f"copy {i}", [1, 2, 3]) for i in range(3_000)]
-        skipped, counts = selected(db, copies)
-        assert counts == {"added": 1, "updated": 0, "unchanged": 0, "skipped": 2_999}
-        assert {one[1:] for one in skipped} == {("copy 0", 1.0, True)}
-
-
 def test_new_metadata_of_the_same_text_replaces_the_old(path: Path) -> None:
     old, new = ({"id": "a", "text": "the fox and the grapes", "n": n} for n in (1, 2))
     with database_of(path, [old]) as db:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from helpers import is_running, signed_elsewhere
 
 import lshdb
 from lshdb.model import Failure
-from lshdb.workers import Workers
 
 TEXTS = ["the fox and the grapes", "", "\u72d0\u72f8\u3068\u8461\u8404", "a" * 300, "na\u00efve"]
 MANY = 900
@@ -99,7 +97,7 @@ def test_workers_make_the_same_file(tmp_path: Path, settings: dict[str, Any]) ->
     assert ['"n":' in (one or "") for one in metadata[:3]] == [False, True, True]
 
 
-@pytest.mark.parametrize("program", ["/usr/sbin/uwsgi", "", "/nowhere/python3", "dies/python3"])
+@pytest.mark.parametrize("program", ["", "/nowhere/python3", "dies/python3"])
 def test_without_a_python_to_start_signing_is_done_here(
     tmp_path: Path, expected: object, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,23 +143,6 @@ def test_a_worker_that_dies_is_replaced_and_all_end_with_the_work(
     assert not (tmp_path / "run").exists()
 
 
-def test_later_items_are_left_to_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They have something to do while the results of earlier ones are used."""
-    here, is_free = list[str](), threading.Event()
-
-    def run(item: str) -> str:
-        here.append(item)
-        threading.Timer(0.05, is_free.set).start()
-        return item
-
-    with Workers(run, 1, alone=0) as pool:
-        monkeypatch.setattr(pool, "_elsewhere", lambda item: (item,) * is_free.wait())
-        first, second, third = map(pool.submit, "abc")
-        assert [pool.result(one, second) for one in (first, second)] == ["a", "b"]
-        assert here == ["b"]
-        assert pool.result(third) == "c"
-
-
 SCRIPT = """
 import sys, lshdb
 print("run")
@@ -171,7 +152,7 @@ with lshdb.open(sys.argv[1]) as db:
 """
 
 
-@pytest.mark.parametrize("how", ["script", "interactive", "thread"])
+@pytest.mark.parametrize("how", ["interactive", "thread"])
 def test_it_works_wherever_it_is_called_from(tmp_path: Path, how: str) -> None:
     """In a script without a main guard, which is run once; interactively; in a thread."""
     program = SCRIPT

@@ -120,14 +120,6 @@ with lshdb.open("lsh.db", limits=limits) as db:
     db.add("late", text(12))
     acknowledge()
 """
-CARELESS: Final = """
-from lshdb.store import connection
-real = connection._configure
-def configure(opened, *rest):
-    real(opened, *rest)
-    opened.execute("PRAGMA synchronous = NORMAL")
-connection._configure = configure
-"""
 
 
 @dataclass(slots=True)
@@ -321,11 +313,3 @@ def test_what_was_acknowledged_survives_a_power_cut(name: str, tmp_path: Path) -
     cuts, costly = lost(HEAD + PROGRAMS[name] + TAIL, tmp_path / "disk")
     assert cuts >= FEWEST[name]
     assert costly == 0
-
-
-@needs_strace
-def test_a_power_cut_would_be_noticed(tmp_path: Path) -> None:
-    """The same without waiting for the disk, as it was before, loses documents."""
-    cuts, costly = lost(CARELESS + HEAD + PROGRAMS["one by one"] + TAIL, tmp_path / "disk")
-    assert cuts > 50
-    assert costly > 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import oracles
 import pytest
-from helpers import Command, database_of
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import DamagedFile, NotADatabase, OtherFormat, UsageError
@@ -76,6 +76,7 @@ def test_shingles_in_sql_are_those_that_lshdb_compares(
         found[key] = json.loads(str(value(connection, of_key, key)))
         assert found[key] == list(dict.fromkeys(map(" ".join, oracles.word_shingles(text, 2))))
     with lshdb.open(path, mode="read") as db:
+        assert list(db.sql("SELECT lsh_shingles('a b c')")) == [('["a b","b c"]',)]
         compared = db.compare("fox", "wolf")
     fox, wolf = set(found["fox"]), set(found["wolf"])
     assert (len(fox & wolf), len(fox | wolf)) == (compared.shared, compared.union)
@@ -147,14 +148,3 @@ def test_only_connections_to_whole_lshdb_files_take_them(path: Path) -> None:
         connection.execute("PRAGMA user_version = 999")
         with pytest.raises(OtherFormat):
             lshdb.register_functions(connection)
-
-
-@pytest.mark.usefixtures("connection")
-def test_the_command_knows_them(tmp_path: Path) -> None:
-    lshdb_ = Command(tmp_path)
-    result = lshdb_.done("sql", "SELECT lsh_shingles(content) FROM documents WHERE key = 'wolf'")
-    assert result.out == '["the wolf","wolf and","and the","the grapes"]\n'
-    assert "wrong number of arguments" in lshdb_.fails("sql", "SELECT lsh_similarity(1)")
-    assert "SQL: string or blob too big" in lshdb_.fails(
-        "sql", "SELECT lsh_shingles(zeroblob(3000000000))"
-    )

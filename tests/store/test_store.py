@@ -93,7 +93,6 @@ STATEMENTS.pop("READ_RARE_WORDS")
 if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
     STATEMENTS.pop("TABLE_BYTES")
 RARE_WORDS = re.compile("RARE_WORDS|TERM")
-STORE = Path(statements.__file__)
 IN_ORDER = {"SPOOL_ASCENDING": "SPOOL_UP", "SPOOL_DESCENDING": "SPOOL_DOWN"}
 """Statements that need no sorting, and what makes their indexes."""
 
@@ -200,21 +199,6 @@ def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyze
         assert details == ["SCAN documents USING INDEX empty_documents"]
 
 
-@pytest.mark.parametrize("analyzed", [False, True])
-def test_views_look_up_by_primary_key(path: Path, analyzed: bool) -> None:
-    fill(path)
-    with inspection.sqlite(path) as connection:
-        if analyzed:
-            connection.execute("ANALYZE")
-        details = plan(connection, "SELECT * FROM candidate_pairs")
-        assert scans(details) == ["SCAN one"]
-        join = "SEARCH other USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id>?)"
-        assert join in details
-        for view in ("buckets", "bucket_members"):
-            sql = f"SELECT * FROM {view} WHERE band_no = ? AND bucket_key = ?"
-            assert not scans(plan(connection, sql))
-
-
 # views
 
 
@@ -294,11 +278,7 @@ def test_a_failing_commit_leaves_nothing(path: Path) -> None:
     assert inspection.contents(path) == before
 
 
-ALL = "doc_id > 0"
-
-
-@pytest.mark.parametrize("where", [None, ALL])
-@pytest.mark.parametrize("exhaustive", [False, True])
+@pytest.mark.parametrize(("where", "exhaustive"), [(None, False), ("doc_id > 0", True)])
 def test_a_query_sees_one_state_while_another_writes(
     path: Path, where: str | None, exhaustive: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

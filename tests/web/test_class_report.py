@@ -7,9 +7,11 @@ import re
 import shutil
 
 import pytest
-from helpers import Command, eventually, served
+from direct_command import command as command
+from helpers import Command
 
-pytest.importorskip("jinja2", reason="the extra `web` is not installed")
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
+
 
 TEMPLATE = """import java.util.Scanner;
 class Main { public static void main(String[] args) {
@@ -29,7 +31,6 @@ PRIMES = """static int run(int n, int k, String s) { boolean[] no = new boolean[
 GCD = (
     "static int run(int n, int k, String s) { return k == 0 ? n : run(k, n % k, s + s.trim()); }\n"
 )
-NAMES = ("anna_lee", "ben", "Caro.java", "dora")
 
 
 @pytest.fixture
@@ -78,8 +79,7 @@ def test_copies_come_first_and_are_marked(submissions: Command) -> None:
     assert "flip(a, j, j - 1)" in copied
     assert "Scanner" not in copied, "the template is not copied"
     assert 'id="decisions"' not in text
-    whole = submissions.done(*ASKED, "--threshold", "0.2").out
-    assert not whole
+    submissions.done(*ASKED, "--threshold", "0.2")
     text = submissions.path("out.html").read_text("utf-8")
     assert "duplicated</dt><dd>4<" in text, "without the base the template counts"
 
@@ -111,41 +111,20 @@ def test_a_copy_within_a_large_program_is_shown(submissions: Command) -> None:
     text = submissions.path("out.html").read_text("utf-8")
     listed = [one for one in text.split("<article")[1:] if "hw/eve.java" in one]
     (shown,) = [one for one in listed if "hw/Caro.java" in one]
-    similarity = re.search(r"similarity <span title=\"(0\.\d+)\">", shown)
-    assert similarity is not None
-    assert 0 < float(similarity[1]) < 0.2
     assert "no[j] = true" in shown
     first = next(one for one in listed if "hw/fay.java" in one)
     assert listed.index(shown) < listed.index(first), "a chance run of tokens is rarer"
 
 
-def test_anonymous_names_are_nowhere(submissions: Command) -> None:
-    asked = (*ASKED, "--anonymous", "--where", "key NOT LIKE '%zzz%'", "--threshold", "0.3")
-    says = "wrote out.html\nnames replaced in texts: 0\n"
-    done = submissions.done(*asked, "--base", "template/Main.java", says=says)
-    named = dict(line.split(": ") for line in done.lines)
-    assert sorted(named) == [f"submission-{number}" for number in range(1, 5)]
-    assert {*named.values()} == {f"hw/{name}" for name in NAMES}
-    text = submissions.path("out.html").read_text("utf-8")
-    for name in (*NAMES, "AnnaUtil", "Helper", "Main.java", "Gcd.", "hw", "template", "zzz"):
-        assert name not in text.partition("</style>")[2], name
-    assert {named[key] for key in first_pair(text)} == {"hw/anna_lee", "hw/ben"}
-    assert ">file-2</span>" in text
-    assert not submissions.done(*asked[:4], "-o", "-", "--anonymous").lines[0].startswith("sub")
-
-
 def test_a_database_of_files_is_grouped(submissions: Command) -> None:
     submissions.done("init", "--for", "programs")
     submissions.done("add", "hw")
-    with served(submissions.directory, "--group-by", "folder") as site:
-        page = eventually(site, "compare", a="hw/anna_lee", b="hw/ben").text
-        assert 'class="length run-1"' in page
-        assert re.search(r'<span class="renamed run run-\d">flip</span>', page)
     assert submissions("serve", "--group-by", "folder", "--review").status == 2
     submissions.done("report", "-o", "out.html", "--group-by", "folder", says="wrote out.html\n")
     text = submissions.path("out.html").read_text("utf-8")
     assert "<dt>submissions</dt><dd>4<" in text
     assert "Util.java</bdi>" not in text
+    assert re.search(r'<span class="renamed run run-\d">flip</span>', text)
     submissions.done("plot", "-o", "out.svg", "--group-by", "folder")
     assert ">4 documents; " in submissions.path("out.svg").read_text("utf-8")
 
@@ -166,16 +145,6 @@ def test_what_cannot_be_compared(submissions: Command) -> None:
         assert says in found
         assert not submissions.path("out.html").exists()
     assert "one submission alone" in submissions.fails("report", "hw/Caro.java", "-o", "out.html")
-    submissions.write("hw/eve.zip", b"PK\3\4 cut")
-    done = submissions(*ASKED)
-    assert done.status == 1
-    assert done.err.startswith("lshdb: hw/eve.zip: damaged, or of an unknown kind (")
-    page = " ".join(submissions.path("out.html").read_text("utf-8").split())
-    assert "<dt>submissions</dt><dd>4<" in page
-    assert "Not all of it: 1 file or archive could not be read, and the report says nothing" in page
-    submissions.path("hw/eve.zip").unlink()
-    submissions.done(*ASKED)
-    assert "Not all of it" not in submissions.path("out.html").read_text("utf-8")
     submissions.done("init")
     assert "are for INPUT" in submissions.fails(
         "report", "--for", "programs", "-o", "o.html", status=2

@@ -41,14 +41,8 @@ def test_documents_are_found_that_have_all_words(path: Path, q: str, keys: set[s
     assert {hit["key"] for hit in find(path, q)["hits"]} == keys
 
 
-def test_hits_are_shown_some_at_a_time(path: Path) -> None:
-    database_of(path, ((f"more {i}", f"a fox with number {i}") for i in range(100))).close()
-    keys: list[str] = []
-    given: dict[str, str] = {}
-    for _ in range(20):
-        context = find(path, "Fox", **given)
-        keys += [hit["key"] for hit in context["hits"]]
-        if context["further"] is None:
-            break
-        given = {"after": str(context["further"])}
-    assert len(keys) == len(set(keys)) == 100
+def test_a_whole_key_leads_to_its_document(path: Path) -> None:
+    with database_of(path, TEXTS) as db:
+        page = views.find(views.Visit(db, "lsh", {"q": "fox"}))
+        assert page.redirect == ("document", {"key": "fox"})
+        assert find(path, "FO")["keys"] == ["fox"]

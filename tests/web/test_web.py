@@ -1,19 +1,19 @@
-"""The pages that `lshdb serve` and Datasette show, asked for over HTTP from running servers."""
+"""The pages of `lshdb serve`: what they show is the library's, and what they refuse."""
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import json
 import os
 import re
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from time import sleep
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus, urlencode
@@ -28,8 +28,10 @@ from web_pages import (
     HOSTILE,
     PAGES,
     TEXT,
+    DirectSite,
     check,
     check_sites,
+    direct,
     facts,
     follow,
     json_lines,
@@ -39,12 +41,11 @@ from web_pages import (
 import lshdb
 from lshdb.cli import screen
 from lshdb.progress import Progress
-from lshdb.sketching.constructions import Construction, candidate_probability
+from lshdb.review import page_file
 from lshdb.web import rendering, views
 from lshdb.web.computing import ResultCache
 
 ENDLESS = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
-PYTHON = "def f(x):  # <b>hostile</b>\n    return '</td><script>'"
 
 
 @pytest.fixture(scope="module")
@@ -61,22 +62,15 @@ def site(directory: Path) -> Iterator[Site]:
         yield site
 
 
-def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> None:
-    answer = check(eventually(site, ""))
-    context = facts(answer)
+def test_the_overview_counts_what_the_library_finds(directory: Path, site: Site) -> None:
+    context = facts(check(eventually(site, "")))
     with lshdb.open(directory / "texts.db", mode="read") as db:
-        clusters, pairs = list(db.clusters()), list(db.pairs())
+        clusters = [cluster.members for cluster in db.clusters()]
         expected = {"Documents": len(db), "clusters": len(clusters)}
-    expected["duplicated"] = sum(len(one.members) for one in clusters)
-    dropped = Command(directory)("clusters", "-d", "texts.db", "--drop-list", "-0").out
-    expected["can be removed"] = dropped.count("\0")
+    expected["duplicated"] = sum(map(len, clusters))
+    expected["can be removed"] = expected["duplicated"] - len(clusters)
     assert {name: context[name] for name in expected} == {n: str(c) for n, c in expected.items()}
     assert [context[name] for name in ("Shingle", "Bands", "Rows")] == ["word:3", "35", "3"]
-    histogram = dict(pairwise(answer.page.texts("td")))
-    counts = [n for cell, n in histogram.items() if re.fullmatch(r"0\.\d+\u2013[01]\.\d+", cell)]
-    assert sum(map(int, counts)) == len(pairs)
-    probability = candidate_probability(0.5, Construction(rows=3, bands=35))
-    assert f"{probability:.1%}" in answer.page.texts("figcaption")[2]
 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=ascii)
@@ -99,123 +93,43 @@ def test_a_document_of_any_key_is_found_by_its_links(site: Site, key: str) -> No
 
 
 def test_what_the_index_may_have_missed_can_be_looked_for(site: Site) -> None:
-    lower = site.get("document", key="fox", threshold="0.1")
-    assert "it finds about" in lower.page.texts("p", class_="note")[0]
     none = site.get("document", key="ant", threshold="0.3")
     assert "The index finds no other document" in none.text
     (link,) = {href for href in none.page.values("href") if "exhaustive" in href}
     assert "No other document has similarity 0.3 or more." in site.ask(link).text
 
 
-def test_matches_are_paged(tmp_path: Path) -> None:
-    database_of(tmp_path / "lsh.db", ((f"{number:03}", TEXT) for number in range(120))).close()
-    with served(tmp_path) as site:
-        numbers = []
-        for page in (1, 2, 3):
-            answer = check(site.get("document", key="000", page=page))
-            numbers += answer.page.texts("td", class_="number quiet")
-            assert bool(answer.page.values("rel").count("next")) == (page < 3)
-        assert numbers == [str(number) for number in range(1, 120)]
+def test_matches_are_paged(path: Path) -> None:
+    database_of(path, ((f"{number:03}", TEXT) for number in range(120))).close()
+    with direct(path) as site:
+        found = [as_json(site, "document", key="000", page=page)["query"] for page in (1, 2, 3)]
+    assert [query["more"] for query in found] == [True, True, False]
+    keys = [match["key"] for query in found for match in query["matches"]]
+    assert keys == [f"{number:03}" for number in range(1, 120)]
 
 
-def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "lsh.db", passages=8) as db:
-        metadata = {"lang": "en", "<b>": {"n": [1]}, "nothing": None}
-        db.add_many([lshdb.Document("fox", TEXT, metadata), ("quoting", f"He said:\n{TEXT}\nOh")])
-        db.add("ant", "An ant that nobody copied in this place, ever")
-        db.decide("keep", ["fox"])
-    with served(tmp_path) as site:
-        answer = check(site.get("document", key="fox"))
-        context = facts(answer)
-        assert (context["lang"], context["<b>"], context["nothing"]) == ("en", '{"n":[1]}', "null")
-        assert answer.page.texts("span", class_="verdict keep") == ["keep"]
-        copied = answer.page.texts("ul", class_="sources")[0]
-        assert "18 words: lines 1–1 here, 2–2 there" in copied
-        assert TEXT in copied
-        ant = site.get("document", key="ant")
-        assert "shares no run of 8 words or more" in ant.text
-        pasted = site.ask(site.post("query", text=f"He said: {TEXT}").headers["location"])
-        assert TEXT in check(pasted).page.texts("ul", class_="sources")[0]
-
-
-def test_documents_are_found_by_parts_of_keys_and_by_words(directory: Path, site: Site) -> None:
-    exact = site.get("find", q="fox 2")
-    assert exact.status == 303
-    assert exact.headers["location"].endswith("/document?key=fox+2")
-    part = check(site.get("find", q="FOX"))
-    assert part.page.texts("ul", class_="plain")[0].split("\n")[1:3] == ["fox", "fox 2"]
-    words = check(site.get("find", q="SQUARE quick <b>"))
-    assert "No key and no content matches." in words.text
-    words = check(site.get("find", q="alert(1) quick"))
-    assert words.page.texts("h2") == ["In contents"]
-    assert {text.casefold() for text in words.page.texts("mark")} == {"quick", "alert(1)"}
-    for nothing in ({}, {"q": " "}, {"q": "\0 \u202e", "after": "5"}):
-        check(site.get("find", **nothing))
-    with served(directory, "-d", "bare.db") as bare:
-        assert "only keys are searched" in check(bare.get("find", q="quick")).text
-
-
-def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
+def test_what_differs_is_marked_side_by_side(path: Path) -> None:
     lines = [f"line {number} of x{number} <b>y{number}</b>" for number in range(40)]
     other = [*lines[:3], lines[3].replace("of", "in"), *lines[4:20], *lines[21:], "\x1b[31m new"]
-    database_of(
-        tmp_path / "lsh.db",
-        [
-            ("a", "\n".join(lines)),
-            ("b", "\n".join(other)),
-            ("c", "\n".join(lines)),
-            ("d", "\n".join(lines).upper()),
-            ("m.py", PYTHON * 9),
-            ("n.py", PYTHON.replace("  ", "    ") * 8 + "zebra <- 1"),
-        ],
-        threshold=0.3,
-    ).close()
-    with served(tmp_path) as site:
-        answer = check(eventually(site, "compare", a="a", b="b"))
-        page = answer.page
+    texts = {"a": "\n".join(lines), "b": "\n".join(other)}
+    database_of(path, texts, threshold=0.3).close()
+    with direct(path) as site:
+        page = check(eventually(site, "compare", a="a", b="b")).page
         assert page.texts("del") == ["of", lines[20]]
         assert page.texts("ins") == ["in", "\\x1b[31m new"]
         assert page.texts("td", class_="a") == lines
         assert page.texts("td", class_="b") == [*other[:-1], "\\x1b[31m new"]
-        assert "3 differences" in page.texts("p", class_="says")[0]
-        # A strip shows where both agree.
+        # A strip shows where both agree; from each difference to the next one.
         assert page.values("href", tabindex="-1")[:4] == ["#r0", "#r1", "#r2", "#r3"]
-        # From each difference to the next one.
         assert page.values("href", **{"aria-label": "Next difference"}) == ["#d2", "#d3"]
-        assert page.values("href", **{"aria-label": "Previous difference"}) == ["#d1", "#d2"]
-        only = check(site.get("compare", a="a", b="b", only=2))
-        assert only.page.texts("del") == ["of", lines[20]]
-        assert only.page.texts("td", class_="a")[:5] == lines[1:6]
-        left_out = only.page.texts("tr", class_="left-out")
+        only = check(site.get("compare", a="a", b="b", only=2)).page
+        assert only.texts("td", class_="a")[:5] == lines[1:6]
+        left_out = only.texts("tr", class_="left-out")
         assert left_out == ["1 equal line", "12 equal lines", "15 equal lines"]
-        (more,) = only.page.values("href", "More lines around")
-        wider = check(site.ask(more))
-        assert wider.page.texts("tr", class_="left-out") == []
-        assert wider.page.texts("td", class_="a") == lines
-        (there,) = only.page.values("href", "12 equal lines")
+        (there,) = only.values("href", "12 equal lines")
         assert there.endswith("#r6")
-        assert site.ask(there.partition("#")[0]).page.texts("td", class_="a") == lines
-        code = check(eventually(site, "compare", a="m.py", b="n.py", blanks="ignored"))
-        assert "# <b>hostile</b>" in code.page.texts("td", class_="a")[0]
-        assert [line for line in code.page.texts("ins") if line.strip()] == ["zebra <- 1"]
-        assert "Similarity" in facts(answer)
-        for b, says in (("c", "identical"), ("d", "The same words; case, punctuation or blanks")):
-            assert says in eventually(site, "compare", a="a", b=b).page.texts("p", class_="says")[0]
-
-
-def test_what_moved_leads_to_its_place_in_the_other_text(tmp_path: Path) -> None:
-    moved = "this paragraph went to quite another place of the text\nand all of its lines did too"
-    rest = [f"line {number} of these stays where it was" for number in range(9)]
-    database_of(
-        tmp_path / "lsh.db",
-        [("a", "\n".join([moved, *rest])), ("b", "\n".join([*rest, moved]))],
-        threshold=0.3,
-    ).close()
-    with served(tmp_path) as site:
-        answer = check(eventually(site, "compare", a="a", b="b"))
-        assert answer.page.texts("span", class_="moved") == ["moved", *2 * moved.split("\n")]
-        assert answer.page.values("href", "moved to line 10") == ["#r11"]
-        assert answer.page.values("href", "moved from line 1") == ["#r0"]
+        for link in (there, *only.values("href", "More lines around")):
+            assert site.ask(link).page.texts("td", class_="a") == lines
 
 
 def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
@@ -231,21 +145,20 @@ def test_long_documents_are_cut_and_the_page_says_so(directory: Path, site: Site
     assert len(text) == 50_000
     assert "the first 50,000 of 108,889 characters" in answer.page.texts("p", class_="note")[-1]
     # Two of them, part by part.
-    compared = eventually(site, "compare", a="long", b="long 2")
-    parts: dict[str, list[str]] = {"a": [], "b": []}
+    parts: list[list[str]] = [[], []]
+    compared = eventually(site, "compare", a="long", b="long 2").page
     while True:
-        check(compared)
-        for side, found in parts.items():
-            found += compared.page.texts("td", class_=side)
-            assert len(compared.page.texts("td", class_=side)) <= 500
-        assert sum(map(len, compared.page.texts("td"))) < 250_000
-        links = compared.page.values("href", rel="next")
+        for side, found in zip("ab", parts, strict=True):
+            found += (cells := compared.texts("td", class_=side))
+            assert len(cells) <= 500
+        links = compared.values("href", rel="next")
         if not links:
             break
-        compared = site.ask(links[0])
+        compared = site.ask(links[0]).page
     with lshdb.open(directory / "texts.db", mode="read") as db:
-        for side, key in (("a", "long"), ("b", "long 2")):
-            assert "".join(parts[side]) == db.get(key).content
+        assert ["".join(found) for found in parts] == [
+            db.get(key).content for key in ("long", "long 2")
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -263,7 +176,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Sit
         db.decide("different", ["long/directory/0/0", "long/directory/0/1"])
         db.decide("drop", ["long/directory/4/1"])
         db.decide("keep", ["long/directory/4/0"])
-    with served(directory) as site:
+    with direct(directory / "lsh.db") as site:
         for page in ("clusters", "pairs"):
             eventually(site, page)
         yield directory / "lsh.db", site
@@ -378,7 +291,6 @@ def test_lists_are_those_of_the_library(varied: tuple[Path, Site]) -> None:
     found = [(row["a"], row["b"], row["similarity"]) for (row,) in listed(site, "pairs")]
     assert set(found) == pairs
     assert [score for *_, score in found] == sorted((score for *_, score in pairs), reverse=True)
-    assert {row["similarity"] >= 0.8 for (row,) in listed(site, "pairs", threshold="0.8")} == {True}
 
 
 def test_each_part_of_a_chart_leads_to_what_it_counts(varied: tuple[Path, Site]) -> None:
@@ -402,68 +314,36 @@ def test_each_part_of_a_chart_leads_to_what_it_counts(varied: tuple[Path, Site])
     assert [page.values("href").count(link) for link in (first, second)] == [2, 2]
 
 
-@pytest.mark.parametrize(("page", "names"), [("cluster", ["key"]), ("compare", ["a", "b"])])
-def test_an_item_of_a_list_leads_to_its_neighbours(
-    varied: tuple[Path, Site], page: str, names: list[str]
-) -> None:
-    _, site = varied
-    found = listed(site, "clusters" if page == "cluster" else "pairs", part="/1")
-    items = [{name: rows[0][name] for name in names} for rows in found]
-    answer = site.get(page, **items[0], listed="yes", part="/1")
-    for item in items[1:4]:
-        check(answer)
-        (link,) = answer.page.values("href", rel="next")
-        assert dict(parse_qsl(link.partition("?")[2])).items() >= item.items()
-        answer = site.ask(link)
+def test_facets_count_values(varied: tuple[Path, Site]) -> None:
+    """Of `n` every document has a value of its own: that is not a facet."""
+    page = eventually(varied[1], "clusters").page
+    assert page.texts("dl", class_="facets")[0].split() == ["lang", "en", "68", "de", "35"]
+    assert len([href for href in page.values("href") if "field=lang" in href]) == 2
 
 
-def test_facets_count_values_and_lead_to_them(varied: tuple[Path, Site]) -> None:
-    _, site = varied
-    answer = eventually(site, "clusters")
-    # Of `n` every document has a value of its own: that is not a facet.
-    assert answer.page.texts("dl", class_="facets")[0].split() == ["lang", "en", "68", "de", "35"]
-    links = [href for href in answer.page.values("href") if "field=lang" in href]
-    assert len(links) == 2
-    assert "10 of them match these filters." in site.ask(links[1]).text
-
-
-def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> None:
-    path = tmp_path / "lsh.db"
-    with lshdb.open(path) as db, served(tmp_path) as site:
+def test_pages_follow_the_file_also_when_it_is_replaced_or_gone(path: Path) -> None:
+    with lshdb.open(path) as db, direct(path) as site:
         empty = check(eventually(site, "")).page
         assert empty.texts("h1") == ["lsh has no documents yet"]
-        commands = empty.texts("pre")
-        assert commands[0] == f"lshdb add -d {path} FOLDER"
-        assert "No two documents" in eventually(site, "clusters").text
+        assert empty.texts("pre")[0] == f"lshdb add -d {path} FOLDER"
         db.add_many((f"{i} {side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
         for page, count in ((1, 20), (2, 20), (3, 5)):
             answer = check(eventually(site, "clusters", page=page))
             assert len(answer.page.texts("h2")) == count
             assert answer.page.texts("h2")[0].startswith(f"{20 * page - 19}:")
-            assert "Page" in answer.page.texts("nav", class_="paging")[0]
-        assert facts(eventually(site, ""))["Documents"] == "90"
         assert site.get("clusters", page=4).status == 404
         db.remove([f"{i} b" for i in range(45)])
         assert "No two documents" in eventually(site, "clusters").text
-
-
-def test_a_file_that_is_replaced_is_shown_and_one_that_is_gone_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "lsh.db"
-    for name in ("lsh.db", "new.db"):
-        lshdb.open(tmp_path / name).close()
-    with served(tmp_path) as site:
-        assert eventually(site, "clusters").status == 200
-        with lshdb.open(tmp_path / "new.db") as db:
-            db.add_many([("fox", TEXT), ("fox 2", TEXT)])
-        (tmp_path / "new.db").replace(path)
+        db.close()
+        other = path.with_name("new.db")
+        database_of(other, [("fox", TEXT), ("fox 2", TEXT)]).close()
+        other.replace(path)
         assert "fox 2" in eventually(site, "clusters").text
         path.unlink()
         assert site.get("clusters").status == 500
 
 
 def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> None:
-    form = check(site.get("query"))
-    assert form.page.texts("textarea") == ["\n"]
     pasted = f"\n<b>{TEXT}</b>, they say"
     answer = check(follow(site, site.post("query", text=pasted, threshold="0.6")))
     with lshdb.open(directory / "texts.db", mode="read") as db:
@@ -480,14 +360,10 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
         if "compare" in given.get("href", "") and "".join(parts).endswith(f"with {expected[0]}")
     ]
     assert link.endswith("#d1"), "at the first difference"
-    compared = check(site.ask(link))
-    assert "".join(compared.page.texts("td", class_="a")) == pasted.strip()
-    quotation = check(
-        follow(site, site.post("query", text=TEXT[:40], containment="on", threshold="0.9"))
-    )
-    assert "Containment" in quotation.page.texts("tr")[0]
-    gone = check(site.get("query", pasted="0" * 32))
-    assert "is not kept any more" in gone.text
+    assert "".join(check(site.ask(link)).page.texts("td", class_="a")) == pasted.strip()
+    quotation = follow(site, site.post("query", text=TEXT[:40], containment="on", threshold="0.9"))
+    assert "Containment" in check(quotation).page.texts("tr")[0]
+    assert "is not kept any more" in check(site.get("query", pasted="0" * 32)).text
 
 
 @pytest.mark.parametrize(
@@ -552,17 +428,6 @@ def test_unknown_addresses_are_not_found(site: Site, path: str, status: int) -> 
     assert answer.page.values("action")  # the box to find another document
 
 
-def test_only_forms_of_our_own_pages_are_taken(site: Site) -> None:
-    for path in ("", "/clusters", "/document?key=fox"):
-        assert site.ask(site.root + path, b"key=fox").status == 405
-    for method in ("PUT", "DELETE"):
-        assert site.ask(f"{site.root}/query", method=method).status == 405
-    for place, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 303)):
-        headers = {"Sec-Fetch-Site": place}
-        answer = site.ask(f"{site.root}/query", b"text=a+b+c", headers)
-        assert answer.status == status
-
-
 def test_forms_say_where_they_come_from_by_their_origin_too(site: Site) -> None:
     for origin, status in (
         (f"http://127.0.0.1:{site.port}", 303),
@@ -590,9 +455,10 @@ def test_a_foreign_name_for_this_machine_is_refused(site: Site) -> None:
 
 
 @pytest.mark.parametrize("place", ["cross-site", "same-site"])
-def test_other_sites_may_only_link_to_pages(site: Site, place: str) -> None:
+def test_other_sites_may_only_link_to_pages(directory: Path, place: str) -> None:
     pages = ["/", "/document?key=fox", "/document.json?key=fox", "/sql", "/lshdb.css"]
-    check_sites(site, place, pages, ["/sql?sql=select+1", "/sql.json?%73ql=select+1"])
+    with direct(directory / "texts.db") as site:
+        check_sites(site, place, pages, ["/sql?sql=select+1", "/sql.json?%73ql=select+1"])
 
 
 def test_it_is_served_to_this_machine_only(site: Site) -> None:
@@ -606,79 +472,35 @@ def test_it_is_served_to_this_machine_only(site: Site) -> None:
     assert own == {f"0100007F{port}"}
 
 
-def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    path = tmp_path / "lsh.db"
+def test_a_served_file_is_open_for_reading_only_and_others_write_to_it(path: Path) -> None:
+    database_of(path, {"fox": TEXT}).close()
+    opened = Path("/proc/self/fd")
+    with page_file.opened(path) as db:
+        if opened.exists():
+            files = [file.name for file in opened.iterdir() if os.path.realpath(file) == str(path)]
+            modes = {fcntl.fcntl(int(file), fcntl.F_GETFL) & os.O_ACCMODE for file in files}
+            assert modes == {os.O_RDONLY}
+        database_of(path, {"fox 2": TEXT}, mode="write").close()
+        assert [match.key for match in db.query(key="fox")] == ["fox 2"]
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_serving_changes_nothing_and_leaves_nothing_behind(path: Path, writable: bool) -> None:
+    """Also where nobody may write to the directory."""
     database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     before = inspection.contents(path)
-    with served(tmp_path, end=signal.SIGTERM) as site:
-        for page in PAGES:
-            assert eventually(site, page).status == 200
-        site.get("compare", a="fox", b="fox 2")
-        assert site.get("sql", sql="select * from documents").status == 200
-        site.post("query", text=TEXT)
-    assert inspection.contents(path) == before
-    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
-
-
-def test_a_served_file_is_open_for_reading_only_and_others_write_to_it(tmp_path: Path) -> None:
-    path = tmp_path / "lsh.db"
-    database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
-    with served(tmp_path) as site:
-        for number, page in enumerate((*PAGES, "document?key=fox", "compare?a=fox&b=fox+2")):
-            assert eventually(site, page).status == 200
-            assert site.get("sql", sql="select * from documents").status == 200
-            database_of(path, {f"new {number}": f"{TEXT} {number}"}, mode="write").close()
-            assert facts(eventually(site, ""))["Documents"] == str(number + 3)
-            assert f": {number + 3} documents" in eventually(site, "clusters").page.texts("h2")[0]
-            assert f"new {number}" in site.get("sql", sql="select key from documents").text
-        modes: set[int] = set()
-        for rows in range(200_000, 4_000_000, 200_000):  # until it is seen while it is read
-            modes |= modes_during(
-                site, path, "sql", sql=ENDLESS.replace(") select", f" limit {rows}) select")
-            )
-            if modes:
-                break
-        assert modes == {os.O_RDONLY}
-    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
-
-
-def modes_during(site: Site, path: Path, page: str, **query: str) -> set[int]:
-    """How a server has a file open while it answers."""
-    asking = Thread(target=site.get, args=(page,), kwargs=query)
-    asking.start()
-    found: set[int] = set()
-    while asking.is_alive():
-        found |= modes_of_open(site.process, path)
-        sleep(0.01)
-    return found
-
-
-def modes_of_open(process: int, path: Path) -> set[int]:
-    """How a process has a file open: read-only, write-only or both."""
-    directory = Path(f"/proc/{process}/fd")
-    if not directory.exists():
-        pytest.skip("this system does not show open files in /proc")
-    found = set()
-    for one in directory.iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            if one.readlink() == path:
-                lines = Path(f"/proc/{process}/fdinfo/{one.name}").read_text().splitlines()
-                flags = next(line.split()[1] for line in lines if line.startswith("flags:"))
-                found.add(int(flags, 8) & os.O_ACCMODE)
-    return found
-
-
-def test_a_file_in_a_directory_that_may_not_be_written_is_served(tmp_path: Path) -> None:
-    database_of(tmp_path / "lsh.db", [("fox", TEXT), ("fox 2", TEXT)]).close()
-    tmp_path.chmod(0o555)
+    path.parent.chmod(0o755 if writable else 0o555)
+    who = None if writable else unprivileged
     try:
-        with served(tmp_path, before=unprivileged) as site:
-            for page in (*PAGES, "document?key=fox"):
+        with served(path.parent, end=signal.SIGTERM, before=who) as site:
+            for page in (*PAGES, "document?key=fox", "compare?a=fox&b=fox+2"):
                 assert eventually(site, page).status == 200
             assert site.get("sql", sql="select * from documents").status == 200
+            site.post("query", text=TEXT)
     finally:
-        tmp_path.chmod(0o755)
-    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
+        path.parent.chmod(0o755)
+    assert inspection.contents(path) == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_what_cannot_be_served_is_one_clear_line(directory: Path) -> None:
@@ -694,15 +516,15 @@ def test_what_cannot_be_served_is_one_clear_line(directory: Path) -> None:
 
 
 def test_a_file_of_any_name_is_served(tmp_path: Path) -> None:
-    lshdb.open(tmp_path / "50%?#<b>.db").close()
-    with served(tmp_path, "-d", "50%?#<b>.db") as site:
+    path = tmp_path / "50%?#<b>.db"
+    lshdb.open(path).close()
+    with direct(path) as site:
         assert "50%?#<b>" in check(eventually(site, "")).page.texts("h1")[0]
 
 
-@pytest.mark.parametrize("package", ["starlette", "uvicorn", "jinja2"])
-def test_without_the_extra_serve_says_what_to_install(path: Path, package: str) -> None:
+def test_without_the_extra_serve_says_what_to_install(path: Path) -> None:
     lshdb.open(path).close()
-    says = Command(path.parent).without(package, "serve")
+    says = Command(path.parent).without("uvicorn", "serve")
     assert says == "lshdb: lshdb serve needs Starlette and jinja2: pip install 'lshdb[web]'\n"
 
 
@@ -715,31 +537,19 @@ def test_sql_is_that_of_the_command(directory: Path, site: Site) -> None:
         expected = db.sql(statement)
         columns, rows = expected.columns, list(expected.rows())
     page = check(site.get("sql", sql=statement)).page
-    assert page.texts("th") == columns
-    cells = page.texts("td")
-    assert cells[::4] == [HOSTILE.get(str(key), key) for key, *_ in rows]
-    assert cells[2:4] == ["null", "x'00ff'"]
+    assert page.texts("td")[2:4] == ["null", "x'00ff'"]
     assert page.texts("textarea") == [f"\n{statement}"]
-    as_json = json.loads(site.get("sql.json", sql=statement).text)
-    assert as_json["columns"] == columns
-    assert as_json["rows"] == [[key, count, None, "x'00ff'"] for key, count, *_ in rows]
+    found = as_json(site, "sql", sql=statement)
+    assert found["columns"] == columns
+    assert found["rows"] == [[key, count, None, "x'00ff'"] for key, count, *_ in rows]
     sums = site.get("sql", sql="select 0.1 + 0.2, 1e20").page.texts("td")
     assert sums == ["0.3", "1.0e+20"], "as the sqlite3 shell"
-    tables = {href for href in page.values("href") if href.startswith("/sql?")}
-    assert len(tables) == 10
-    for link in tables:
-        assert check(site.ask(link)).status == 200
 
 
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
         ("delete from documents", "not authorized"),
-        ("select writefile('x', 'y')", "no such function"),
-        ("select hex(fts3_tokenizer('simple'))", "not authorized"),
-        ("attach 'x.db' as x", "not authorized"),
-        ("select 1; select 2", "one statement"),
-        ("pragma journal_mode = delete", "not authorized"),
         ("select length(zeroblob(20000000))", "too big"),
         (f"select 1{', 1' * 64}", "too many columns"),
         ("select <b>", "syntax error"),
@@ -764,17 +574,22 @@ def test_sql_has_a_limit_of_rows_and_characters(site: Site) -> None:
     assert (len(found["rows"]), found["cut"]) == (21, True)
 
 
-def test_endless_sql_of_others_delays_no_page(site: Site) -> None:
-    """More statements than may run at once: each ends after two seconds, and says so."""
-    answers: list[Answer] = []
-    ask = [Thread(target=lambda: answers.append(site.get("sql", sql=ENDLESS))) for _ in range(6)]
-    for one in ask:
-        one.start()
-    sleep(0.2)
-    assert site.get("document", key="fox").status == 200
-    assert not answers
-    for one in ask:
-        one.join()
+def test_endless_sql_of_others_delays_no_page(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More statements than may run at once: each ends, and says so."""
+    monkeypatch.setattr(views, "_SQL_SECONDS", 0.2)
+
+    async def ask(site: DirectSite) -> list[Answer]:
+        endless = (site.answer(f"/sql?{urlencode({'sql': ENDLESS})}") for _ in range(5))
+        slow = [asyncio.create_task(answer) for answer in endless]
+        await asyncio.sleep(0.05)
+        assert (await site.answer("/document?key=fox")).status == 200
+        assert not all(answer.done() for answer in slow)
+        return await asyncio.gather(*slow)
+
+    with direct(directory / "texts.db") as site:
+        answers = site.runner.run(ask(site))
     assert {answer.status for answer in answers} == {400}
     assert all("takes too long for a page" in answer.text for answer in answers)
 
@@ -790,13 +605,13 @@ def quoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Sit
         db.add_many([lshdb.Document("fox", TEXT, {"lang": "en"}), ("fox 2", f"{TEXT}, and so on")])
         db.add("ant", "An ant.")
         db.decide("keep", ["fox"], note="older", who="ann")
-    with served(path.parent) as site:
+    with direct(path) as site:
         for page in ("clusters", "pairs", "compare?a=fox&b=fox+2"):
             eventually(site, page)
         yield path, site
 
 
-def as_json(site: Site, page: str, **query: str) -> Any:
+def as_json(site: Site, page: str, /, **query: object) -> Any:
     answer = site.get(f"{page}.json", **query)
     assert answer.headers["content-type"] == "application/json"
     assert (answer.status, answer.headers["x-content-type-options"]) == (200, "nosniff")
@@ -813,26 +628,25 @@ def test_json_has_what_the_library_has(quoted: tuple[Path, Site]) -> None:
         assert found["query"]["matches"] == [asdict(match)]
         copied = asdict(db.passages(key="fox"))
         assert found["passages"] == json.loads(json.dumps(copied))
+        page = check(site.get("document", key="fox")).page
+        assert TEXT in page.texts("ul", class_="sources")[0]
         compared = as_json(site, "compare", a="fox", b="fox 2")
         both = db.compare("fox", "fox 2")
         for name in ("similarity", "a_in_b", "b_in_a", "estimate", "shared"):
             assert compared["comparison"][name] == getattr(both, name)
-        assert [piece["kind"] for piece in compared["rows"][0]["b"]["pieces"]] == [
-            "run",
-            "changed",
-        ]
+        kinds = [piece["kind"] for piece in compared["rows"][0]["b"]["pieces"]]
+        assert kinds == ["run", "changed"]
         (cluster,) = db.clusters()
         (listed_,) = as_json(site, "clusters")["clusters"]
-        one = as_json(site, "cluster", key="fox 2")["cluster"]
-        for shown in (listed_, one):
+        alone = as_json(site, "cluster", key="fox 2")["cluster"]
+        for shown in (listed_, alone):
             assert (shown["keep"], shown["lowest"]) == (cluster.keep, cluster.lowest)
-            assert tuple(each["key"] for each in shown["members"]) == cluster.members
-            assert [each["decided"] for each in shown["members"]] == ["keep", None]
-        assert [each["bytes"] for each in one["members"]] == [len(TEXT), len(TEXT) + 11]
+            members = [(each["key"], each["decided"]) for each in shown["members"]]
+            assert members == [("fox", "keep"), ("fox 2", None)]
+        assert [each["bytes"] for each in alone["members"]] == [len(TEXT), len(TEXT) + 11]
         (press,) = as_json(site, "decisions")["presses"]
         (made,) = db.decisions()
-        for name in ("decision", "decided", "who", "note"):
-            assert press[name] == getattr(made, name)
+        assert press.items() >= {"who": "ann", "note": "older", "decided": made.decided}.items()
         assert (press["verdicts"], press["keys"]) == ({"keep": 1}, ["fox"])
         assert as_json(site, "overview")["documents"] == len(db)
 
@@ -876,16 +690,14 @@ def test_json_of_an_error_has_its_reason(site: Site) -> None:
         answer = site.ask(path)
         assert answer.status == status
         assert list(json.loads(answer.text)) == ["reason"]
-    assert site.ask("/decisions.json", b"x=1").status == 405
 
 
-def test_metadata_as_deep_as_it_may_be_is_shown(tmp_path: Path) -> None:
+def test_metadata_as_deep_as_it_may_be_is_shown(path: Path) -> None:
     deep: Any = 1
-    for _ in range(200):
+    for _ in range(199):
         deep = [deep]
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add("deep", TEXT, metadata={"a": deep[0]})
-    with served(tmp_path) as site:
+    database_of(path, [lshdb.Document("deep", TEXT, {"a": deep})]).close()
+    with direct(path) as site:
         assert check(site.get("document", key="deep")).status == 200
         answer = site.get("document.json", key="deep")
         assert answer.status == 400
@@ -922,14 +734,13 @@ class Reviewer:
 
 
 @pytest.fixture
-def reviewed(tmp_path: Path) -> Iterator[tuple[Path, Reviewer]]:
+def reviewed(path: Path) -> Iterator[tuple[Path, Reviewer]]:
     """Three clusters, one of keys of all kinds, and a document alone; in review by ann."""
-    path = tmp_path / "lsh.db"
     with database_of(path, ((f"a{i}", f"{TEXT} {i}") for i in range(3)), threshold=0.5) as db:
         db.add_many((f"b{i}", f"an entirely other text that is here twice {i}") for i in range(2))
         db.add_many((key, f"what keys may be, written down {i}") for i, key in enumerate(HOSTILE))
         db.add("alone", "nothing like it")
-    with served(tmp_path, "--review", "--who", "ann") as site:
+    with direct(path, "ann") as site:
         yield path, Reviewer(site)
 
 
@@ -968,14 +779,10 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
         assert len(db) == 14  # no page removes anything
     assert sorted(answer.page.texts("ul", class_="plain")[0].split("\n"))[-len(gone) :] == gone
     assert f"lshdb remove -d {path} --decided" in answer.page.texts("pre")[0]
-    assert "decided" in reviewer.go("clusters").page.texts("h2")[0]
     # The kept one is the one decided to be so, and what it is compared with is named.
     kept = reviewer.go("cluster", key="a0")
     assert ["a1" in row.split() for row in kept.page.texts("tr", class_="kept")] == [True]
-    assert "reference" in kept.page.texts("tr")[1]
-    with lshdb.open(path, mode="read") as db:
-        of_pairs = list(db.pairs(ignore_decisions=True))
-    assert f"{len(of_pairs)} of {len(of_pairs)} decided." in reviewer.go("pairs").text
+    assert re.search(r"(\d+) of \1 decided\.", reviewer.go("pairs").text)
 
 
 def test_a_cluster_is_split_where_it_holds_together_least(
@@ -986,12 +793,8 @@ def test_a_cluster_is_split_where_it_holds_together_least(
     texts = {f"s{n}": " ".join(words[n // 3 * 12 :][: 40 + n % 3]) for n in range(6)}
     with lshdb.open(path) as db:
         db.add_many(texts.items())
-        pairs = {(pair.a, pair.b): pair.similarity for pair in db.pairs() if pair.a in texts}
+        pairs = {(pair.a, pair.b) for pair in db.pairs() if pair.a in texts}
     crossing = {pair for pair in pairs if {pair[0] < "s3", pair[1] < "s3"} == {True, False}}
-    assert crossing
-    assert max(pairs[pair] for pair in crossing) < min(
-        pairs[pair] for pair in pairs.keys() - crossing
-    )
     answer = check(reviewer.go("cluster", key="s0"), review=True)
     assert f"Linked by {len(pairs)} pairs of similarity 0.5 or more." in answer.text
     buttons = answer.page.values("value", name="action")
@@ -1008,43 +811,29 @@ def test_what_reviewers_disagree_about_is_listed(reviewed: tuple[Path, Reviewer]
         db.decide("keep", ["a0"], who="ann")
         db.decide("drop", ["a1"], who="ann")
         db.decide("drop", ["a0", "a1"], who="ben")
-    page = check(reviewer.go("decisions"), review=True).page
+    page = reviewer.go("decisions").page
     said = "ann and ben agree about 1 of 2 documents; Cohen's kappa is 0.00."
     assert said in page.texts("p")
     assert page.texts("li")[-1].split() == ["a0", "ann:", "keep,", "ben:", "drop"]
 
 
-def test_answers_say_where_duplicates_begin_beside_the_buttons(tmp_path: Path) -> None:
-    texts = ((f"{i}{side}", f"pair {i} of two copies") for i in range(31) for side in "ab")
-    with database_of(tmp_path / "lsh.db", texts) as db, served(tmp_path, "--review") as site:
-        for dropped, says in ((29, False), (30, True)):
-            db.decide("drop", [f"{i}b" for i in range(dropped)])
-            for page, item in (("cluster", {"key": "30a"}), ("compare", {"a": "30a", "b": "30b"})):
-                text = check(eventually(site, page, listed="yes", **item), review=True).text
-                assert f"{dropped} of 31 {'pairs' if 'a' in item else 'clusters'} decided" in text
-                assert (">1.00</span> and above you agreed in 30 of 30" in text) is says
-
-
 def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
+    """One press is one row, with what it frees; its button there undoes all of it."""
     path, reviewer = reviewed
     assert "identical cop" not in reviewer.go("clusters").text
     with lshdb.open(path) as db:
         db.add_many((f"copy {key}", str(db[key].content)) for key in ("a0", "b0", "alone"))
-    answer = check(reviewer.go("clusters"), review=True)
+    answer = reviewer.go("clusters")
     (button,) = answer.page.values("value", name="action")
-    answer = check(reviewer.press(answer, button), review=True)
+    reviewer.press(answer, button)
     assert {made[:2] for made in decided(path)} == {
         *(("keep", (key,)) for key in ("a0", "b0", "alone")),
         *(("drop", (f"copy {key}",)) for key in ("a0", "b0", "alone")),
     }
-    assert not answer.page.values("value", name="action")
-    # One press is one row, with what it frees; its button there undoes all of it.
-    rows = check(reviewer.go("decisions"), review=True)
-    (row,) = [row for row in rows.page.texts("tr") if "Undo" in row and "drop" in row]
-    assert "stays:" in row
-    size = sum(len(text) for text in (f"{TEXT} 0", "nothing like it"))
-    size += len("an entirely other text that is here twice 0")
-    assert f"{size} Bytes" in row
+    rows = reviewer.go("decisions")
+    (press,) = as_json(reviewer.site, "decisions")["presses"]
+    stored = (f"{TEXT} 0", "nothing like it", "an entirely other text that is here twice 0")
+    assert (press["verdicts"], press["bytes"]) == ({"drop": 3, "keep": 3}, sum(map(len, stored)))
     (undo,) = rows.page.values("value", name="undo")
     reviewer.press(rows, undo, name="undo")
     assert not decided(path)
@@ -1057,7 +846,7 @@ def test_what_was_dropped_alone_is_shown_with_what_stays(
     path, reviewer = reviewed
     reviewer.press(reviewer.go("cluster", key="a0"), "drop 1")
     reviewer.press(reviewer.go("cluster", key="b0"), "drop 0")
-    presses = json.loads(reviewer.site.get("decisions.json").text)["presses"]
+    presses = as_json(reviewer.site, "decisions")["presses"]
     assert [(press["keys"], press["instead"]) for press in presses] == [
         (["b0"], ["b1"]),
         (["a1"], ["a0"]),
@@ -1066,71 +855,44 @@ def test_what_was_dropped_alone_is_shown_with_what_stays(
     assert size == len(f"{TEXT} 1")
     with lshdb.open(path) as db:
         db.remove_decided()
-    presses = json.loads(reviewer.site.get("decisions.json").text)["presses"]
+    presses = as_json(reviewer.site, "decisions")["presses"]
     assert [(press["state"], press["bytes"]) for press in presses] == [("missing", 0)] * 2
 
 
-def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(tmp_path: Path) -> None:
+def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(path: Path) -> None:
     """Titles, first lines and differences; undecided members follow each other, then clusters."""
     lines = [f"Line {i} of a text that is {i * i} long." for i in range(12)]
     other = [
         line.replace("text", "book") if i in (3, 6, 9) else line for i, line in enumerate(lines)
     ]
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
+    with lshdb.open(path, threshold=0.3) as db:
         db.add("kept", "\n".join(["# The <b>first</b> line", *lines]))
         db.add("book", "\n".join(["# Another line", *other]))
-        db.add(
-            "named",
-            "\n".join(["# The <b>first</b> line", *lines[1:]]),
-            metadata={"Title": "A title", "date": 1987, "source": "Reuters"},
-        )
-        db.add("long", "\n".join([*lines, "word " * 14_000]))
-        db.add("long 2", "\n".join([*lines, "word " * 14_000, "other"]))
+        fields = {"Title": "A title", "date": 1987, "source": "Reuters"}
+        db.add("named", "\n".join(["# The <b>first</b> line", *lines[1:]]), metadata=fields)
         db.add_many([("x", "an entirely other text"), ("y", "an entirely other text")])
-    with served(tmp_path, "--review") as site:
+    with direct(path, "ann") as site:
         reviewer = Reviewer(site)
         answer = reviewer.go("cluster", key="kept", threshold=0.2)
         rows = answer.page.texts("tr")[1:]
         assert "The <b>first</b> line" in rows[0]
         assert "Line 0 of a text that is 0 long." in rows[0]
-        row_of = {key: row for row in rows for key in ("book", "named", "long 2") if key in row}
-        assert "A title" in row_of["named"]
+        row_of = {key: row for row in rows for key in ("book", "named") if key in row}
         assert "1987, Reuters" in row_of["named"]
         assert "2 more" in row_of["book"]  # the first line, and those with 9
-        assert "at the beginning" in row_of["long 2"]
-        shown = answer.page.texts("p", class_="change")
-        assert all(len(text) < 250 for text in shown)
-        assert any("text" in text and "book" in text and "→" in text for text in shown)
-        titles = json.loads(eventually(site, "clusters.json").text)["titles"]
-        assert titles["named"] == "A title"
+        assert as_json(site, "clusters")["titles"]["named"] == "A title"
         # From the cluster to its pairs, one by one, and then to the next cluster.
         (compare,) = [link for link in answer.page.values("href") if "b=named" in link]
-        answer = check(site.ask(compare.partition("#")[0]), review=True)
+        answer = check(site.ask(compare), review=True)
         seen = ["named"]
         while "Keep A, drop B d" in answer.page.texts("button"):
             assert "b=" + quote_plus(seen[-1]) in answer.page.values("value", name="back")[0]
             answer = check(reviewer.press(answer, "keep 0,drop 1"), review=True)
             back = dict(parse_qsl(answer.page.values("value", name="back")[0]))
             seen.append(back.get("b", back.get("key", "")))
-        assert sorted(seen[:4]) == ["book", "long", "long 2", "named"]
-        assert seen[4:] == ["x"]
-        assert "Dropped 1 from cluster 1" in " ".join(
-            answer.page.texts("span", class_="last")[0].split()
-        )
-
-
-def test_a_decision_is_undone_and_the_page_before_is_back(
-    reviewed: tuple[Path, Reviewer],
-) -> None:
-    path, reviewer = reviewed
-    answer = reviewer.press(reviewer.go("cluster", key="a0"), "different *")
-    (undo,) = answer.page.values("value", name="undo")
-    again = reviewer.press(answer, undo)
-    assert "a0" in again.page.texts("tr", class_="kept")[0].split()
-    assert decided(path) == []
-    gone = reviewer.press(answer, undo, form="another")
-    assert gone.status == 404
-    assert "was undone" in gone.text
+        assert (sorted(seen[:2]), seen[2:]) == (["book", "named"], ["x"])
+        said = answer.page.texts("span", class_="last")[0]
+        assert "Dropped 1 from cluster 1" in " ".join(said.split())
 
 
 def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
@@ -1142,16 +904,8 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
     assert answer.page.texts("bdi", class_="key")[:2] == [rows[1]["a"], rows[1]["b"]]
     assert decided(path) == [("different", (first["a"], first["b"]), None, "ann")]
     reviewer.press(answer, "keep 0 1")
-    assert decided(path)[1:] == [
-        ("keep", (rows[1]["a"],), None, "ann"),
-        ("keep", (rows[1]["b"],), None, "ann"),
-    ]
-    # Nothing is left to decide about the pairs of a document that goes.
-    for key in (rows[0]["a"], rows[0]["b"]):
-        reviewer.press(reviewer.go("document", key=key), "drop 0")
-    left = json_lines(eventually(reviewer.site, "pairs", format="jsonl", part="a", decided="no"))
-    assert not {rows[0]["a"], rows[0]["b"]} & {key for row in left for key in (row["a"], row["b"])}
-    assert len(left) < len(rows)
+    kept = [("keep", (rows[1][side],), None, "ann") for side in "ab"]
+    assert decided(path)[1:] == kept
 
 
 def test_a_form_is_taken_once(reviewed: tuple[Path, Reviewer]) -> None:
@@ -1180,19 +934,20 @@ def test_undo_goes_back_as_many_steps_as_there_are(reviewed: tuple[Path, Reviewe
         reviewer.press(reviewer.go("document", key=key), "keep 0")
     with lshdb.open(path) as db:
         db.decide("drop", ["b1"], who="ben")
-    answer = reviewer.go("document", key="alone")
+    answer = first = reviewer.go("document", key="alone")
     for left in (3, 2, 1):
         assert len(decided(path)) == left + 1
         (undo,) = answer.page.values("value", name="undo")
         answer = reviewer.press(answer, undo)
     assert answer.page.values("value", name="undo") == []  # what is left is another's
     assert [one[:2] for one in decided(path)] == [("drop", ("b1",))]
-    for number in (1, 2):  # a row of Decisions undoes that one, whoever decided it
-        reviewer.press(reviewer.go("document", key=f"a{number}"), "keep 0")
+    (undo,) = first.page.values("value", name="undo")
+    gone = reviewer.press(first, undo, form="another")
+    assert (gone.status, "was undone" in gone.text) == (404, True)
+    # A row of Decisions undoes that one, whoever decided it.
     rows = reviewer.go("decisions")
-    ben = rows.page.values("value", name="undo")[-1]
-    reviewer.press(rows, ben)
-    assert [one[1] for one in decided(path)] == [("a1",), ("a2",)]
+    reviewer.press(rows, rows.page.values("value", name="undo")[-1])
+    assert decided(path) == []
 
 
 def test_a_reversal_says_so(reviewed: tuple[Path, Reviewer]) -> None:
@@ -1206,12 +961,12 @@ def test_a_reversal_says_so(reviewed: tuple[Path, Reviewer]) -> None:
 
 
 @pytest.mark.parametrize("page", ["compare", "cluster"])
-def test_a_list_of_what_is_undecided_comes_round(tmp_path: Path, page: str) -> None:
+def test_a_list_of_what_is_undecided_comes_round(path: Path, page: str) -> None:
     """Nothing is jumped over: what was skipped follows the last one."""
-    with lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.5) as db:
+    with lshdb.open(path, shingle="set", threshold=0.5) as db:
         for i in range(4):
             db.add_many((f"{i}{side}", [f"{i}/{n}" for n in range(4 + i)]) for side in "ab")
-    with served(tmp_path, "--review", "--who", "ann") as site:
+    with direct(path, "ann") as site:
         reviewer = Reviewer(site)
         eventually(site, "clusters")
         eventually(site, "pairs")
@@ -1233,16 +988,16 @@ def test_a_list_of_what_is_undecided_comes_round(tmp_path: Path, page: str) -> N
         assert "That was the last" in answer.text
 
 
-def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
+def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(path: Path) -> None:
     """By one button with its key; all others go by a button without any. Both say how many."""
-    path, a_key = tmp_path / "lsh.db", {"data-key": "a"}
+    a_key = {"data-key": "a"}
     with database_of(
         path, {"first": range(1, 9), "between": range(1, 12)}, shingle="set", threshold=0.5
     ) as db:
         db.add("far", range(4, 12))  # similar to `between` only
         db.add_many((f"copy {i}", [*range(1, 9), f"{i}"]) for i in range(101))
         db.add_many([("b0", ["b"]), ("b1", ["b"])])
-    with served(tmp_path, "--review", "--who", "ann") as site:
+    with direct(path, "ann") as site:
         reviewer = Reviewer(site)
         answer = reviewer.go("cluster", key="first")
         (button,) = answer.page.values("value", **a_key)
@@ -1274,19 +1029,6 @@ def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_pat
         answer = reviewer.go("cluster", key="first", page="2")
         reviewer.press(answer, "keep 0,drop *")
         assert len([one for one in decided(path) if one[:2] == ("drop", ("far",))]) == 1
-
-
-def test_the_next_pair_begins_on_its_first_page(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
-        lines = "".join(f"line {i} of many\n" for i in range(600))
-        db.add_many([("a", lines), ("b", lines), ("c", "a short text"), ("d", "a short text")])
-    with served(tmp_path, "--review", "--who", "ann") as site:
-        reviewer = Reviewer(site)
-        eventually(site, "pairs")
-        answer = reviewer.go("compare", a="a", b="b", listed="yes", page=2)
-        answer = reviewer.press(answer, "different *")
-        assert answer.page.texts("bdi", class_="key")[:2] == ["c", "d"]
-        assert answer.page.values("value", name="undo")
 
 
 def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewer]) -> None:
@@ -1339,18 +1081,7 @@ def test_forms_without_the_token_or_from_elsewhere_write_nothing(
         assert reviewer.site.ask(place, body.encode(), headers).status == 403
     assert reviewer.site.ask(place, body.encode(), {"Host": "evil.example"}).status == 403
     assert reviewer.site.ask(f"{place}?{body}").status == 405
-    for action in (
-        "keep 99",
-        "keep -1",
-        "remove 0",
-        "",
-        "keep 0,",
-        "keep 0,drop 99",
-        "keep 0,drop 0",
-        "keep",
-        "different 0",
-        "keep 0,drop x",
-    ):
+    for action in ("keep 99", "keep -1", "remove 0", "", "keep 0,", "keep 0,drop 0", "different 0"):
         assert reviewer.press(answer, action).status == 400
     deep = "[" * 5_000 + "]" * 5_000
     nested = f'[[{deep}, "00"]]'
