@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import random
@@ -171,6 +172,28 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
         with lshdb.open(path) as db:
             assert len(db) == 40
             assert ("safe in its log" in line) <= (db.settings.threshold == 0.5)
+
+
+def test_pages_of_an_index_in_each_other_s_place_give_answers_or_a_clear_error(path: Path) -> None:
+    draw = random.Random(1)
+    words = [f"w{i}" for i in range(200)]
+    with lshdb.open(path, passages=3) as db:
+        texts = (" ".join(draw.choices(words, k=80)) for _ in range(110))
+        db.add_many((f"k{i}", f"one common header {text}") for i, text in enumerate(texts))
+        root = "SELECT rootpage FROM sqlite_schema WHERE name = 'fingerprints'"
+        (page,) = next(iter(db.sql(root)))
+    data, size = path.read_bytes(), 16384
+    # The root: how many cells, in byte 4, and where, from byte 12 on; each begins with a page.
+    tree = data[(page - 1) * size : page * size]
+    cells = [int.from_bytes(tree[at : at + 2]) for at in range(12, 12 + 2 * tree[4], 2)]
+    pages = [slice((n - 1) * size, n * size) for n in (int.from_bytes(tree[c:][:4]) for c in cells)]
+    assert len(pages) > 4
+    for one, other in itertools.combinations(pages, 2):
+        damaged = bytearray(data)
+        damaged[one], damaged[other] = data[other], data[one]
+        path.write_bytes(damaged)
+        with suppress(lshdb.LshdbError), lshdb.open(path, mode="read") as db:
+            list(db.passage_pairs())
 
 
 # permissions

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import inspection
 import make_vectors
 import pytest
 from helpers import ROOT
@@ -173,3 +174,40 @@ def test_what_it_adds_is_as_if_lshdb_had_added_it(plain: ModuleType, tmp_path: P
     stored = file.run(plain.STORED).fetchall()
     found = [(row[1], *match) for row in stored for match in file.similar(row[2], row[0])]
     assert {(similarity, *sorted((a, b))) for a, similarity, b in found} == pairs
+
+
+def test_rows_that_come_later_and_documents_that_go(plain: ModuleType, tmp_path: Path) -> None:
+    """Written and removed as docs/format.md says while band rows are missing."""
+    texts, path = dict([*collection().items()][-40:]), tmp_path / "plain.db"
+    made_by_sql(path)
+    filled(plain, path, texts)
+    with lshdb.open(path) as db:
+        answers = answers_of(db, texts)
+    with sqlite3.connect(path) as connection:
+        bucket = (7 << 48) + 12345
+        connection.execute("UPDATE settings SET (indexed_to, indexed_bucket) = (20, ?)", (bucket,))
+        late = "DELETE FROM bands WHERE doc_id > 20 AND (band_no << 48) + bucket_key > ?"
+        assert connection.execute(late, (bucket,)).rowcount > 50
+    file = plain.File(path)
+    assert {key: file.similar(text) for key, text in texts.items()} == answers
+    file.run("COMMIT")
+    filled(plain, path, {"new": texts["a30"]})
+    file = plain.File(path, "IMMEDIATE")
+    for key in ("a30", "b30", "a22"):
+        ((doc_id, _, _, blob),) = file.run(f"{plain.STORED} WHERE key = ?", (key,))
+        for band, value in file.buckets(file.packing.unpack(blob)):
+            row = "DELETE FROM bands WHERE (band_no, bucket_key, doc_id) = (?, ?, ?)"
+            file.run(row, (band, value, doc_id))
+        for table in ("files", "signatures", "documents"):
+            file.run(f"DELETE FROM {table} WHERE doc_id = ?", (doc_id,))
+        note = "INSERT OR IGNORE INTO indexed SELECT ?1 FROM settings WHERE indexed_to < ?1"
+        file.run(note, (doc_id,))
+    file.run("COMMIT")
+    assert lshdb.check(path, deep=True).problems == ()
+    with lshdb.open(path) as db:
+        assert db.info().unindexed > 0
+        assert [match.key for match in db.query(texts["a30"])] == ["new"]
+        assert db.check(deep=True, repair=True).ok
+        assert db.info().unindexed == 0
+        assert [match.key for match in db.query(texts["a30"])] == ["new"]
+    inspection.check(path)
