@@ -245,6 +245,8 @@ class Neighbours:
 class Filters(Options):
     """Which clusters or pairs a list has, and in which order."""
 
+    clusters: options.StarOptions = dataclasses.field(default_factory=options.StarOptions)
+
     sort: Text = ""
     min_similarity: Similarity = None
     max_similarity: Similarity = None
@@ -255,11 +257,6 @@ class Filters(Options):
     value: Text = ""
     decided: Annotated[Literal["yes", "no"] | None, Option("Whether they are decided.")] = None
     threshold: options.Threshold = None
-    keep: options.KeepOrder = "first"
-    keep_max: Text = ""  # a field of metadata
-    keep_min: Text = ""
-    keep_in: Text = ""  # a folder
-    star: Flag = False
     sample: Number = None
     seed: Annotated[int | None, Option("Of the sample.", min=0)] = None
 
