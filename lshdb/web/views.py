@@ -594,15 +594,15 @@ def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[
     return [
         member
         | {
-            "bytes": start.bytes if start else 0,
-            "title": start.title if start else "",
-            "date": start.date if start else "",
-            "source": start.source if start else "",
-            "lines": start.lines if start and member["key"] == kept else "",
+            "bytes": start.bytes,
+            "title": start.title,
+            "date": start.date,
+            "source": start.source,
+            "lines": start.lines if member["key"] == kept else "",
             "changes": changes.get(member["key"]),
         }
         for member in members
-        for start in [starts.get(member["key"])]
+        for start in [starts.get(member["key"], beginnings.UNKNOWN)]
     ]
 
 
