@@ -12,7 +12,7 @@ from lshdb.cli import documents, files, messages, options, parameters, results, 
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
-from lshdb.groups import Option, Options
+from lshdb.groups import Option, Options, replaced
 from lshdb.json_text import dumps
 from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
 
@@ -148,9 +148,8 @@ def _job(
 
     return DedupJob(
         inputs=inputs,
-        rows=rows,
+        rows=replaced(rows, against=references or None),
         settings=settings,
-        references=references,
         outputs=Outputs(*(files.STDOUT if files.is_stdout(path) else path for path in written)),
         database=earlier.db,
         opens=opens,

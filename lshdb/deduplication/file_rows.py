@@ -5,7 +5,6 @@ import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
@@ -14,7 +13,6 @@ from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
 from lshdb.options import DedupOptions, RowsOptions
 from lshdb.progress import Progress
-from lshdb.sketching.settings import Settings
 from lshdb.sources import json_rows
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import Failures
@@ -51,13 +49,6 @@ def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     if options.cut is not None:
         return CopiedRule(options.cut, cuts=True)
     return rule_of(options.choice, threshold)
-
-
-def cutting_of(options: RowsOptions, settings: Settings, session: Session) -> Cutting | None:
-    """How passages are cut out; None if rows are dropped."""
-    if options.cut is None:
-        return None
-    return Cutting(settings.shingling.kind, session.options.content_field, options.min_words)
 
 
 def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
@@ -104,7 +95,6 @@ def decided_files(
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
-        reference.check()
     of_references = session.apart()
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)
@@ -114,19 +104,14 @@ def decided_files(
         check_read_twice(options.rows.choice, paths)
     failures = session.counts.failures
     run = Run(
-        options=options.rows.choice,
-        root=options.rows.walk.root or "",
+        rows=options.rows,
         rule=rule,
         settings=settings,
         source=FilesOfRows(paths, session),
-        references=references,
         of_references=of_references,
         timeout=store.timeout,
         shows_progress=options.write.progress,
-        only_against=options.rows.only_against,
         stored=None if options.rows.only_against else store,
-        cutting=cutting_of(options.rows, settings, session),
-        fields=options.rows.fields,
         workers=options.write.workers,
         limits=limits,
         on_failure=failures,

@@ -18,14 +18,14 @@ import numpy as np
 
 from lshdb import groups
 from lshdb.deduplication import input_tables, rules, run_outputs
-from lshdb.deduplication.references import outermost, references_of
-from lshdb.deduplication.run import Run, check_plan
+from lshdb.deduplication.references import outermost
+from lshdb.deduplication.run import Run, references_checked
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.keys import with_article
 from lshdb.model import Failure
-from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
+from lshdb.options import TIMEOUT, DataOptions, RowsOptions, WalkingOptions
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import added_columns, counts, formats, records, sinks
@@ -340,8 +340,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     """
     if options.index.content is None:
         options = groups.replaced(options, content=not options.choice.estimate)
-    references = references_of(options.against)
-    check_plan(options.choice, references, only_against=options.only_against)
+    references = references_checked(options.choice, options.against, options.only_against)
     with contextlib.ExitStack() as stack:
         if options.into is None:
             settings, store = resolve(options.index), None
@@ -390,6 +389,9 @@ def _decided(
     """Decide on all rows, and add the kept ones to a database if one is given."""
     failed, rule = counts.Failures(options.on_failure), rules.rule_of(options.choice, threshold)
     reading = _reading(options, settings)
+    rows_options = RowsOptions(
+        choice=options.choice, against=options.against, only_against=options.only_against
+    )
 
     def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
         changed: dict[str, Any] = dict(names)
@@ -397,14 +399,12 @@ def _decided(
 
     masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
-        options=options.choice,
+        rows=rows_options,
         rule=rule,
         settings=settings,
         source=source,
-        references=references_of(options.against),
         of_references=Session(reading),
         batches=batches,
-        only_against=options.only_against,
         stored=stored,
         staged=True,
         clusters=True,

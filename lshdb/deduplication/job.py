@@ -22,8 +22,8 @@ from lshdb.deduplication import (
     rules,
     run_outputs,
 )
-from lshdb.deduplication.references import Reference, outermost
-from lshdb.deduplication.run import Run, check_plan, check_read_twice
+from lshdb.deduplication.references import outermost
+from lshdb.deduplication.run import Run, check_read_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import replaced
@@ -74,7 +74,6 @@ class DedupJob:
         inputs: tables, directories, patterns and `-`.
         rows: which rows are dropped, and how they are read.
         settings: those that are asked for.
-        references: what rows are compared with first.
         outputs: what is written.
         database: the file of an earlier run; None without one.
         opens: opens the database with some settings.
@@ -96,7 +95,6 @@ class DedupJob:
     inputs: Sequence[str]
     rows: RowsOptions
     settings: SettingsOptions
-    references: Sequence[Reference]
     outputs: Outputs
     database: Path | None
     opens: Callable[[SettingsOptions], Store]
@@ -114,7 +112,7 @@ class DedupJob:
         rows, out = self.rows, self.outputs
         check_read_twice(rows.choice, self.inputs)
         self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
-        check_plan(rows.choice, self.references, only_against=rows.only_against)
+        self.references = references_checked(rows.choice, rows.against, rows.only_against)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
@@ -298,21 +296,16 @@ class DedupJob:
         if not all(reference.is_database for reference in self.references):
             session.skip_files_of(of_references)
         return Run(
-            options=rows.choice,
-            root=rows.walk.root or "",
+            rows=rows,
             rule=self.rule,
             settings=settings,
             source=file_rows.FilesOfRows(self.paths, session),
-            references=self.references,
             of_references=of_references,
             timeout=self.timeout,
             shows_progress=self.progress,
-            only_against=rows.only_against,
             database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
-            cutting=file_rows.cutting_of(rows, settings, session),
-            fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
             on_failure=self.reading.failures,

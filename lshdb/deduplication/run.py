@@ -23,7 +23,7 @@ from lshdb.deduplication import deciding, rules
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.cutting import Cutting
-from lshdb.deduplication.references import FIELDS, Reference, outermost
+from lshdb.deduplication.references import Reference, outermost, references_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
@@ -34,7 +34,7 @@ from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key
 from lshdb.limits import Limits
-from lshdb.options import TIMEOUT, RuleOptions
+from lshdb.options import TIMEOUT, RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling import content
 from lshdb.shingling.arrays import bounded
@@ -67,22 +67,17 @@ class Run:
     """One run. A context manager: temporary files are deleted at its end.
 
     Attributes:
-        options: which rows are dropped, and which of similar ones stays.
-        root: the directory from which keys of files are paths.
+        rows: which rows are dropped, which of similar ones stays, and what they are compared with.
         rule: the rule that the options name.
         settings: the settings by which documents are signed: those of the database if there is one.
         source: the rows.
-        references: references, which rows are compared with first.
-        of_references: reads references that are files.
+        of_references: reads references that are files, with the fields of the rows.
         batches: gives the documents of a reference that is data of a program, by names of fields.
         timeout: seconds to wait for databases that are references.
         shows_progress: whether a bar is shown while references are read, or a function.
-        only_against: whether rows are compared with references only, and not with each other.
         database: opens the database that kept rows are added to, if it is not open.
         stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
-        cutting: how passages are cut out; None to drop rows.
-        fields: the fields of metadata that dropped rows have.
         clusters: whether clusters are numbered.
         workers, limits, on_failure: options of the job that signs documents.
         beside: the directory of temporary files; None for the system's.
@@ -90,22 +85,17 @@ class Run:
         progress: called with the numbers of rows; its units name the step.
     """
 
-    options: RuleOptions
-    root: str = ""
+    rows: RowsOptions
     rule: rules.Rule
     settings: Settings
     source: RowSource
-    references: Sequence[Reference] = ()
     of_references: Session
     batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
     timeout: float = TIMEOUT
     shows_progress: bool | Progress = False
-    only_against: bool = False
     database: Callable[[], Store] | None = None
     stored: Store | None = None
     staged: bool = False
-    cutting: Cutting | None = None
-    fields: Sequence[str] = ()
     clusters: bool = False
     workers: int | None = None
     limits: Limits
@@ -116,14 +106,15 @@ class Run:
 
     def __post_init__(self) -> None:
         self._stage: Store | None = None
-        check_plan(self.options, self.references, only_against=self.only_against)
+        self._choice, self._only_against = self.rows.choice, self.rows.only_against
+        self._references = references_checked(self._choice, self.rows.against, self._only_against)
         self._is_stored = self.stored is not None or self.database is not None
-        if self._is_stored and self.options.drop_all:
+        if self._is_stored and self._choice.drop_all:
             raise UsageError(
                 "drop_all decides on all rows at once: give no database that keeps those of "
                 "earlier runs; against compares with one"
             )
-        if self._is_stored and self.only_against:
+        if self._is_stored and self._only_against:
             raise UsageError(
                 "only_against stores nothing: give the database as a reference, with against"
             )
@@ -133,7 +124,7 @@ class Run:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             self._opened = [
-                stack.enter_context(self._open(reference)) for reference in self.references
+                stack.enter_context(self._open(reference)) for reference in self._references
             ]
             if self.database is not None and self.stored is None and not self.staged:
                 self.stored = stack.enter_context(contextlib.closing(self.database()))
@@ -154,13 +145,10 @@ class Run:
         """
         if reference.is_database:
             return self._database_of(reference.name)
-        usual = self.of_references.options
-        names = {
-            f"{name}_field": reference.fields.get(name, getattr(usual, f"{name}_field"))
-            for name in FIELDS
-        }
-        if "text" in reference.fields and "set" not in reference.fields:
-            names["set_field"] = reference.fields["text"]
+        usual, fields = self.of_references.options, {**reference.fields}
+        if "text" in fields:
+            fields.setdefault("set", fields["text"])
+        names = {f"{name}_field": field for name, field in fields.items()}
         if self.batches is not None and not reference.is_path:
             items = self.batches(reference.data, names)
             return self._indexed(items, reference.name, contextlib.nullcontext(silent))
@@ -170,8 +158,8 @@ class Run:
             fallback=usual.fallback if usual.format == "auto" else usual.format,
             stdin=None,
             auto_key=True,
-            metadata=bool(self.fields),
-            metadata_fields=outermost(self.fields),
+            metadata=bool(self.rows.fields),
+            metadata_fields=outermost(self.rows.fields),
             whole=False,
         )
         paths = [reference.name]
@@ -234,7 +222,7 @@ class Run:
 
     def decided(self) -> Generator[deciding.DecidedBatch]:
         """The decisions, in the order and the batches of the input."""
-        if reads_twice(self.options):
+        if reads_twice(self._choice):
             yield from self._twice()
             return
         stored = self._stored_collection()
@@ -270,14 +258,18 @@ class Run:
 
     def _plan(self, stored: Collection | None, kept: Collection) -> deciding.Plan:
         assert isinstance(self.rule, rules.RowRule)
+        cutting, rows = None, self.rows
+        if rows.cut is not None:
+            field = self.of_references.options.content_field
+            cutting = Cutting(self.settings.shingling.kind, field, rows.min_words)
         return deciding.Plan(
             self.rule,
             self._opened,
             stored,
-            None if self.only_against else kept,
-            is_ordered=reads_twice(self.options),
-            fields=self.fields,
-            cutting=self.cutting,
+            None if self._only_against else kept,
+            is_ordered=reads_twice(self._choice),
+            fields=rows.fields,
+            cutting=cutting,
             clusters=deciding.Clusters() if self.clusters else None,
         )
 
@@ -303,9 +295,9 @@ class Run:
                 spool,
                 references,
                 self._is_reason,
-                fields=self.fields,
-                drop_all=self.options.drop_all,
-                only_against=self.only_against,
+                fields=self.rows.fields,
+                drop_all=self._choice.drop_all,
+                only_against=self._only_against,
             ):
                 spool.drop((number, row) for number, row, _ in decisions)
                 clusters = list[tuple[int, int]]()
@@ -327,7 +319,7 @@ class Run:
 
         With `on_all`, it gets them, too, and the report counts those without shingles.
         """
-        order, empty, failed, ranked = self.options.order, 0, 0, 0
+        order, empty, failed, ranked = self._choice.order, 0, 0, 0
         inside = keeping.holding(order.keep_in)
         for batch in self.source.batches():
             for _, failure in batch.failures:
@@ -368,12 +360,12 @@ class Run:
             sizes: the length of each document, or its number of shingles.
             inside: says whether a file is in the directory `keep_in`.
         """
-        order = self.options.order
+        order, root = self._choice.order, self.rows.walk.root or ""
         by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
         by_time = order.keep in ("newest", "oldest")
         columns = numbers, sizes, batch.all_metadata(), batch.where()
         for number, size, metadata, (file, line) in zip(*columns, strict=True):
-            path = os.path.abspath(os.path.join("" if line else self.root, file or ""))
+            path = os.path.abspath(os.path.join("" if line else root, file or ""))
             if "\\x" in path:  # as bytes that are not UTF-8 are written
                 path = next(iter(paths_of_key(path)), path)
             if file is None and (inside or by_time or order.keep == "shortest-path"):
@@ -418,11 +410,11 @@ class Run:
         """Decide on the rows of a temporary file one by one, in its order."""
 
         def ordered() -> Generator[Batch]:
-            metadata = bool(self.fields) or self._is_stored
+            metadata = bool(self.rows.fields) or self._is_stored
             return self._in_order(spool, metadata=metadata)
 
         plan = self._plan(self._stored_collection(), private)
-        if self.options.drop_all:
+        if self._choice.drop_all:
             with contextlib.closing(ordered()) as items:
                 for report in added(self._job, items, private.locations):
                     self.on_batch(report)
@@ -556,15 +548,19 @@ def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
             )
 
 
-def check_plan(
-    options: RuleOptions, references: Sequence[Reference], *, only_against: bool
-) -> None:
-    """UsageError for options that do not go together; before anything is read."""
+def references_checked(options: RuleOptions, against: Any, only_against: bool) -> list[Reference]:
+    """The references of an argument, before anything is read.
+
+    Raises:
+        UsageError: options that do not go together.
+        InputError: a reference does not exist.
+    """
     rules.rule_of(options)
+    references = references_of(against)
     for reference in references:
         reference.check()
     if not only_against:
-        return
+        return references
     if not references:
         raise UsageError("only_against compares with references only: give one with against")
     if options.order.ordered or options.drop_all:
@@ -572,6 +568,7 @@ def check_plan(
             "only_against compares no row with another, so that none of them comes first: give no "
             "order and no drop_all"
         )
+    return references
 
 
 def _of_spool(batch: Batch, spool: Spool, first: int) -> deciding.DecidedBatch:

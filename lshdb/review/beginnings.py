@@ -68,6 +68,10 @@ class Beginning:
         return _cut(" ".join(text.split()), _LINES)
 
 
+UNKNOWN = Beginning("", False, "", "", "", 0)
+"""Of a document that is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changes:
     """How a document differs from another one.

@@ -245,6 +245,8 @@ class Neighbours:
 class Filters(Options):
     """Which clusters or pairs a list has, and in which order."""
 
+    clusters: options.StarOptions = dataclasses.field(default_factory=options.StarOptions)
+
     sort: Text = ""
     min_similarity: Similarity = None
     max_similarity: Similarity = None
@@ -255,11 +257,6 @@ class Filters(Options):
     value: Text = ""
     decided: Annotated[Literal["yes", "no"] | None, Option("Whether they are decided.")] = None
     threshold: options.Threshold = None
-    keep: options.KeepOrder = "first"
-    keep_max: Text = ""  # a field of metadata
-    keep_min: Text = ""
-    keep_in: Text = ""  # a folder
-    star: Flag = False
     sample: Number = None
     seed: Annotated[int | None, Option("Of the sample.", min=0)] = None
 
@@ -458,11 +455,7 @@ class Listing:
             skipped: whether this pair is passed over, and nothing is decided about it.
         """
         verdicts = self.verdicts
-        members = sorted(
-            zip(cluster.members, cluster.similarities, strict=True),
-            key=lambda member: (member[0] != cluster.keep, -member[1]),
-        )
-        keys = [key for key, _ in members]
+        keys = [key for key, *_ in _nearest(cluster)]
         if not a or verdicts.of_key.get(a) == "drop":
             keys.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
             return next(verdicts.open_pairs(keys), None)
@@ -489,10 +482,6 @@ class Listing:
                 "different": verdicts.apart(item.a, item.b),
             }
         is_gone = verdicts.of_key.get(item.keep) == "drop"
-        nearest = sorted(
-            zip(item.members, item.similarities, item.identical, strict=True),
-            key=lambda member: (member[0] != item.keep, -member[1]),
-        )
         members: list[dict[str, Any]] = [
             {
                 "key": key,
@@ -503,7 +492,7 @@ class Listing:
                 "kept": decided == "keep" or (key == item.keep and decided != "drop"),
                 "left": not (is_gone or decided or key == item.keep) and score >= threshold,
             }
-            for key, score, identical in nearest[:count]
+            for key, score, identical in _nearest(item)[:count]
         ]
         return {
             **{name: getattr(item, name) for name in ("keep", "lowest", "mean", "below", "exact")},
@@ -513,6 +502,14 @@ class Listing:
             "decided": verdicts.settled(item.members),
             "members": members,
         }
+
+
+def _nearest(cluster: Cluster) -> list[tuple[str, float, bool]]:
+    """The members, the kept one first, then the most similar to it; and which are identical."""
+    return sorted(
+        zip(cluster.members, cluster.similarities, cluster.identical, strict=True),
+        key=lambda member: (member[0] != cluster.keep, -member[1]),
+    )
 
 
 def _name(item: Cluster | Pair) -> dict[str, str]:

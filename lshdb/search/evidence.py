@@ -28,15 +28,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import options
+from lshdb.groups import replaced
 from lshdb.model import ConnectedPair
 from lshdb.progress import Progress
-from lshdb.search import similarity, weights
-from lshdb.search.decisions import Decided
-from lshdb.search.pairs import pair_blocks
+from lshdb.search import weights
+from lshdb.search.pairs import Join, pair_blocks
 from lshdb.search.passage_pairs import passage_pairs
 from lshdb.search.reworded import reworded_pairs
 from lshdb.shingling.arrays import IntArray, chunks
-from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
 PART = 0.5
@@ -98,81 +97,53 @@ def connections(
         condition: which documents count, in a file without passages and rare words.
         new: number of first documents, of which each pair has one; None for all pairs.
     """
-    settings = store.settings
-    condition = condition or options.ConditionOptions()
-    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
-        doc_ids = reader.doc_ids()
-        if keep is not None:
-            doc_ids = doc_ids[keep(doc_ids)]
-        compared = _Compared(reader, doc_ids)
-        last = None if new is None else int(doc_ids[new - 1]) if new else 0
-        similar_pairs, limit = _similar(store, compared, lowest, progress, condition, new)
-    numbers = {key: number for number, key in enumerate(compared.keys)}
-    values = {(numbers[pair.a], numbers[pair.b]): pair for pair in similar_pairs}
+    similar = options.SimilarOptions(condition=condition or options.ConditionOptions())
+    where, parameters = similar.condition.where, similar.condition.parameters
+    with store.snapshot(where, parameters) as (reader, keep):
+        settings = reader.settings
+        join = Join(reader, options.JoinOptions(similar=similar), keep, reader.doc_ids())
+        keys = reader.keys_of(join.doc_ids)
+        last = None if new is None else int(join.doc_ids[new - 1]) if new else 0
+        numbers = {key: number for number, key in enumerate(keys)}
+        similar_pairs, limit = _similar(store, join, keys, lowest, progress, new)
+        values = {(numbers[pair.a], numbers[pair.b]): pair for pair in similar_pairs}
 
-    def note(a: str, b: str, **evidence: Any) -> None:
-        """Note what connects two documents, if both count."""
-        if a in numbers and b in numbers:
-            pair = numbers[a], numbers[b]
-            values[pair] = dataclasses.replace(values.get(pair) or ConnectedPair(a, b), **evidence)
+        def note(a: str, b: str, **evidence: Any) -> None:
+            """Note what connects two documents, if both count."""
+            if a in numbers and b in numbers:
+                pair = numbers[a], numbers[b]
+                known = values.get(pair) or ConnectedPair(a, b)
+                values[pair] = dataclasses.replace(known, **evidence)
 
-    if settings.passages and settings.content:
-        for copied in passage_pairs(store, options.PassagePairsOptions(), [], last):
-            note(copied.a, copied.b, **{name: getattr(copied, name) for name in _OF_PASSAGES})
-    with store.snapshot() as (reader, _):
+        if settings.passages and settings.content:
+            for copied in passage_pairs(store, options.PassagePairsOptions(), [], last):
+                note(copied.a, copied.b, **{name: getattr(copied, name) for name in _OF_PASSAGES})
         if settings.reworded:
             request = options.PassagePairsOptions(reworded=True)
             for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
                 score = max(passage.score or 0 for passage in reworded.passages)
                 note(reworded.a, reworded.b, reworded=score)
-        compared.reader = reader
-        return _ranked(compared, values, limit, lowest)
+        return _ranked(join, values, limit, lowest)
 
 
-class _Compared:
-    """The documents of a file, by their numbers, which are indices of `doc_ids`."""
-
-    def __init__(self, reader: StoreReader, doc_ids: IntArray) -> None:
-        self.reader, self.doc_ids = reader, doc_ids
-        self.keys = reader.keys_of(doc_ids)
-        self.shingles, digests = reader.sizes(doc_ids)
-        self.same = similarity.canonical_ids(digests)
-        self.is_exact = reader.settings.content
-        self.decided = Decided(doc_ids, reader.decided())
-
-    def contents(self, numbers: IntArray) -> Sequence[str]:
-        return [*self.reader.contents(self.doc_ids[numbers])]
-
-    def similarities(self, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
-        """The similarities of pairs int64[p]; those below `lowest` may be any below it."""
-        signed = self.shingles > 0
-        scores = np.zeros(len(a))
-        both = np.flatnonzero(signed[a] & signed[b])
-        ids = self.doc_ids
-        estimates = similarity.Estimates(
-            lambda numbers: self.reader.signatures_of(ids[numbers]), self.same, self.reader
-        )
-        if not self.is_exact:
-            scores[both] = estimates.scores(a[both], b[both], lowest)
-            return scores
-        if lowest:
-            least = float(similarity.min_estimate(lowest, self.reader.settings))
-            both = both[estimates.scores(a[both], b[both], least) >= least]
-        exact = similarity.Exact(self.contents, self.same, self.shingles, self.reader)
-        scores[both] = exact.scores(a[both], b[both], lowest)
-        return scores
+def _similarities(join: Join, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
+    """The similarities of pairs int64[p]; those below `lowest` may be any below it."""
+    scores = np.zeros(len(a))
+    signed = np.flatnonzero((join.shingles[a] > 0) & (join.shingles[b] > 0))
+    scores[signed] = join.scorer.scores(a[signed], b[signed], lowest)
+    return scores
 
 
 def _similar(
     store: Store,
-    compared: _Compared,
+    join: Join,
+    keys: Sequence[str],
     lowest: float,
     progress: Progress,
-    condition: options.ConditionOptions,
     new: int | None,
 ) -> tuple[list[ConnectedPair], float | None]:
     """The similar pairs, and the similarity below which the index may miss some."""
-    count, keys = len(compared.keys), compared.keys
+    count = len(keys)
     pairs: list[ConnectedPair] = []
     if count <= MAX_EXHAUSTIVE:
         a, b = np.triu_indices(count, 1)
@@ -181,7 +152,7 @@ def _similar(
         for part in chunks(len(a), store.limits.pairs_chunk):
             left, right = a[part], b[part]
             progress(part.start, len(a), "pairs compared")
-            scores = compared.similarities(left, right, lowest)
+            scores = _similarities(join, left, right, lowest)
             chosen = np.flatnonzero(scores >= lowest)
             rows = zip(left[chosen], right[chosen], scores[chosen], strict=True)
             pairs += [
@@ -189,11 +160,9 @@ def _similar(
             ]
         return pairs, None
     threshold = max(lowest, store.settings.threshold)
-    join = options.JoinOptions(
-        similar=options.SimilarOptions(condition=condition, threshold=threshold)
-    )
+    request = options.PairsOptions(join=replaced(join.request, threshold=threshold))
     number_of = dict(zip(keys, range(count), strict=True))
-    for block in pair_blocks(store, options.PairsOptions(join=join), progress):
+    for block in pair_blocks(store, request, progress):
         for key, other, score in block.rows(("a", "b", "similarity")):
             if new is None or number_of[key] < new:
                 pairs.append(ConnectedPair(key, other, similarity=score))
@@ -201,20 +170,20 @@ def _similar(
 
 
 def _ranked(
-    compared: _Compared,
+    join: Join,
     values: dict[tuple[int, int], ConnectedPair],
     limit: float | None,
     lowest: float,
 ) -> Connections:
     """The pairs with all columns, in order."""
     a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
-    together = ~compared.decided.pairs_apart(a, b)
+    together = ~join.decided.pairs_apart(a, b)
     a, b = a[together], b[together]
     pairs = [values[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)]
-    reader = compared.reader
+    reader = join.reader
     unknown = np.array([pair.similarity is None for pair in pairs], dtype=np.bool_)
     similarities = np.array([pair.similarity or 0.0 for pair in pairs])
-    similarities[unknown] = compared.similarities(a[unknown], b[unknown], 0)
+    similarities[unknown] = _similarities(join, a[unknown], b[unknown], 0)
     weighted = np.full((2, len(pairs)), np.nan)
     if reader.settings.passages:
         lacking = np.flatnonzero([pair.weighted is None for pair in pairs])
@@ -222,17 +191,16 @@ def _ranked(
             if pair.weighted is not None:
                 weighted[:, index] = pair.weighted, pair.weighted_share
         sides = a[lacking], b[lacking]
-        weighted[:, lacking] = weights.weigh(reader, compared.contents, compared.shingles, *sides)
+        weighted[:, lacking] = weights.weigh(reader, join.contents, join.shingles, *sides)
     reworded = np.array([pair.reworded or 0.0 for pair in pairs])
     first = np.where(np.isnan(weighted[0]), similarities, weighted[0])
     is_part = (similarities < lowest) & (weighted[1] >= PART)
     first = np.where(is_part, np.maximum(first, weighted[1] / 2), first)
     scores = 1 - (1 - first) * (1 - reworded)
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
-    count = len(compared.keys)
     floor = 0.0 if reader.settings.passages else lowest
-    apart, gap = standing_apart(scores[order], count, floor)
-    identical = (compared.same[a] == compared.same[b]) & (not reader.settings.shingling.foreign)
+    apart, gap = standing_apart(scores[order], len(join), floor)
+    identical = join.identical(a, b)
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
         pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
@@ -242,7 +210,7 @@ def _ranked(
             score=float(scores[index]),
             stands_apart=rank <= apart,
             similarity=float(similarities[index]),
-            exact=compared.is_exact,
+            exact=join.exact,
             identical=bool(identical[index]),
             weighted=float(weighted[0, index]) if is_weighted else None,
             weighted_share=float(weighted[1, index]) if is_weighted else None,

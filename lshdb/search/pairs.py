@@ -40,7 +40,7 @@ _STAR = Limit(whole=0, first=1, others=0)
 
 
 @dataclasses.dataclass(eq=False)
-class _Join:
+class Join:
     """One reading of the documents that share buckets, or of those that match a condition.
 
     Attributes:
@@ -52,6 +52,7 @@ class _Join:
         settings: those of the index that is read.
         limits: the reader's.
         doc_ids: int64[m], ascending; a document's number is its index here.
+        shingles: int64[m], how many shingles each has.
         same: int64[m], for each document the first one with the same content.
         merged: int64[m], the same, except that documents stand only for themselves if one of this
             content is marked different from others.
@@ -94,7 +95,7 @@ class _Join:
             kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
             self.buckets = SharedBuckets(numbers[kept.members], kept.offsets)
             self.doc_ids = self.doc_ids[chosen]
-        self._shingles, digests = self.reader.sizes(self.doc_ids)
+        self.shingles, digests = self.reader.sizes(self.doc_ids)
         self.same = canonical_ids(digests)
         del digests
         nothing = np.empty((0, 3), dtype=np.int64)
@@ -109,9 +110,9 @@ class _Join:
         self.scorer: Scorer = self.estimates
         if self.exact:
             self.scorer = Exact(
-                self._contents,
+                self.contents,
                 self.same,
-                self._shingles,
+                self.shingles,
                 self.reader,
                 numbers=similar.distinguish is not None,
                 estimates=self.estimates,
@@ -150,7 +151,7 @@ class _Join:
         minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
             return left, right, scores
-        weighted, _ = weights.weigh(self.reader, self._contents, self._shingles, left, right)
+        weighted, _ = weights.weigh(self.reader, self.contents, self.shingles, left, right)
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return left[kept], right[kept], scores[kept]
 
@@ -166,7 +167,7 @@ class _Join:
         keys, metadata = self.described(np.concatenate([left, right]))
         weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None:
-            weighted = weights.weigh(self.reader, self._contents, self._shingles, left, right)
+            weighted = weights.weigh(self.reader, self.contents, self.shingles, left, right)
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
@@ -180,7 +181,8 @@ class _Join:
             columns |= {"a_metadata": metadata[:count], "b_metadata": metadata[count:]}
         return Block(columns)
 
-    def _contents(self, numbers: IntArray) -> Iterable[str]:
+    def contents(self, numbers: IntArray) -> Iterable[str]:
+        """The stored contents of documents int64[n]."""
         return self.reader.contents(self.doc_ids[numbers])
 
     def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]]]:
@@ -238,7 +240,7 @@ class _Join:
     def _sizes(self) -> IntArray:
         """The number of elements of sets, not the characters of their JSON; else characters."""
         of_sets = self.settings.shingling.of_sets
-        return self._shingles if of_sets else self.reader.lengths(self.doc_ids)
+        return self.shingles if of_sets else self.reader.lengths(self.doc_ids)
 
     def _ranked(self, options: OrderOptions, order: IntArray) -> IntArray:
         """int64[m]: documents in the order of a field, a path or the time of a file."""
@@ -334,7 +336,7 @@ def _blocks(
         only = None if row is None else NO_NUMBERS
         if row is not None and row.signature is not None:
             only = candidate_ids(reader, row.signature)
-        join = _Join(reader, request, condition, only, progress, of_pairs)
+        join = Join(reader, request, condition, only, progress, of_pairs)
         candidates = _candidates(join) if row is None else _candidates_with(join, row.doc_id)
         scored: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if of_pairs is not None and of_pairs.sample is not None:
@@ -353,13 +355,13 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
         rows = filter(None, map(reader.document, keys))
         signed = sorted(row.doc_id for row in rows if row.signature is not None)
         doc_ids = int_array(signed)
-        join = _Join(reader, request.join, None, doc_ids, of_pairs=request)
+        join = Join(reader, request.join, None, doc_ids, of_pairs=request)
         left, right, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
         shared = join.estimates.share_bucket(left, right)
         return [*join.block(left[shared], right[shared], scores[shared]).objects(Pair)]
 
 
-def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
+def _candidates(join: Join) -> Iterator[tuple[IntArray, IntArray]]:
     """All candidate pairs, in the order of addition."""
     buckets = join.thin(join.buckets, join.same)
     # Thinned buckets are not all that a pair shares.
@@ -369,7 +371,7 @@ def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
         yield left, right
 
 
-def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntArray]]:
+def _candidates_with(join: Join, doc_id: int) -> Iterator[tuple[IntArray, IntArray]]:
     """The candidate pairs with one document, in the same order."""
     if doc_id not in join.doc_ids:
         return
@@ -380,7 +382,7 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntAr
         yield np.minimum(chunk, index), np.maximum(chunk, index)
 
 
-def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
+def _best(join: Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
     """The `top` most similar of candidate pairs, best first; of equal ones those added first.
 
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
@@ -411,7 +413,7 @@ def all_clusters(
     where, parameters = similar.condition.where, similar.condition.parameters
     with store.snapshot(where, parameters) as (reader, condition):
         doc_id = None if key is None else query.row_of_key(reader, key).doc_id
-        join = _Join(reader, request.join, condition, progress=progress)
+        join = Join(reader, request.join, condition, progress=progress)
         find = _stars if request.clusters.star else _components
         keeper, scores = find(join, join.order(request.clusters.order))
         size = np.bincount(keeper, minlength=len(join))[keeper]
@@ -461,10 +463,10 @@ def all_clusters(
         if request.min_size == 1:
             others = np.setdiff1d(reader.doc_ids(), clustered)
             left = None if similar.top is None else similar.top - len(numbers)
-            yield from _singles(_Join(reader, request.join, condition, others), doc_id, count, left)
+            yield from _singles(Join(reader, request.join, condition, others), doc_id, count, left)
 
 
-def _singles(join: _Join, doc_id: int | None, count: int, top: int | None) -> Iterator[Cluster]:
+def _singles(join: Join, doc_id: int | None, count: int, top: int | None) -> Iterator[Cluster]:
     """Clusters of one document, with the numbers after `count`: all, or that of one document."""
     chosen = np.arange(len(join)) if doc_id is None else np.flatnonzero(join.doc_ids == doc_id)
     chosen = chosen[:top]
@@ -489,7 +491,7 @@ def _singles(join: _Join, doc_id: int | None, count: int, top: int | None) -> It
             )
 
 
-def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _components(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Connected components: for each document the kept one, and the similarity to it.
 
     Equal documents count as one. The members of a bucket are first compared with its first one,
@@ -523,7 +525,7 @@ def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.
     return keeper, scores
 
 
-def _stars(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _stars(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Stars: in order, each document takes the similar ones that are not taken yet.
 
     Documents are renumbered by their index in the order; the first of equal ones stands for all.

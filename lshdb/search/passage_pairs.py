@@ -8,6 +8,7 @@ once and wait in a temporary file; then the texts of pairs are compared block by
 import dataclasses
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from tempfile import TemporaryFile
 
 import numpy as np
@@ -86,13 +87,14 @@ def passage_pairs(
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         with closing(_WindowFile()) as windows_of_all:
             texts = arrays.bounded(reader.contents(doc_ids), len, together)
-            for keys, count in in_processes(_WindowFinder(counting).run, texts):
+            for keys, count in in_processes(partial(_leading_windows, counting), texts):
                 windows_of_all.append(keys, count)
             pairs = _candidates(windows_of_all, reader.limits.passage_windows)
         if last is not None:
             pairs = pairs[: np.searchsorted(pairs, doc_ids.searchsorted(last, "right") << _32)]
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
-        compared = _compared(_PairComparer(counting, criteria, weights, query), blocks)
+        compare = partial(_sharing, counting, criteria, weights, query)
+        compared = _with_warnings(in_processes(compare, blocks))
         yield from ranked(compared, query.weighted, query.top, "share")
 
 
@@ -134,20 +136,16 @@ class _WindowFile:
             yield SharedBuckets.of(keys["hash"], keys["document"])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _WindowFinder:
-    """Finds the windows of texts."""
-
-    counting: passage_windows.Counting
-
-    def run(self, texts: list[str]) -> tuple[passage_windows.Windows, int]:
-        """The windows that lead to pairs, by hash, as _KEY has them; the number of texts."""
-        text_windows = self.counting.windows_of(texts)
-        leads = text_windows.windows["leads"]
-        keys = np.empty(int(leads.sum()), dtype=_KEY)
-        keys["hash"] = text_windows.windows["hash"][leads]
-        keys["document"] = np.repeat(np.arange(len(texts)), np.diff(text_windows.offsets))[leads]
-        return keys.take(np.argsort(keys["hash"], kind="stable")), len(texts)
+def _leading_windows(
+    counting: passage_windows.Counting, texts: list[str]
+) -> tuple[passage_windows.Windows, int]:
+    """The windows of texts that lead to pairs, by hash, as _KEY has them; the number of texts."""
+    text_windows = counting.windows_of(texts)
+    leads = text_windows.windows["leads"]
+    keys = np.empty(int(leads.sum()), dtype=_KEY)
+    keys["hash"] = text_windows.windows["hash"][leads]
+    keys["document"] = np.repeat(np.arange(len(texts)), np.diff(text_windows.offsets))[leads]
+    return keys.take(np.argsort(keys["hash"], kind="stable")), len(texts)
 
 
 def _candidates(windows: _WindowFile, maximum: int) -> arrays.IntArray:
@@ -186,53 +184,50 @@ def _blocks(
         begin += count
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _PairComparer:
-    """Finds the pairs that share passages, and notes what limits cut.
+def _sharing(
+    counting: passage_windows.Counting,
+    criteria: passage_runs.Criteria,
+    weights: FingerprintWeights,
+    query: PassagePairsOptions,
+    block: _TextPairs,
+) -> tuple[list[PassagePair], list[errors.Cut]]:
+    """The pairs of a block that share passages, and what limits cut.
 
-    Attributes:
+    Args:
         counting: which windows count.
         criteria: which passages are wanted.
         weights: of fingerprints.
         query: which pairs are wanted.
+        block: documents, and pairs of them.
     """
-
-    counting: passage_windows.Counting
-    criteria: passage_runs.Criteria
-    weights: FingerprintWeights
-    query: PassagePairsOptions
-
-    def run(self, block: _TextPairs) -> tuple[list[PassagePair], list[errors.Cut]]:
-        """Compare pairs of documents."""
-        keys, texts, (a, b) = block
-        pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
-        with errors.limits_noted() as cuts:
-            shared = [*passage_runs.shared_passages(pairs, self.criteria)]
-        indices = arrays.int_array(shared_text.pair for shared_text in shared)
-        prints = winnowing.fingerprints(
-            texts, self.counting.shingling, self.criteria.run, self.counting.seed
+    keys, texts, (a, b) = block
+    pairs = passage_runs.Pairs(counting.windows_of(texts), a, b)
+    with errors.limits_noted() as cuts:
+        shared = [*passage_runs.shared_passages(pairs, criteria)]
+    indices = arrays.int_array(shared_text.pair for shared_text in shared)
+    prints = winnowing.fingerprints(texts, counting.shingling, criteria.run, counting.seed)
+    weighted = weights.compared(prints, a[indices], b[indices])
+    matches = (
+        PassagePair(
+            a=keys[a[shared_text.pair]],
+            b=keys[b[shared_text.pair]],
+            words=shared_text.words,
+            a_coverage=shared_text.coverage,
+            b_coverage=shared_text.b_coverage,
+            passages=shared_text.passages,
+            weighted=similarity,
+            weighted_share=share,
         )
-        weighted = self.weights.compared(prints, a[indices], b[indices])
-        matches = (
-            PassagePair(
-                a=keys[a[shared_text.pair]],
-                b=keys[b[shared_text.pair]],
-                words=shared_text.words,
-                a_coverage=shared_text.coverage,
-                b_coverage=shared_text.b_coverage,
-                passages=shared_text.passages,
-                weighted=similarity,
-                weighted_share=share,
-            )
-            for shared_text, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
-        )
-        query = self.query
-        return [*ranked(matches, query.weighted, query.top, "share")], cuts
+        for shared_text, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
+    )
+    return [*ranked(matches, query.weighted, query.top, "share")], cuts
 
 
-def _compared(job: _PairComparer, blocks: Iterator[_TextPairs]) -> Iterator[PassagePair]:
-    """The pairs that a job finds, block by block."""
-    for pairs, cuts in in_processes(job.run, blocks):
+def _with_warnings(
+    blocks: Iterator[tuple[list[PassagePair], list[errors.Cut]]],
+) -> Iterator[PassagePair]:
+    """The pairs of all blocks; a warning for each limit."""
+    for pairs, cuts in blocks:
         for cut in cuts:
             errors.warn_of_limit(cut)
         yield from pairs

@@ -18,8 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from lshdb import InputError, UsageError, groups
 from lshdb.columns import DROPPED
 from lshdb.deduplication import rules
-from lshdb.deduplication.references import references_of
-from lshdb.deduplication.run import check_plan
+from lshdb.deduplication.run import references_checked
 from lshdb.options import RuleOptions, SparkDedupOptions
 from lshdb.spark import (
     candidates,
@@ -159,13 +158,12 @@ def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
 def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
-    references = references_of(options.against)
     rule = RuleOptions(
         rule=options.choice.rule,
         keep=options.choice.keep,
         estimate=options.pairs.buckets.estimate,
     )
-    check_plan(rule, references, only_against=options.only_against)
+    references = references_checked(rule, options.against, options.only_against)
     for number, reference in enumerate(references):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")

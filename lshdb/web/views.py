@@ -34,11 +34,9 @@ from lshdb.errors import limits_noted
 from lshdb.options import (
     ClustersOptions,
     JoinOptions,
-    OrderOptions,
     PairsOptions,
     SimilarOptions,
     SqlValue,
-    StarOptions,
 )
 from lshdb.progress import Progress
 from lshdb.review import beginnings, beside, drawing, listing, page_file, reviewing
@@ -525,8 +523,9 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     view: dict[str, Any] = {"sorts": listed.sorts}
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
-        view |= {"documents": json_text.dumps(documents), "copies": copies}
-        view |= {"rule": listing.rule_words(_order(visit.address.filters)), **_last(visit, listed)}
+        rule = listing.rule_words(visit.address.filters.clusters.order)
+        view |= {"documents": json_text.dumps(documents), "copies": copies, "rule": rule}
+        view |= _last(visit, listed)
     return Page(kind, kind.capitalize(), data, view)
 
 
@@ -538,7 +537,7 @@ def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
         join=JoinOptions(
             similar=SimilarOptions(threshold=filters.threshold), ignore_decisions=True
         ),
-        clusters=StarOptions(order=_order(filters), star=filters.star),
+        clusters=filters.clusters,
         min_size=min_size,
     )
 
@@ -552,15 +551,7 @@ def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
 
 
 def _survey_name(kind: str, filters: Filters, min_size: int | None = None) -> tuple[Any, ...]:
-    order = (filters.keep, filters.keep_max, filters.keep_min, filters.keep_in)
-    return kind, filters.threshold, *order, filters.star, min_size
-
-
-def _order(filters: Filters) -> OrderOptions:
-    """The rule by which filters choose the document that stays."""
-    fields = (filters.keep_max or None, filters.keep_min or None, filters.keep_in or None)
-    keep_max, keep_min, keep_in = fields
-    return OrderOptions(keep=filters.keep, keep_max=keep_max, keep_min=keep_min, keep_in=keep_in)
+    return kind, filters.threshold, *groups.values_of(filters.clusters).values(), min_size
 
 
 def cluster(visit: Visit) -> Page:
@@ -603,15 +594,15 @@ def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[
     return [
         member
         | {
-            "bytes": start.bytes if start else 0,
-            "title": start.title if start else "",
-            "date": start.date if start else "",
-            "source": start.source if start else "",
-            "lines": start.lines if start and member["key"] == kept else "",
+            "bytes": start.bytes,
+            "title": start.title,
+            "date": start.date,
+            "source": start.source,
+            "lines": start.lines if member["key"] == kept else "",
             "changes": changes.get(member["key"]),
         }
         for member in members
-        for start in [starts.get(member["key"])]
+        for start in [starts.get(member["key"], beginnings.UNKNOWN)]
     ]
 
 

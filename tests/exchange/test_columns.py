@@ -24,14 +24,14 @@ class LongerPair(lshdb.Pair):
 def test_a_column_is_a_field_and_the_place_that_computes_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    block = pairs._Join.block
+    block = pairs.Join.block
 
-    def with_one_more(join: pairs._Join, *arrays: Any) -> Block:
+    def with_one_more(join: pairs.Join, *arrays: Any) -> Block:
         columns = block(join, *arrays).columns
         return Block({"longer": list(map(max, columns["a"], columns["b"])), **columns})
 
     monkeypatch.setattr(pairs, "Pair", LongerPair)
-    monkeypatch.setattr(pairs._Join, "block", with_one_more)
+    monkeypatch.setattr(pairs.Join, "block", with_one_more)
     monkeypatch.setitem(PAIR, "longer", str)
     texts = {"b": "the fox and the grapes", "a": "the fox and the grapes", "c": "a crow and a jug"}
     documents = {key: f"{text} of Aesop" for key, text in texts.items()}

@@ -96,7 +96,6 @@ KERNELS = {
     "search.query": "a tool says how a threshold is searched",
     "search.similarity": "Spark compares pairs",
     "deduplication.containing": "Spark finds what contains others by the same proof",
-    "deduplication.references": "Spark names references as lshdb.dedup does",
     "deduplication.rules": "Spark has the same rules",
     "deduplication.run": "Spark refuses the same plans",
     "deduplication.whole_texts": "Spark looks for short texts of a reference",
