@@ -192,7 +192,7 @@ def test_rows_are_named_tuples_dicts_and_tables(filled: Path) -> None:
 
 @pytest.mark.parametrize(
     ("statement", "parameters"),
-    [("SELECT ?", []), ("SELECT 1", [1]), ("SELECT ?", [object()]), ("SELECT :a", {"b": 1})],
+    [("SELECT ?", []), ("SELECT 1", [1]), ("SELECT ?", [{1}]), ("SELECT :a", {"b": 1})],
     ids=str,
 )
 def test_parameters_that_do_not_fit_are_refused(
