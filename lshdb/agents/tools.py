@@ -113,9 +113,7 @@ class PairsArguments(Options):
 
     top: ToolTop = 10
     threshold: ToolThreshold = None
-    max_similarity: Annotated[
-        float | None, Option("Maximum similarity.", above=0, max=1, of_command=False)
-    ] = None
+    max_similarity: Annotated[float | None, Option("Maximum similarity.", above=0, max=1)] = None
     sample: Annotated[bool, argument("Draw them at random from all pairs.")] = False
 
 

@@ -12,7 +12,7 @@ from lshdb.cli import documents, files, messages, options, parameters, results, 
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
-from lshdb.groups import Option, Options
+from lshdb.groups import Option, Options, uncommon
 from lshdb.json_text import dumps
 from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
 
@@ -41,16 +41,15 @@ class DedupOutputs(Options):
     ] = None
     cuts: Annotated[
         str | None,
-        Option(
+        uncommon(
             "List what --cut cuts, for lshdb restore.",
             metavar="FILE",
             section=CUTTING,
-            common=False,
         ),
     ] = None
     null: Annotated[
         bool,
-        Option("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0"), common=False),
+        uncommon("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
     ] = False
     as_json: options.AsJson = False
 
