@@ -71,10 +71,7 @@ def add(
         )
         batches: list[AddReport] = []
         on_skip = partial(_print_dropped, as_json=as_json)
-        progress = messages.shows_progress()
-        options = groups.replaced(
-            options, reader=session, on_batch=batches.append, on_skip=on_skip, progress=progress
-        )
+        options = groups.replaced(options, reader=session, on_batch=batches.append, on_skip=on_skip)
         interrupted = False
         try:
             database.add_files(inputs, options)

@@ -10,6 +10,7 @@ import typer
 
 import lshdb
 from lshdb import groups, options
+from lshdb.cli import messages
 from lshdb.errors import UsageError
 from lshdb.sources.paths import printable_path
 
@@ -121,9 +122,14 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
-    """A group with the values of its options, which are taken out of those of the command."""
-    values = {}
+    """A group with the values of its options, which are taken out of those of the command.
+
+    Its job shows a bar wherever a command shows one.
+    """
+    values: dict[str, Any] = {}
     for name, field in groups.declared(group).items():
+        if name == "progress":
+            values[name] = messages.shows_progress()
         if not field.option.of_command:
             continue
         value = command_values.pop(name)

@@ -101,7 +101,7 @@ def passages(
     with file.reading(form, temporary=options.group_by is not None) as database:
         read = partial(documents.content_of_file, database)
         bases = documents.ignored_texts(base or (), database.settings.shingling, read)
-        options = groups.replaced(options, base=bases, progress=messages.shows_progress())
+        options = groups.replaced(options, base=bases)
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:

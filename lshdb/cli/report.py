@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb import columns
 from lshdb.cli import documents, files, messages, pages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
 from lshdb.ingest import submissions
-from lshdb.model import Failure
+from lshdb.model import AddReport, ConnectedPair, Failure, SyncReport
 from lshdb.options import (
     PurposeOptions,
     ReindexOptions,
@@ -146,18 +145,13 @@ def _write(
     }
     for name, form in outputs:
         if form is not None:
-            results.write_results(columns.CONNECTED, _rows(connected), form, noun=("pair",))
+            results.write_results(ConnectedPair, connected.pairs, form, noun=("pair",))
             continue
         with pages.drawn(name) as (web, page_file, progress):
             page = web.report(units, connected, options, about, pairs, hidden, progress)
             page_file.write(page.encode())
     if hidden is not None:
         messages.message(f"names replaced in texts: {hidden.count:,}")
-
-
-def _rows(connected: evidence.Connections) -> Iterator[Sequence[object]]:
-    """A row for each pair."""
-    return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in connected.pairs)
 
 
 def _hidden(units: "folder_documents.Folders") -> "Names":
@@ -257,10 +251,10 @@ def _compared(
         lowest = threshold or settings.threshold
         if settings.content and not settings.shingling.of_sets:
             lowest = min(lowest, _LOWEST)
-        if threshold is None and settings.threshold <= _LOWEST < _usual_threshold(settings):
-            options = replaced(options, threshold=_usual_threshold(settings))
-        elif threshold is None:
-            options = replaced(options, threshold=settings.threshold)
+        usual = _usual_threshold(settings)
+        if not settings.threshold <= _LOWEST < usual:
+            usual = settings.threshold
+        options = replaced(options, threshold=threshold or usual)
         name = f"What connects the documents of {paths.printable_path(file.db.name)}"
         store, group_by = store_of(database), options.picture.group_by
         yield _Compared(store, settings, name, lowest, group_by, of_database=True), options
@@ -342,21 +336,19 @@ def _notes(compared: _Compared, connected: evidence.Connections, file: DatabaseF
         return notes
     if not settings.content:
         return ["the database keeps no texts: pairs are those of similar signatures", *notes]
-    lacking, command = [], []
+    additions: dict[str, str] = {}  # what is missing, and the option that adds it
     run = _PASSAGES.get(settings.shingling.kind, 0)
     if run and (not settings.passages or settings.passages > run):
-        lacking.append(f"copied passages of {run} {_UNITS[settings.shingling.kind]} or more")
-        command.append(f"--passages {run}")
+        copied = f"copied passages of {run} {_UNITS[settings.shingling.kind]} or more"
+        additions[copied] = f"--passages {run}"
     if not settings.reworded and settings.shingling.kind != "code":
-        lacking.append("reworded passages")
-        command.append("--reworded on")
+        additions["reworded passages"] = "--reworded on"
     if connected.limit is not None:
-        lacking.append(f"pairs of a similarity below {connected.limit:g}")
-        command.append(f"--threshold {_LOWEST}")
-    if lacking:
+        additions[f"pairs of a similarity below {connected.limit:g}"] = f"--threshold {_LOWEST}"
+    if additions:
         name = paths.printable_path(str(file.db))
-        adds = f"lshdb reindex -d {name} {' '.join(command)}"
-        notes.insert(0, f"not searched: {' and '.join(lacking)}; {adds} adds what is missing")
+        adds = f"lshdb reindex -d {name} {' '.join(additions.values())}"
+        notes.insert(0, f"not searched: {' and '.join(additions)}; {adds} adds what is missing")
     return notes
 
 
@@ -417,19 +409,19 @@ def _submissions(
         progress = messages.shows_progress()
         missing = []
         if is_directory or not os.path.exists(name):
-            synced = database.sync([name], reader=session, on_failure=failed, progress=progress)
-            added, replaced_count = synced.added, synced.replaced
+            report: AddReport | SyncReport = database.sync(
+                [name], reader=session, on_failure=failed, progress=progress
+            )
             missing = [*submissions.left_out_of(store_of(database), name, notes)]
         else:
             report = database.add_files([name], reader=session, on_failure=failed)
-            added, replaced_count = report.added, report.replaced
         names = {path for path, _ in notes.failures}
         for left_out in missing:
             if left_out.name not in names:
                 messages.warn(f"lshdb: {left_out.name}: {left_out.reason}")
             database.remove(left_out.empty)
-        documents.report_reading(session.counts.skipped.counts(), replaced_count)
-        if not added:
+        documents.report_reading(session.counts.skipped.counts(), report.replaced)
+        if not report.added:
             raise InputError(f"{of_old}{paths.printable_path(name)}: no text is in it")
         if is_directory:
             # A number is one of levels below the directory.

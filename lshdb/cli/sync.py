@@ -51,7 +51,7 @@ def sync(
             on_failure=options.on_failure,
         )
         try:
-            options = replaced(options, reader=session, progress=messages.shows_progress())
+            options = replaced(options, reader=session)
             report = database.sync(directories, options)
         except KeyboardInterrupt:
             raise running.failed(
