@@ -62,7 +62,7 @@ def add(
     with _opened_like(file, paths or []) as database:
         counts = documents.counts_printed(print_all=list_skipped)
         session = documents.session_for(
-            database,
+            database.settings.shingling,
             options.read,
             files=options.files,
             sets=options.sets,

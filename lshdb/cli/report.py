@@ -223,8 +223,7 @@ class _Compared:
 def _usual_threshold(settings: Settings) -> float:
     """The similarity from which documents of a kind count as similar."""
     shingle = str(settings.shingling).partition(",")[0]
-    of_purpose = dict(PURPOSES.values())
-    return of_purpose.get(shingle, THRESHOLD)
+    return dict(PURPOSES.values()).get(shingle, THRESHOLD)
 
 
 @contextmanager
@@ -296,14 +295,13 @@ def _units(
         yield folder_documents.Folders(compared.store)
         return
     if settings.threshold > _LOWEST:
-        threshold = min(compared.lowest, _LOWEST)
-        settings = reindexed(ReindexOptions(threshold=threshold), settings)
+        settings = reindexed(ReindexOptions(threshold=min(compared.lowest, _LOWEST)), settings)
     group_by = options.picture.group_by
     with ExitStack() as stack:
         collections = [folder_documents.Collection(compared.store, compared.group_by, condition)]
-        for old in olds:
-            earlier = _old(old, compared.settings, group_by, name)
-            collections.append(stack.enter_context(earlier))
+        collections += [
+            stack.enter_context(_old(old, compared.settings, group_by, name)) for old in olds
+        ]
         units = stack.enter_context(
             folder_documents.assembled(collections, settings, anonymous=options.anonymous)
         )
@@ -404,7 +402,7 @@ def _submissions(
     # Units are indexed when they are made of these documents.
     plain = replace(settings, passages=0, reworded=False)
     with documents.temporary_database(plain) as database:
-        session = documents.session_for(database, archives=True)
+        session = documents.session_for(settings.shingling, archives=True)
         session.counts.skipped.on_skip = notes.skipped
         progress = messages.shows_progress()
         missing = []
