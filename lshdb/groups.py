@@ -107,6 +107,8 @@ argument = functools.partial(Option, of_command=False)
 """An option of Python only, such as a function to call."""
 uncommon = functools.partial(Option, common=False)
 """An option that only `--help-all` shows."""
+proportion = functools.partial(Option, above=0, max=1)
+"""An option that is a share of 1, above 0."""
 
 
 class Declared(NamedTuple):

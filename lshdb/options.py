@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Option, Options, ValueKind, argument, uncommon
+from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -103,9 +103,7 @@ def _keys(name: str, values: object) -> list[str]:
 
 
 _READER: ValueKind = ("a reader of files", lambda value: hasattr(value, "batches"))
-Threshold = Annotated[
-    float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
-]
+Threshold = Annotated[float | None, proportion("Minimum similarity. [default: the database's]")]
 Top = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
 StoredKey = Annotated[
     Any,
@@ -188,6 +186,9 @@ OnFailure = Annotated[
     "Callable[[Failure], None] | None",
     argument("Called with each file, line and row that gives no document."),
 ]
+SampleSize = Annotated[
+    int | None, Option("Documents to compare with all. [default: some seconds']", min=1)
+]
 SampleSeed = Annotated[int, uncommon("Seed of samples.", min=0)]
 Timeout = Annotated[
     float,
@@ -213,13 +214,11 @@ class ShapeOptions(Options):
 
     threshold: Annotated[
         float | None,
-        Option(
-            "Minimum Jaccard similarity. [default: 0.8]", above=0, max=1, section="", common=True
-        ),
+        proportion("Minimum Jaccard similarity. [default: 0.8]", section="", common=True),
     ] = None
     recall: Annotated[
         float | None,
-        Option("Share of the pairs at the threshold to find. [default: 0.99]", above=0, max=1),
+        proportion("Share of the pairs at the threshold to find. [default: 0.99]"),
     ] = None
     bands: Annotated[int | None, Option("Bands of the index, with rows; else by recall.")] = None
     rows: Annotated[int | None, Option("Rows of a band, with bands.")] = None
@@ -772,7 +771,7 @@ class PairsOptions(Options):
 
     max_similarity: Annotated[
         float | None,
-        Option("Maximum similarity: no pairs above this. [default: 1]", above=0, max=1),
+        proportion("Maximum similarity: no pairs above this. [default: 1]"),
     ] = None
     sample: Annotated[
         int | None, Option("Number of pairs to draw at random from all that match.", min=1)
@@ -1219,10 +1218,10 @@ class TuneOptions(Options):
     """Options of `Database.tune`; by default the database's own values."""
 
     threshold: Annotated[
-        float | None, Option("Minimum similarity. [default: its own, or 0.8]", above=0, max=1)
+        float | None, proportion("Minimum similarity. [default: its own, or 0.8]")
     ] = None
     recall: Annotated[
-        float | None, Option("Share of pairs to find. [default: its own, or 0.99]", above=0, max=1)
+        float | None, proportion("Share of pairs to find. [default: its own, or 0.99]")
     ] = None
     permutations: Annotated[
         int | None, Option("Lanes of a signature. [default: its own, or 128]", min=16, max=4096)
@@ -1241,9 +1240,7 @@ class MeasureOptions(Options):
     """Options of `Database.measure`."""
 
     threshold: Threshold = None
-    sample: Annotated[
-        int | None, Option("Documents to compare with all. [default: some seconds']", min=1)
-    ] = None
+    sample: SampleSize = None
     seed: SampleSeed = 1
     progress: OnProgress = False
 

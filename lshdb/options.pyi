@@ -11,7 +11,7 @@ from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Option, Options, ValueKind, argument
+from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 from lshdb.model import AddReport, DroppedRow, Failure
@@ -38,14 +38,12 @@ Top = int | None
 StoredKey = Any
 Estimate = bool
 Distinguish = Literal['numbers'] | None
-Where = str | None
 WhereParameters = Parameters
 FieldNames = Sequence[str]
 RuleName = str
 Against = Sequence[Any] | Any
 OnlyAgainst = bool
 OnNull = Literal['fail', 'keep']
-KeepOption = Keep
 KeepOrder = KeepRow
 OwnLimits = Limits
 DatabasePath = str | os.PathLike[str]
@@ -54,12 +52,10 @@ Encoding = str | None
 Exclude = Sequence[str]
 GroupBy = str | os.PathLike[str] | None
 def character(text: str) -> str: ...
-Delimiter = str | None
-Escape = str | None
 AnyReader = Any
 WorkerCount = int | None
-OnBatch = Callable[[AddReport], None] | None
 OnFailure = Callable[[Failure], None] | None
+SampleSize = int | None
 SampleSeed = int
 Timeout = float
 
@@ -287,8 +283,8 @@ class TextOptions(Options):
 
 class TableOptions(Options):
     format: Format = 'auto'
-    delimiter: Delimiter = None
-    escape: Escape = None
+    delimiter: str | None = None
+    escape: str | None = None
 
 class QueriesOptions(Options):
     texts: EncodingOption
@@ -307,8 +303,8 @@ class QueriesOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -340,8 +336,8 @@ class ReadingOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -360,7 +356,7 @@ class ReadingOptions(Options):
 
 class WritingOptions(Options):
     workers: WorkerCount = None
-    on_batch: OnBatch = None
+    on_batch: Callable[[AddReport], None] | None = None
     progress: OnProgress = False
 
 class AddManyOptions(Options):
@@ -373,7 +369,7 @@ class AddManyOptions(Options):
         self,
         *,
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
         index: IndexTiming = 'auto',
@@ -425,13 +421,13 @@ class AddFilesOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
         index: IndexTiming = 'auto',
@@ -532,7 +528,7 @@ class AddTableOptions(Options):
         text: str | None = None,
         set: str | None = None,
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
         index: IndexTiming = 'auto',
@@ -581,7 +577,7 @@ class SyncOptions(Options):
         encoding: Encoding = None,
         strict: bool = False,
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         reader: AnyReader = None,
         dry_run: bool = False,
@@ -604,7 +600,7 @@ class SyncOptions(Options):
     ) -> None: ...
 
 class ConditionOptions(Options):
-    where: Where = None
+    where: str | None = None
     parameters: WhereParameters = ()
 
 class SimilarOptions(Options):
@@ -618,7 +614,7 @@ class SimilarOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -651,7 +647,7 @@ class RankingOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -682,7 +678,7 @@ class QueryOptions(Options):
         self,
         content: Content | None = None,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -712,7 +708,7 @@ class QueryManyOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -744,7 +740,7 @@ class JoinOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -776,7 +772,7 @@ class PairsOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -811,7 +807,7 @@ class KeysOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         prefix: str | None = None,
         top: int | None = None,
@@ -834,7 +830,7 @@ class RemovalOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         missing_ok: bool = False,
         decided: bool = False,
@@ -858,7 +854,7 @@ class RemoveOptions(Options):
         self,
         keys: Any = None,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         missing_ok: bool = False,
         decided: bool = False,
@@ -911,7 +907,7 @@ class GroupingOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -936,7 +932,7 @@ class PictureOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -961,7 +957,7 @@ class ReportOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -987,7 +983,7 @@ class ClusteringOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -1014,7 +1010,7 @@ class ClustersOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -1205,8 +1201,8 @@ class RowsOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -1267,8 +1263,8 @@ class DedupOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -1287,7 +1283,7 @@ class DedupOptions(Options):
         on_null: OnNull = 'fail',
         fields: FieldNames = (),
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         reader: AnyReader = None,
         threshold: Threshold = None,
@@ -1423,7 +1419,7 @@ class BucketOptions(Options):
 
 class SparkRuleOptions(Options):
     rule: RuleName = 'similar'
-    keep: KeepOption = 'first'
+    keep: Keep = 'first'
 
 class SparkPairsOptions(Options):
     data: SparkOptions
@@ -1470,7 +1466,7 @@ class SparkDedupOptions(Options):
         limit: int | None = 2000,
         threshold: Threshold = None,
         rule: RuleName = 'similar',
-        keep: KeepOption = 'first',
+        keep: Keep = 'first',
         against: Any = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
@@ -1521,7 +1517,7 @@ class TuneOptions(Options):
 
 class MeasureOptions(Options):
     threshold: Threshold = None
-    sample: int | None = None
+    sample: SampleSize = None
     seed: SampleSeed = 1
     progress: OnProgress = False
 

@@ -41,8 +41,7 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         results.write_results(_FINDING, _findings(report), form, shown=shown)
-    conclusion = _conclusion(file.db, report, options.repair)
-    (messages.message if report.ok else messages.warn)(conclusion)
+    (messages.message if report.ok else messages.warn)(_conclusion(file.db, report, options.repair))
     return not report.ok
 
 

@@ -14,7 +14,7 @@ from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
+from lshdb.options import CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions, Timeout
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import DedupJob
@@ -66,9 +66,7 @@ class EarlierRuns(Options):
             parse=options.database_path,
         ),
     ] = None
-    timeout: Annotated[
-        float, Option("Wait while another process writes.", metavar="SECONDS", section=ADVANCED)
-    ] = TIMEOUT
+    timeout: Timeout = TIMEOUT
 
 
 def dedup(

@@ -111,8 +111,7 @@ def query(
             answers = _answers(databases, batches, options, session)
         else:
             name = counts.key_noted("".join(files))
-            of_sets = databases[0].settings.shingling.of_sets
-            content = choice.content(session, files, of_sets)
+            content = choice.content(session, files, databases[0].settings.shingling.of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
             answers = iter([(name, shards.query_files(databases, single))])
             if isinstance(content, str) and not content.strip():

@@ -99,8 +99,7 @@ def with_values(sql: str, values: Sequence[str], what: str) -> tuple[str, list[S
 
 def _name_of(operand: str) -> str:
     """The name of a column, if that is all but parentheses and COLLATE; else another text."""
-    column = _COLLATED.sub("", operand.strip("() "))
-    return column.rpartition(".")[2].strip('"`[]() ').lower()
+    return _COLLATED.sub("", operand.strip("() ")).rpartition(".")[2].strip('"`[]() ').lower()
 
 
 @dataclass(frozen=True)
