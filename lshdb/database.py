@@ -3,7 +3,6 @@
 Methods import what only they need, which halves the time to start a query.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from lshdb.options import (
     BackupOptions,
     ClustersOptions,
     DedupOptions,
+    FileName,
     KeysOptions,
     MeasureOptions,
     PairsOptions,
@@ -1104,7 +1104,7 @@ class Database:
         return check_stored(self._store, options)
 
     @takes(BackupOptions)
-    def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
+    def backup(self, path: FileName, options: BackupOptions) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 
         Raises:

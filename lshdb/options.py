@@ -42,6 +42,7 @@ IndexTiming = Literal["auto", "now"]
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
+FileName = str | os.PathLike[str]
 SqlValue = str | int | float | bytes | None
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
@@ -151,7 +152,7 @@ KeepOrder = Annotated[
     Option("first (default), last, longest, newest, oldest, shortest-path.", metavar="ORDER"),
 ]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
-DatabasePath = Annotated[str | os.PathLike[str], argument("The file.")]
+DatabasePath = Annotated[FileName, argument("The file.")]
 OnProgress = Annotated[
     bool | Progress,
     argument("True for a bar; or a function, called with done, total (or None) and unit."),
@@ -165,7 +166,7 @@ Exclude = Annotated[
     Option("Skip files that match, such as '*.min.js'.", metavar="GLOB", section=INPUT),
 ]
 GroupBy = Annotated[
-    str | os.PathLike[str] | None,
+    FileName | None,
     Option("Each folder is one document.", metavar="folder|DIR|N|GLOB"),
 ]
 
@@ -1115,7 +1116,7 @@ class DataOptions(Options):
     only_against: OnlyAgainst = False
     on_null: OnNull = "fail"
     into: Annotated[
-        str | os.PathLike[str] | None,
+        FileName | None,
         argument("A database of what was kept before, to which kept rows are added."),
     ] = None
     workers: WorkerCount = None
@@ -1151,7 +1152,7 @@ class SparkWriteOptions(Options):
     data: SparkOptions
 
     directory: Annotated[
-        str | os.PathLike[str],
+        FileName,
         argument("A path that the driver and every executor see; created if missing."),
     ] = field(kw_only=False)
     shards: Annotated[int, argument("How many files.", min=1)] = field()
@@ -1277,9 +1278,7 @@ class BackupOptions(Options):
 class RestoreOptions(Options):
     """Options of `lshdb.restore_backup`."""
 
-    backup: Annotated[str | os.PathLike[str], argument("The file that `backup` made.")] = field(
-        kw_only=False
-    )
+    backup: Annotated[FileName, argument("The file that `backup` made.")] = field(kw_only=False)
     path: DatabasePath = field(default="lsh.db", kw_only=False)
     timeout: Timeout = TIMEOUT
     progress: OnProgress = False

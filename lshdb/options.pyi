@@ -24,6 +24,7 @@ OnConflict = Literal['replace', 'keep', 'error']
 IndexTiming = Literal['auto', 'now']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow']
 Mode = Literal['create', 'read', 'write']
+FileName = str | os.PathLike[str]
 SqlValue = str | int | float | bytes | None
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 TIMEOUT = 30.0
@@ -46,11 +47,11 @@ OnlyAgainst = bool
 OnNull = Literal['fail', 'keep']
 KeepOrder = KeepRow
 OwnLimits = Limits
-DatabasePath = str | os.PathLike[str]
+DatabasePath = FileName
 OnProgress = bool | Progress
 Encoding = str | None
 Exclude = Sequence[str]
-GroupBy = str | os.PathLike[str] | None
+GroupBy = FileName | None
 def character(text: str) -> str: ...
 AnyReader = Any
 WorkerCount = int | None
@@ -1307,7 +1308,7 @@ class DataOptions(Options):
     against: Against
     only_against: OnlyAgainst
     on_null: OnNull
-    into: str | os.PathLike[str] | None
+    into: FileName | None
     workers: WorkerCount
     on_failure: OnFailure
     limits: OwnLimits
@@ -1344,7 +1345,7 @@ class DataOptions(Options):
         against: Against = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
-        into: str | os.PathLike[str] | None = None,
+        into: FileName | None = None,
         workers: WorkerCount = None,
         on_failure: OnFailure = None,
         limits: OwnLimits = DEFAULTS,
@@ -1359,7 +1360,7 @@ class DataOptions(Options):
         against: Against = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
-        into: str | os.PathLike[str] | None = None,
+        into: FileName | None = None,
         workers: WorkerCount = None,
         on_failure: OnFailure = None,
         limits: OwnLimits = DEFAULTS,
@@ -1390,13 +1391,13 @@ class SparkOptions(Options):
 
 class SparkWriteOptions(Options):
     data: SparkOptions
-    directory: str | os.PathLike[str]
+    directory: FileName
     shards: int
     @overload
     def __init__(
         self,
         settings: Settings,
-        directory: str | os.PathLike[str],
+        directory: FileName,
         *,
         key: str = 'id',
         text: str | None = None,
@@ -1407,7 +1408,7 @@ class SparkWriteOptions(Options):
     @overload
     def __init__(
         self,
-        directory: str | os.PathLike[str],
+        directory: FileName,
         *,
         data: SparkOptions,
         shards: int,
@@ -1554,7 +1555,7 @@ class BackupOptions(Options):
     progress: OnProgress = False
 
 class RestoreOptions(Options):
-    backup: str | os.PathLike[str] = field(kw_only=False)
+    backup: FileName = field(kw_only=False)
     path: DatabasePath = field(default='lsh.db', kw_only=False)
     timeout: Timeout = TIMEOUT
     progress: OnProgress = False

@@ -33,7 +33,14 @@ from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.limits import Limits
 from lshdb.opening import opened
-from lshdb.options import AdmissionOptions, ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
+from lshdb.options import (
+    AdmissionOptions,
+    ArrivalOptions,
+    FileName,
+    OpenOptions,
+    QueryOptions,
+    RemoveOptions,
+)
 from lshdb.sketching.settings import Settings
 from lshdb.store import late
 from lshdb.store.store import Store
@@ -100,9 +107,7 @@ class Service:
     ('added', 'similar', 'a', 0)
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str] = "lsh.db", *, readers: int = 2, **settings: Any
-    ) -> None:
+    def __init__(self, path: FileName = "lsh.db", *, readers: int = 2, **settings: Any) -> None:
         check_value("readers", readers, int, Option("", min=1, max=64))
         options = OpenOptions.of_call("Service", [path], settings)
         reading = OpenOptions(path, mode="read", timeout=options.timeout, limits=options.limits)
@@ -110,6 +115,8 @@ class Service:
         self._closing = threading.Lock()
         self._threads = threads = _Threads(self.path)
         self._end = weakref.finalize(self, threads.end)
+        self._ask_reader = partial(threads.ask, threads.reads)
+        self._ask_writer = partial(threads.ask, threads.writes)
         try:
             self._batch_settings, note, cuts = threads.begin(options, threads.writes, _GATHERED)
             for _ in range(readers):
@@ -235,11 +242,13 @@ class Service:
         ...     service.read(lambda db: db.keys())
         ['a']
         """
-        return self._ask_reader(use).result()
+        result: _T = self._ask_reader(use).result()
+        return result
 
     async def read_async(self, use: Callable[[Database], _T]) -> _T:
         """The same as `read`, for asyncio."""
-        return await asyncio.wrap_future(self._ask_reader(use))
+        result: _T = await asyncio.wrap_future(self._ask_reader(use))
+        return result
 
     def write(self, use: Callable[[Database], _T]) -> _T:
         """Call a function that may write, such as `lambda db: db.add_files(["news/"])`.
@@ -259,12 +268,6 @@ class Service:
         return Arrival(
             batch_of(document, *self._batch_settings), options.find, options.skip_similar
         )
-
-    def _ask_reader(self, use: Callable[[Database], _T]) -> "Future[_T]":
-        return self._threads.ask(self._threads.reads, use)
-
-    def _ask_writer(self, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":
-        return self._threads.ask(self._threads.writes, task)
 
 
 def _warned(answer: tuple[model.Arrived, Sequence[errors.Cut]]) -> model.Arrived:

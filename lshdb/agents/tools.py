@@ -296,8 +296,9 @@ def add_unless_similar(database: Database, arguments: AdditionArguments) -> Tool
         "replaced": replaced and {"key": replaced.key, "text": _text(replaced.content)},
         "empty": admission.empty,
     }
-    compared = admission.threshold, admission.compared_all, admission.recall
-    return _admitted(admission), result | _compared(*compared)
+    return _admitted(admission), result | _compared(
+        admission.threshold, admission.compared_all, admission.recall
+    )
 
 
 def remove_documents(database: Database, arguments: RemovalArguments) -> ToolResult:

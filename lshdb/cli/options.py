@@ -125,7 +125,7 @@ class Form(Options):
         """Whether results are printed for people."""
         return not (self.as_json or self.as_csv or self.output)
 
-    def check(self, *read: str | os.PathLike[str], more_suffixes: Sequence[str] = ()) -> None:
+    def check(self, *read: options.FileName, more_suffixes: Sequence[str] = ()) -> None:
         """UsageError if the file cannot be written, before any work.
 
         Args:

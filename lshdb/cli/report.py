@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +14,12 @@ from lshdb.cli import documents, files, messages, pages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
+from lshdb.frozen import frozen
 from lshdb.groups import Option, replaced
 from lshdb.ingest import submissions
 from lshdb.model import AddReport, ConnectedPair, Failure, SyncReport
 from lshdb.options import (
+    GroupBy,
     PurposeOptions,
     ReindexOptions,
     ReportOptions,
@@ -191,7 +193,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
     return outputs
 
 
-@dataclass(frozen=True)
+@frozen
 class _Compared:
     """The documents that a report is about.
 
@@ -212,7 +214,7 @@ class _Compared:
     settings: Settings
     name: str
     lowest: float
-    group_by: str | os.PathLike[str] | None
+    group_by: GroupBy
     of_database: bool
     failed: int = 0
     failures: Sequence[tuple[str, str]] = ()
@@ -235,18 +237,17 @@ def _compared(
     directory: str | None,
 ) -> Iterator[tuple[_Compared, ReportOptions]]:
     """The documents of the database, or the submissions of an input, and options for these."""
+    threshold, group_by = options.picture.grouping.threshold, options.picture.group_by
     if directory is not None:
-        settings = _settings(purpose, base, options.picture.grouping.threshold)
-        usual = _usual_threshold(settings)
-        options = replaced(options, threshold=options.picture.grouping.threshold or usual)
-        with _submissions(directory, settings, options.picture.group_by) as compared:
+        settings = _settings(purpose, base, threshold)
+        options = replaced(options, threshold=threshold or _usual_threshold(settings))
+        with _submissions(directory, settings, group_by) as compared:
             yield compared, options
         return
     if base or purpose.purpose:
         raise UsageError("--for and --base are for INPUT; for a database, lshdb init has them")
     with file.reading() as database:
         settings = database.settings
-        threshold = options.picture.grouping.threshold
         lowest = threshold or settings.threshold
         if settings.content and not settings.shingling.of_sets:
             lowest = min(lowest, _LOWEST)
@@ -255,13 +256,13 @@ def _compared(
             usual = settings.threshold
         options = replaced(options, threshold=threshold or usual)
         name = f"What connects the documents of {paths.printable_path(file.db.name)}"
-        store, group_by = store_of(database), options.picture.group_by
+        store = store_of(database)
         yield _Compared(store, settings, name, lowest, group_by, of_database=True), options
 
 
 @contextmanager
 def _old(
-    name: str, settings: Settings, group_by: str | os.PathLike[str] | None, new: str
+    name: str, settings: Settings, group_by: GroupBy, new: str
 ) -> Iterator["folder_documents.Collection"]:
     """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
     from lshdb.ingest import folder_documents  # nothing else needs it
@@ -387,7 +388,7 @@ def _settings(purpose: PurposeOptions, base: BasePaths, threshold: float | None)
 
 @contextmanager
 def _submissions(
-    name: str, settings: Settings, group_by: str | os.PathLike[str] | None, of_old: str = ""
+    name: str, settings: Settings, group_by: GroupBy, of_old: str = ""
 ) -> Iterator[_Compared]:
     """The submissions of an input, in a temporary database; what cannot be read is printed."""
     from lshdb.ingest import folder_documents  # nothing else needs it
