@@ -176,7 +176,7 @@ class Matches(Listed[model.Match]):
         self.columns = columns
         self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
 
-    def rows(self) -> Iterator[Sequence[Any]]:
+    def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each match, then the requested fields."""
         names = [name for name, kind in MATCH.items() if self.columns.get(name) is kind]
         for match in self:
