@@ -3,7 +3,6 @@
 Methods import what only they need, which halves the time to start a query.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from lshdb.options import (
     BackupOptions,
     ClustersOptions,
     DedupOptions,
+    FileName,
     KeysOptions,
     MeasureOptions,
     PairsOptions,
@@ -490,10 +490,7 @@ class Database:
         from lshdb.exchange.result_tables import matches_of
 
         matches = search(self._store, options.ranking, options)
-        minimum = options.ranking.similar.threshold or self._store.settings.threshold
-        return matches_of(
-            matches, options.ranking.containment, options.ranking.similar.fields, minimum
-        )
+        return matches_of(matches, options.ranking, self._store.settings)
 
     @takes(QueryManyOptions)
     def query_many(
@@ -527,8 +524,8 @@ class Database:
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
-        minimum = options.ranking.similar.threshold or self.settings.threshold
-        return answers_of(answer_many([self._store], documents, options), options, minimum, total)
+        answers = answer_many([self._store], documents, options)
+        return answers_of(answers, options, self.settings, total)
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> model.Passages:
@@ -1107,7 +1104,7 @@ class Database:
         return check_stored(self._store, options)
 
     @takes(BackupOptions)
-    def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
+    def backup(self, path: FileName, options: BackupOptions) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 
         Raises:

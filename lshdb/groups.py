@@ -103,11 +103,12 @@ class Option:
         return "" if (low or 0) <= value <= high else f"is not from {low:g} to {high:,}"
 
 
-def argument(
-    help: str, kind: ValueKind | None = None, convert: Callable[[str, Any], Any] | None = None
-) -> Option:
-    """The `Option` of an argument of Python only, such as a function to call."""
-    return Option(help, of_command=False, kind=kind, convert=convert)
+argument = functools.partial(Option, of_command=False)
+"""An option of Python only, such as a function to call."""
+uncommon = functools.partial(Option, common=False)
+"""An option that only `--help-all` shows."""
+proportion = functools.partial(Option, above=0, max=1)
+"""An option that is a share of 1, above 0."""
 
 
 class Declared(NamedTuple):
@@ -127,13 +128,13 @@ class Declared(NamedTuple):
     default: Any
     option: Option
     kw_only: bool
-    group: Any
+    group: type["Options"]
 
     @property
     def section(self) -> str:
         """The heading of help pages that it is under."""
-        section: str | None = self.option.section
-        return str(self.group.section) if section is None else section
+        section = self.option.section
+        return self.group.section if section is None else section
 
 
 @dataclass_transform(
@@ -176,25 +177,24 @@ class Options:
         known, targets, defaults = dict[str, Declared](), dict[str, str](), dict[str, Any]()
         required = list[str]()
         for each in cls.__dataclass_fields__.values():
-            name = each.name
+            name, default = each.name, each.default
             part: Any = each.type
-            names: Collection[str] = (name,)
+            names = {name}
             if is_group(part):
-                names = (name, *part._declared)
+                names.update(part._declared)
                 known |= part._declared
                 required += part._required
                 if not part._required:
                     defaults[name] = part()
             else:
-                annotation, option = get_args(part)
-                default = Parameter.empty if each.default is dataclasses.MISSING else each.default
-                known[name] = Declared(name, annotation, default, option, bool(each.kw_only), cls)
-                if each.default is dataclasses.MISSING:
+                if default is dataclasses.MISSING:
+                    default = Parameter.empty
                     required.append(name)
                 else:
                     defaults[name] = default
-            if not targets.keys().isdisjoint(names):
-                twice = sorted(targets.keys() & names)
+                annotation, option = get_args(part)
+                known[name] = Declared(name, annotation, default, option, bool(each.kw_only), cls)
+            if twice := sorted(targets.keys() & names):
                 raise TypeError(f"{cls.__name__} has two of {', '.join(twice)}")
             targets |= dict.fromkeys(names, name)
         cls._declared, cls._fields = known, targets
@@ -512,7 +512,6 @@ def _taking(group: Any, function: Callable[..., Any]) -> Any:
     written, arguments = signature(function), unfold(group)
     *before, _ = written.parameters.values()
     caller, count = function.__name__, len(before)
-    checks = [each for each in before if each.annotation is not Parameter.empty]
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -521,8 +520,9 @@ def _taking(group: Any, function: Callable[..., Any]) -> Any:
             if parameter.name not in keywords:
                 raise TypeError(f"{caller}() needs the argument {parameter.name!r}")
             leading += (keywords.pop(parameter.name),)
-        for parameter, value in zip(checks, leading[count - len(checks) :], strict=True):
-            check_value(parameter.name, value, parameter.annotation)
+        for parameter, value in zip(before, leading, strict=True):
+            if parameter.annotation is not Parameter.empty:  # as that of self is
+                check_value(parameter.name, value, parameter.annotation)
         if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
             return function(*leading, option_args[0])
         return function(*leading, group.of_call(caller, option_args, keywords))

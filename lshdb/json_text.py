@@ -36,7 +36,7 @@ def loads(data: bytes) -> Any:
     value = orjson.loads(data)
     if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):
         return value  # most records: nothing else to check
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+    if _may_be_deep(data):
         check_depth(value)
     return json.loads(data) if _has_large_float(value) else value
 
@@ -54,8 +54,7 @@ def objects(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
         return None
     fields = chain.from_iterable(map(dict.values, values))
     if not _EXACT.issuperset(map(type, fields)) and (
-        any(line.count(b"[") + line.count(b"{") > MAX_DEPTH for line in lines)
-        or any(map(_has_large_float, values))
+        any(map(_may_be_deep, lines)) or any(map(_has_large_float, values))
     ):
         return None
     return values
@@ -85,7 +84,7 @@ def encode(value: object) -> bytes:
         check_depth(value)
         options = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
         data = orjson.dumps(_plain(value), _default, options)
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+    if _may_be_deep(data):
         check_depth(value)
     return data
 
@@ -107,6 +106,11 @@ def without_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
     return text
+
+
+def _may_be_deep(data: bytes) -> bool:
+    """Whether JSON has so many arrays and objects that its levels must be counted."""
+    return data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
 def _has_large_float(value: object) -> bool:

@@ -32,7 +32,6 @@ from lshdb.json_text import without_surrogates
 _EXACT_BITS = 53
 _MISSING = frozenset(("NoneType", "NAType", "NaTType"))
 """Types of values that are missing: None, and those of pandas."""
-_PLURALS = ("bytes",)
 _LIKE_VOWELS = (*"AEIOaeio", "nd", "NA")
 """Beginnings of names that take the article `an`: `UUID` and `uint8` do not."""
 _MERGED = 1 << 16
@@ -136,7 +135,7 @@ def with_article(name: str) -> str:
     >>> [with_article(name) for name in ("date", "int64", "bytes", "UUID")]
     ['a date', 'an int64', 'bytes', 'a UUID']
     """
-    if name in _PLURALS:
+    if name == "bytes":
         return name
     return f"an {name}" if name.startswith(_LIKE_VOWELS) else f"a {name}"
 

@@ -60,8 +60,7 @@ def opened(options: OpenOptions) -> tuple[Database, str]:
         limits=limits,
     )
     try:
-        whole = options.check_settings
-        note = check_against(settings, store.settings, store.path, whole=whole)
+        note = check_against(settings, store.settings, store.path, whole=options.check_settings)
     except BaseException:
         store.close()
         raise

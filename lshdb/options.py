@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Option, Options, ValueKind, argument
+from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     """The types above, when a signature is made of them: `--help` needs none of them."""
-    sources = {"Content": "lshdb.shingling.shingling", "Settings": "lshdb.sketching.settings"}
-    sources |= dict.fromkeys(("AddReport", "DroppedRow", "Failure"), "lshdb.model")
-    if name not in sources:
+    if name not in ("AddReport", "Content", "DroppedRow", "Failure", "Settings"):
         raise AttributeError(f"module 'lshdb.options' has no attribute {name!r}")
-    return getattr(import_module(sources[name]), name)
+    return getattr(import_module("lshdb.model"), name)
 
 
 Keep = Literal["first", "longest", "last"]
@@ -44,6 +42,7 @@ IndexTiming = Literal["auto", "now"]
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
+FileName = str | os.PathLike[str]
 SqlValue = str | int | float | bytes | None
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
@@ -105,23 +104,16 @@ def _keys(name: str, values: object) -> list[str]:
 
 
 _READER: ValueKind = ("a reader of files", lambda value: hasattr(value, "batches"))
-Threshold = Annotated[
-    float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
-]
+Threshold = Annotated[float | None, proportion("Minimum similarity. [default: the database's]")]
 Top = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
 StoredKey = Annotated[
     Any,
     Option("A stored document, by its key.", metavar="KEY", convert=_key),
 ]
-Estimate = Annotated[
-    bool, Option("Faster: estimate from signatures.", section=MATCHING, common=False)
-]
+Estimate = Annotated[bool, uncommon("Faster: estimate from signatures.", section=MATCHING)]
 Distinguish = Annotated[
     Literal["numbers"] | None,
-    Option("Texts whose numbers differ are not similar.", metavar="numbers", common=False),
-]
-Where = Annotated[
-    str | None, Option("Only documents that match this expression.", metavar="SQL", common=True)
+    uncommon("Texts whose numbers differ are not similar.", metavar="numbers"),
 ]
 WhereParameters = Annotated[
     Parameters,
@@ -129,11 +121,10 @@ WhereParameters = Annotated[
 ]
 FieldNames = Annotated[
     Sequence[str],
-    Option(
+    uncommon(
         "Add these fields, or the text, to each result.",
         metavar="NAME,...",
         parse=names_of_text,
-        common=False,
     ),
 ]
 RuleName = Annotated[
@@ -156,13 +147,12 @@ OnNull = Annotated[
     Literal["fail", "keep"],
     Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
 ]
-KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
 KeepOrder = Annotated[
     KeepRow,
     Option("first (default), last, longest, newest, oldest, shortest-path.", metavar="ORDER"),
 ]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
-DatabasePath = Annotated[str | os.PathLike[str], argument("The file.")]
+DatabasePath = Annotated[FileName, argument("The file.")]
 OnProgress = Annotated[
     bool | Progress,
     argument("True for a bar; or a function, called with done, total (or None) and unit."),
@@ -176,7 +166,7 @@ Exclude = Annotated[
     Option("Skip files that match, such as '*.min.js'.", metavar="GLOB", section=INPUT),
 ]
 GroupBy = Annotated[
-    str | os.PathLike[str] | None,
+    FileName | None,
     Option("Each folder is one document.", metavar="folder|DIR|N|GLOB"),
 ]
 
@@ -186,30 +176,21 @@ def character(text: str) -> str:
     return "\t" if text == "\\t" else text
 
 
-Delimiter = Annotated[
-    str | None,
-    Option("Between fields of CSV. [default: by line 1]", metavar="CHARACTER", parse=character),
-]
-Escape = Annotated[
-    str | None,
-    Option("Before a quote within a field of CSV.", metavar="CHARACTER", parse=character),
-]
 AnyReader = Annotated[
     Any,
-    argument("A reader of files, instead of the options for one.", _READER),
+    argument("A reader of files, instead of the options for one.", kind=_READER),
 ]
 WorkerCount = Annotated[
     int | None, argument("Processes that sign beside this one; None: the processors to spare.")
-]
-OnBatch = Annotated[
-    "Callable[[AddReport], None] | None",
-    argument("Called with the report of each batch when it is safely in the file."),
 ]
 OnFailure = Annotated[
     "Callable[[Failure], None] | None",
     argument("Called with each file, line and row that gives no document."),
 ]
-SampleSeed = Annotated[int, Option("Seed of samples.", min=0, common=False)]
+SampleSize = Annotated[
+    int | None, Option("Documents to compare with all. [default: some seconds']", min=1)
+]
+SampleSeed = Annotated[int, uncommon("Seed of samples.", min=0)]
 Timeout = Annotated[
     float,
     Option(
@@ -234,13 +215,11 @@ class ShapeOptions(Options):
 
     threshold: Annotated[
         float | None,
-        Option(
-            "Minimum Jaccard similarity. [default: 0.8]", above=0, max=1, section="", common=True
-        ),
+        proportion("Minimum Jaccard similarity. [default: 0.8]", section="", common=True),
     ] = None
     recall: Annotated[
         float | None,
-        Option("Share of the pairs at the threshold to find. [default: 0.99]", above=0, max=1),
+        proportion("Share of the pairs at the threshold to find. [default: 0.99]"),
     ] = None
     bands: Annotated[int | None, Option("Bands of the index, with rows; else by recall.")] = None
     rows: Annotated[int | None, Option("Rows of a band, with bands.")] = None
@@ -482,8 +461,14 @@ class TableOptions(Options):
     format: Annotated[Format, Option("Of all files. [default: by suffix]", metavar="FORMAT")] = (
         "auto"
     )
-    delimiter: Delimiter = None
-    escape: Escape = None
+    delimiter: Annotated[
+        str | None,
+        Option("Between fields of CSV. [default: by line 1]", metavar="CHARACTER", parse=character),
+    ] = None
+    escape: Annotated[
+        str | None,
+        Option("Before a quote within a field of CSV.", metavar="CHARACTER", parse=character),
+    ] = None
 
 
 class QueriesOptions(Options):
@@ -518,7 +503,10 @@ class WritingOptions(Options):
     """Options of what writes many documents."""
 
     workers: WorkerCount = None
-    on_batch: OnBatch = None
+    on_batch: Annotated[
+        "Callable[[AddReport], None] | None",
+        argument("Called with the report of each batch when it is safely in the file."),
+    ] = None
     progress: OnProgress = False
 
 
@@ -533,10 +521,9 @@ class AddManyOptions(Options):
     ] = "keep"
     index: Annotated[
         IndexTiming,
-        Option(
+        uncommon(
             "Write band rows with each batch (now), or those of many documents at the end, sorted.",
             metavar="auto|now",
-            common=False,
         ),
     ] = "auto"
     on_skip: Annotated[
@@ -597,11 +584,10 @@ class ArrivalOptions(Options):
 
     find: Annotated[
         int,
-        Option(
+        argument(
             "Maximum number of similar documents in the answer.",
             min=0,
             max=1_000,
-            of_command=False,
         ),
     ] = 5
     skip_similar: Annotated[
@@ -616,11 +602,11 @@ class AdmissionOptions(Options):
 
     threshold: Annotated[
         float | None,
-        Option("Minimum similarity; by default the database's.", above=0, max=1, of_command=False),
+        argument("Minimum similarity; by default the database's.", above=0, max=1),
     ] = None
     top: Annotated[
         int,
-        Option("Maximum number of similar documents named.", min=1, max=1_000, of_command=False),
+        argument("Maximum number of similar documents named.", min=1, max=1_000),
     ] = 5
     replace: Annotated[
         Any, argument("The key of a stored document whose place it takes.", convert=_key)
@@ -663,7 +649,7 @@ class SyncOptions(Options):
         Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
     ] = False
     extract_again: Annotated[
-        bool, Option("Read PDF and the like again, as after a library's update.", common=False)
+        bool, uncommon("Read PDF and the like again, as after a library's update.")
     ] = False
     remove_most: Annotated[
         bool,
@@ -683,7 +669,9 @@ class ConditionOptions(Options):
 
     section = MATCHING
 
-    where: Where = None
+    where: Annotated[
+        str | None, Option("Only documents that match this expression.", metavar="SQL", common=True)
+    ] = None
     parameters: WhereParameters = ()
 
     def __post_init__(self) -> None:
@@ -713,10 +701,10 @@ class WeightedOptions(Options):
 
     sort: Annotated[
         Literal["weighted", "weighted_share"] | None,
-        Option("Best first by this column.", metavar="weighted|weighted_share", common=False),
+        uncommon("Best first by this column.", metavar="weighted|weighted_share"),
     ] = None
     min_weighted: Annotated[
-        float | None, Option("Minimum similarity weighted by rarity.", min=0, max=1, common=False)
+        float | None, uncommon("Minimum similarity weighted by rarity.", min=0, max=1)
     ] = None
 
 
@@ -765,10 +753,9 @@ class JoinOptions(Options):
     key: StoredKey = None
     ignore_decisions: Annotated[
         bool,
-        Option(
+        uncommon(
             "Ignore decisions: see lshdb decide.",
             flags=("--ignore-decisions", "--all"),
-            common=False,
         ),
     ] = False
 
@@ -785,14 +772,12 @@ class PairsOptions(Options):
 
     max_similarity: Annotated[
         float | None,
-        Option("Maximum similarity: no pairs above this. [default: 1]", above=0, max=1),
+        proportion("Maximum similarity: no pairs above this. [default: 1]"),
     ] = None
     sample: Annotated[
         int | None, Option("Number of pairs to draw at random from all that match.", min=1)
     ] = None
-    seed: Annotated[int | None, Option("Seed of the sample. [default: 1]", min=0, common=False)] = (
-        None
-    )
+    seed: Annotated[int | None, uncommon("Seed of the sample. [default: 1]", min=0)] = None
 
     def __post_init__(self) -> None:
         if self.join.similar.threshold is not None:
@@ -863,14 +848,10 @@ class OrderOptions(Options):
 
     keep: KeepOrder = "first"
     keep_max: Annotated[
-        str | None, Option("Keep the largest value of this field.", metavar="FIELD", common=False)
+        str | None, uncommon("Keep the largest value of this field.", metavar="FIELD")
     ] = None
-    keep_min: Annotated[
-        str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
-    ] = None
-    keep_in: Annotated[
-        str | None, Option("Prefer what is in this folder.", metavar="DIR", common=False)
-    ] = None
+    keep_min: Annotated[str | None, uncommon("Keep the smallest one.", metavar="FIELD")] = None
+    keep_in: Annotated[str | None, uncommon("Prefer what is in this folder.", metavar="DIR")] = None
 
     def __post_init__(self) -> None:
         if (self.keep != "first") + len(self.ranked_by) > 1:
@@ -891,9 +872,7 @@ class StarOptions(Options):
     """How similar documents make clusters, and which of each is kept."""
 
     order: OrderOptions
-    star: Annotated[
-        bool, Option("Make every member similar to the kept one itself.", common=False)
-    ] = False
+    star: Annotated[bool, uncommon("Make every member similar to the kept one itself.")] = False
 
 
 class GroupingOptions(Options):
@@ -937,9 +916,7 @@ class ClustersOptions(Options):
         int | None,
         Option("Minimum number of members; 1 for single documents, too. [default: 2]", min=1),
     ] = None
-    max_size: Annotated[int | None, Option("Maximum number of members.", min=1, common=False)] = (
-        None
-    )
+    max_size: Annotated[int | None, uncommon("Maximum number of members.", min=1)] = None
 
     def __post_init__(self) -> None:
         if self.max_size is not None and self.max_size < (self.min_size or 2):
@@ -952,20 +929,18 @@ class CommonOptions(Options):
 
     gap: Annotated[
         int,
-        Option(
+        uncommon(
             "Join passages with up to this many words between.",
             min=0,
             metavar="WORDS",
-            common=False,
         ),
     ] = 0
     common: Annotated[
         int | None,
-        Option(
+        uncommon(
             "Ignore passages in more documents than this. [default: 100]",
             min=1,
             metavar="DOCUMENTS",
-            common=False,
         ),
     ] = None
 
@@ -977,11 +952,10 @@ class CopiedOptions(Options):
 
     min_words: Annotated[
         int | None,
-        Option(
+        uncommon(
             "Shortest passage. [default: what the index finds]",
             metavar="WORDS",
             flags=("--min-words", "--least"),
-            common=False,
         ),
     ] = None
     base: Annotated[
@@ -1000,7 +974,7 @@ class PassagePairsOptions(Options):
     reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
     min_score: Annotated[
         float | None,
-        Option("Lowest score of a reworded passage. [default: 0.25]", above=0, max=1, common=False),
+        uncommon("Lowest score of a reworded passage. [default: 0.25]", above=0, max=1),
     ] = None
     progress: OnProgress = False
 
@@ -1070,7 +1044,7 @@ class RuleOptions(Options):
     order: OrderOptions
 
     rule: RuleName = "similar"
-    drop_all: Annotated[bool, Option("Keep none of similar rows.", common=False)] = False
+    drop_all: Annotated[bool, uncommon("Keep none of similar rows.")] = False
     estimate: Estimate = False
     distinguish: Distinguish = None
 
@@ -1092,12 +1066,11 @@ class RowsOptions(Options):
     ] = None
     min_words: Annotated[
         int,
-        Option(
+        uncommon(
             "Drop what has fewer words after that.",
             min=0,
             metavar="WORDS",
             section=CUTTING,
-            common=False,
         ),
     ] = 1
 
@@ -1143,7 +1116,7 @@ class DataOptions(Options):
     only_against: OnlyAgainst = False
     on_null: OnNull = "fail"
     into: Annotated[
-        str | os.PathLike[str] | None,
+        FileName | None,
         argument("A database of what was kept before, to which kept rows are added."),
     ] = None
     workers: WorkerCount = None
@@ -1167,7 +1140,7 @@ class SparkOptions(Options):
         "Settings",
         argument(
             "Those of a file, or of `make_settings`.",
-            ("settings", lambda value: hasattr(value, "shingling")),
+            kind=("settings", lambda value: hasattr(value, "shingling")),
         ),
     ] = field(kw_only=False)
     counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
@@ -1179,10 +1152,10 @@ class SparkWriteOptions(Options):
     data: SparkOptions
 
     directory: Annotated[
-        str | os.PathLike[str],
+        FileName,
         argument("A path that the driver and every executor see; created if missing."),
     ] = field(kw_only=False)
-    shards: Annotated[int, Option("How many files.", min=1, of_command=False)] = field()
+    shards: Annotated[int, argument("How many files.", min=1)] = field()
 
 
 class BucketOptions(Options):
@@ -1191,7 +1164,7 @@ class BucketOptions(Options):
     estimate: Estimate = False
     limit: Annotated[
         int | None,
-        Option("In larger buckets, compare each with the first only.", min=2, common=False),
+        uncommon("In larger buckets, compare each with the first only.", min=2),
     ] = 2000
 
 
@@ -1199,7 +1172,9 @@ class SparkRuleOptions(Options):
     """Which of similar documents are kept."""
 
     rule: RuleName = "similar"
-    keep: KeepOption = "first"
+    keep: Annotated[
+        Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
+    ] = "first"
 
 
 class SparkPairsOptions(Options):
@@ -1244,17 +1219,17 @@ class TuneOptions(Options):
     """Options of `Database.tune`; by default the database's own values."""
 
     threshold: Annotated[
-        float | None, Option("Minimum similarity. [default: its own, or 0.8]", above=0, max=1)
+        float | None, proportion("Minimum similarity. [default: its own, or 0.8]")
     ] = None
     recall: Annotated[
-        float | None, Option("Share of pairs to find. [default: its own, or 0.99]", above=0, max=1)
+        float | None, proportion("Share of pairs to find. [default: its own, or 0.99]")
     ] = None
     permutations: Annotated[
         int | None, Option("Lanes of a signature. [default: its own, or 128]", min=16, max=4096)
     ] = None
     documents: Annotated[
         int | None,
-        Option("Size of the collection to predict for. [default: its own]", min=0, common=False),
+        uncommon("Size of the collection to predict for. [default: its own]", min=0),
     ] = None
     construction: Annotated[str | None, Option("Also judge this construction.", metavar="TEXT")] = (
         None
@@ -1266,9 +1241,7 @@ class MeasureOptions(Options):
     """Options of `Database.measure`."""
 
     threshold: Threshold = None
-    sample: Annotated[
-        int | None, Option("Documents to compare with all. [default: some seconds']", min=1)
-    ] = None
+    sample: SampleSize = None
     seed: SampleSeed = 1
     progress: OnProgress = False
 
@@ -1305,9 +1278,7 @@ class BackupOptions(Options):
 class RestoreOptions(Options):
     """Options of `lshdb.restore_backup`."""
 
-    backup: Annotated[str | os.PathLike[str], argument("The file that `backup` made.")] = field(
-        kw_only=False
-    )
+    backup: Annotated[FileName, argument("The file that `backup` made.")] = field(kw_only=False)
     path: DatabasePath = field(default="lsh.db", kw_only=False)
     timeout: Timeout = TIMEOUT
     progress: OnProgress = False

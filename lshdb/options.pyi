@@ -11,7 +11,7 @@ from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Option, Options, ValueKind, argument
+from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 from lshdb.model import AddReport, DroppedRow, Failure
@@ -24,6 +24,7 @@ OnConflict = Literal['replace', 'keep', 'error']
 IndexTiming = Literal['auto', 'now']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow']
 Mode = Literal['create', 'read', 'write']
+FileName = str | os.PathLike[str]
 SqlValue = str | int | float | bytes | None
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 TIMEOUT = 30.0
@@ -38,28 +39,24 @@ Top = int | None
 StoredKey = Any
 Estimate = bool
 Distinguish = Literal['numbers'] | None
-Where = str | None
 WhereParameters = Parameters
 FieldNames = Sequence[str]
 RuleName = str
 Against = Sequence[Any] | Any
 OnlyAgainst = bool
 OnNull = Literal['fail', 'keep']
-KeepOption = Keep
 KeepOrder = KeepRow
 OwnLimits = Limits
-DatabasePath = str | os.PathLike[str]
+DatabasePath = FileName
 OnProgress = bool | Progress
 Encoding = str | None
 Exclude = Sequence[str]
-GroupBy = str | os.PathLike[str] | None
+GroupBy = FileName | None
 def character(text: str) -> str: ...
-Delimiter = str | None
-Escape = str | None
 AnyReader = Any
 WorkerCount = int | None
-OnBatch = Callable[[AddReport], None] | None
 OnFailure = Callable[[Failure], None] | None
+SampleSize = int | None
 SampleSeed = int
 Timeout = float
 
@@ -287,8 +284,8 @@ class TextOptions(Options):
 
 class TableOptions(Options):
     format: Format = 'auto'
-    delimiter: Delimiter = None
-    escape: Escape = None
+    delimiter: str | None = None
+    escape: str | None = None
 
 class QueriesOptions(Options):
     texts: EncodingOption
@@ -307,8 +304,8 @@ class QueriesOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -340,8 +337,8 @@ class ReadingOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -360,7 +357,7 @@ class ReadingOptions(Options):
 
 class WritingOptions(Options):
     workers: WorkerCount = None
-    on_batch: OnBatch = None
+    on_batch: Callable[[AddReport], None] | None = None
     progress: OnProgress = False
 
 class AddManyOptions(Options):
@@ -373,7 +370,7 @@ class AddManyOptions(Options):
         self,
         *,
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
         index: IndexTiming = 'auto',
@@ -425,13 +422,13 @@ class AddFilesOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
         index: IndexTiming = 'auto',
@@ -532,7 +529,7 @@ class AddTableOptions(Options):
         text: str | None = None,
         set: str | None = None,
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
         index: IndexTiming = 'auto',
@@ -581,7 +578,7 @@ class SyncOptions(Options):
         encoding: Encoding = None,
         strict: bool = False,
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         reader: AnyReader = None,
         dry_run: bool = False,
@@ -604,7 +601,7 @@ class SyncOptions(Options):
     ) -> None: ...
 
 class ConditionOptions(Options):
-    where: Where = None
+    where: str | None = None
     parameters: WhereParameters = ()
 
 class SimilarOptions(Options):
@@ -618,7 +615,7 @@ class SimilarOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -651,7 +648,7 @@ class RankingOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -682,7 +679,7 @@ class QueryOptions(Options):
         self,
         content: Content | None = None,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -712,7 +709,7 @@ class QueryManyOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -744,7 +741,7 @@ class JoinOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -776,7 +773,7 @@ class PairsOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -811,7 +808,7 @@ class KeysOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         prefix: str | None = None,
         top: int | None = None,
@@ -834,7 +831,7 @@ class RemovalOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         missing_ok: bool = False,
         decided: bool = False,
@@ -858,7 +855,7 @@ class RemoveOptions(Options):
         self,
         keys: Any = None,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         missing_ok: bool = False,
         decided: bool = False,
@@ -911,7 +908,7 @@ class GroupingOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -936,7 +933,7 @@ class PictureOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -961,7 +958,7 @@ class ReportOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -987,7 +984,7 @@ class ClusteringOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
         keep: KeepOrder = 'first',
@@ -1014,7 +1011,7 @@ class ClustersOptions(Options):
     def __init__(
         self,
         *,
-        where: Where = None,
+        where: str | None = None,
         parameters: WhereParameters = (),
         top: Top = None,
         threshold: Threshold = None,
@@ -1205,8 +1202,8 @@ class RowsOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -1267,8 +1264,8 @@ class DedupOptions(Options):
         text_field: str = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
-        delimiter: Delimiter = None,
-        escape: Escape = None,
+        delimiter: str | None = None,
+        escape: str | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -1287,7 +1284,7 @@ class DedupOptions(Options):
         on_null: OnNull = 'fail',
         fields: FieldNames = (),
         workers: WorkerCount = None,
-        on_batch: OnBatch = None,
+        on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         reader: AnyReader = None,
         threshold: Threshold = None,
@@ -1311,7 +1308,7 @@ class DataOptions(Options):
     against: Against
     only_against: OnlyAgainst
     on_null: OnNull
-    into: str | os.PathLike[str] | None
+    into: FileName | None
     workers: WorkerCount
     on_failure: OnFailure
     limits: OwnLimits
@@ -1348,7 +1345,7 @@ class DataOptions(Options):
         against: Against = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
-        into: str | os.PathLike[str] | None = None,
+        into: FileName | None = None,
         workers: WorkerCount = None,
         on_failure: OnFailure = None,
         limits: OwnLimits = DEFAULTS,
@@ -1363,7 +1360,7 @@ class DataOptions(Options):
         against: Against = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
-        into: str | os.PathLike[str] | None = None,
+        into: FileName | None = None,
         workers: WorkerCount = None,
         on_failure: OnFailure = None,
         limits: OwnLimits = DEFAULTS,
@@ -1394,13 +1391,13 @@ class SparkOptions(Options):
 
 class SparkWriteOptions(Options):
     data: SparkOptions
-    directory: str | os.PathLike[str]
+    directory: FileName
     shards: int
     @overload
     def __init__(
         self,
         settings: Settings,
-        directory: str | os.PathLike[str],
+        directory: FileName,
         *,
         key: str = 'id',
         text: str | None = None,
@@ -1411,7 +1408,7 @@ class SparkWriteOptions(Options):
     @overload
     def __init__(
         self,
-        directory: str | os.PathLike[str],
+        directory: FileName,
         *,
         data: SparkOptions,
         shards: int,
@@ -1423,7 +1420,7 @@ class BucketOptions(Options):
 
 class SparkRuleOptions(Options):
     rule: RuleName = 'similar'
-    keep: KeepOption = 'first'
+    keep: Keep = 'first'
 
 class SparkPairsOptions(Options):
     data: SparkOptions
@@ -1470,7 +1467,7 @@ class SparkDedupOptions(Options):
         limit: int | None = 2000,
         threshold: Threshold = None,
         rule: RuleName = 'similar',
-        keep: KeepOption = 'first',
+        keep: Keep = 'first',
         against: Any = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
@@ -1521,7 +1518,7 @@ class TuneOptions(Options):
 
 class MeasureOptions(Options):
     threshold: Threshold = None
-    sample: int | None = None
+    sample: SampleSize = None
     seed: SampleSeed = 1
     progress: OnProgress = False
 
@@ -1558,7 +1555,7 @@ class BackupOptions(Options):
     progress: OnProgress = False
 
 class RestoreOptions(Options):
-    backup: str | os.PathLike[str] = field(kw_only=False)
+    backup: FileName = field(kw_only=False)
     path: DatabasePath = field(default='lsh.db', kw_only=False)
     timeout: Timeout = TIMEOUT
     progress: OnProgress = False

@@ -33,7 +33,14 @@ from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.limits import Limits
 from lshdb.opening import opened
-from lshdb.options import AdmissionOptions, ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
+from lshdb.options import (
+    AdmissionOptions,
+    ArrivalOptions,
+    FileName,
+    OpenOptions,
+    QueryOptions,
+    RemoveOptions,
+)
 from lshdb.sketching.settings import Settings
 from lshdb.store import late
 from lshdb.store.store import Store
@@ -100,9 +107,7 @@ class Service:
     ('added', 'similar', 'a', 0)
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str] = "lsh.db", *, readers: int = 2, **settings: Any
-    ) -> None:
+    def __init__(self, path: FileName = "lsh.db", *, readers: int = 2, **settings: Any) -> None:
         check_value("readers", readers, int, Option("", min=1, max=64))
         options = OpenOptions.of_call("Service", [path], settings)
         reading = OpenOptions(path, mode="read", timeout=options.timeout, limits=options.limits)
@@ -110,6 +115,8 @@ class Service:
         self._closing = threading.Lock()
         self._threads = threads = _Threads(self.path)
         self._end = weakref.finalize(self, threads.end)
+        self._ask_reader = partial(threads.ask, threads.reads)
+        self._ask_writer = partial(threads.ask, threads.writes)
         try:
             self._batch_settings, note, cuts = threads.begin(options, threads.writes, _GATHERED)
             for _ in range(readers):
@@ -235,11 +242,13 @@ class Service:
         ...     service.read(lambda db: db.keys())
         ['a']
         """
-        return self._ask_reader(use).result()
+        result: _T = self._ask_reader(use).result()
+        return result
 
     async def read_async(self, use: Callable[[Database], _T]) -> _T:
         """The same as `read`, for asyncio."""
-        return await asyncio.wrap_future(self._ask_reader(use))
+        result: _T = await asyncio.wrap_future(self._ask_reader(use))
+        return result
 
     def write(self, use: Callable[[Database], _T]) -> _T:
         """Call a function that may write, such as `lambda db: db.add_files(["news/"])`.
@@ -259,12 +268,6 @@ class Service:
         return Arrival(
             batch_of(document, *self._batch_settings), options.find, options.skip_similar
         )
-
-    def _ask_reader(self, use: Callable[[Database], _T]) -> "Future[_T]":
-        return self._threads.ask(self._threads.reads, use)
-
-    def _ask_writer(self, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":
-        return self._threads.ask(self._threads.writes, task)
 
 
 def _warned(answer: tuple[model.Arrived, Sequence[errors.Cut]]) -> model.Arrived:
@@ -327,7 +330,7 @@ class _Threads:
 
     def begin(self, options: OpenOptions, calls: _Calls, max_calls: int) -> _Opened:
         """Begin a thread that answers calls, up to `max_calls` of them at once."""
-        return self._begin(partial(self._answer, options, calls, max_calls), calls)
+        return self._begin(options, partial(self._answer, calls, max_calls), calls)
 
     def begin_indexer(self, options: OpenOptions) -> None:
         """Begin the thread that writes band rows late."""
@@ -338,22 +341,28 @@ class _Threads:
             timeout=min(_LATE_TIMEOUT, options.timeout),
             limits=dataclasses.replace(options.limits, reindex_rows=rows),
         )
-        self._begin(partial(self._index, writing), None)
+        self._begin(writing, self._index, None)
 
-    def _begin(self, work: "Callable[[Future[_Opened]], None]", calls: _Calls | None) -> _Opened:
-        """Begin a thread that opens the file; return what it opened, or raise its error."""
+    def _begin(
+        self, options: OpenOptions, work: Callable[[Database], None], calls: _Calls | None
+    ) -> _Opened:
+        """Begin a thread that opens the file, and works on it until the service is closed.
+
+        Returns what it opened, or raises its error.
+        """
         ready: Future[_Opened] = Future()
 
         def run() -> None:
             try:
-                work(ready)
+                database, result = self._open(options)
+                with database:
+                    ready.set_result(result)
+                    work(database)
             except BaseException as error:
-                if not ready.done():
-                    ready.set_exception(error)
-                elif self._is_closed:
-                    raise  # no call can get it any more
-                else:
+                if ready.done():
                     self._fail(error)
+                else:
+                    ready.set_exception(error)
 
         # A daemon, as the interpreter waits for other threads before it runs what ends this one.
         thread = threading.Thread(target=run, name="lshdb.Service", daemon=True)
@@ -436,26 +445,15 @@ class _Threads:
         )
         return Database(store), ((store.settings, store.limits), "", ())
 
-    def _answer(
-        self, options: OpenOptions, calls: _Calls, max_calls: int, ready: "Future[_Opened]"
-    ) -> None:
+    def _answer(self, calls: _Calls, max_calls: int, database: Database) -> None:
         """Answer calls until None comes, up to `max_calls` of them at once."""
-        database, result = self._open(options)
-        with database:
-            ready.set_result(result)
-            gathered: list[_Call] = []
-            try:
-                while _gather(calls, max_calls, gathered):
-                    self._answer_calls(database, gathered)
-                    gathered.clear()  # texts and results may be large
-            except BaseException as error:
-                is_closed = self._is_closed
-                self._fail(error)  # first: whoever gets the error may ask again at once, or close
-                for call in gathered:
-                    if not call.result.done():
-                        self._settle(call, error=self._failed_with(error))
-                if is_closed:
-                    raise  # no call can get it any more
+        gathered: list[_Call] = []
+        try:
+            while _gather(calls, max_calls, gathered):
+                self._answer_calls(database, gathered)
+                gathered.clear()  # texts and results may be large
+        except BaseException as error:
+            self._fail(error, gathered)
 
     def _answer_calls(self, database: Database, gathered: Sequence[_Call]) -> None:
         # A call that was cancelled before is left out.
@@ -506,11 +504,16 @@ class _Threads:
         else:
             call.result.set_exception(error)
 
-    def _fail(self, error: BaseException) -> None:
-        """Give the calls that wait, and all later ones, the error that ended a thread."""
+    def _fail(self, error: BaseException, gathered: Sequence[_Call] = ()) -> None:
+        """Give the calls that a thread answers or that wait, and all later ones, its error.
+
+        The error is raised if the service is closed, as no call can get it any more.
+        """
+        is_closed = self._is_closed
         with self._lock:
+            # First: whoever gets the error may ask again at once, or close.
             self._failure = self._failure or error
-            waiting: list[_Call] = []
+            waiting = [call for call in gathered if not call.result.done()]
             for calls in (self.reads, self.writes):
                 ends = 0
                 with suppress(Empty):
@@ -523,6 +526,8 @@ class _Threads:
         for call in waiting:
             with suppress(InvalidStateError):  # it was cancelled
                 self._settle(call, error=self._failed_with(error))
+        if is_closed:
+            raise error
 
     def _failed_with(self, error: BaseException) -> errors.StoreError:
         failure = errors.StoreError(
@@ -532,32 +537,24 @@ class _Threads:
         failure.__cause__ = error
         return failure
 
-    def _index(self, options: OpenOptions, ready: "Future[_Opened]") -> None:
-        """Write band rows that wait to be written, whenever there are some."""
-        database, result = self._open(options)
-        with database:
-            store = store_of(database)
-            ready.set_result(result)
-            pause = 0.0
-            while not self._stop_indexing.wait(pause):
-                error = None
-                try:
-                    self._index_once(store)
-                    pause = _LOOK_SECONDS
-                except _Closing:
-                    return
-                except Exception as raised:  # answers go on without them
-                    error = str(raised) or repr(raised)
-                    pause = min(_RETRY_SECONDS, max(_LOOK_SECONDS, 2 * pause))
-                with self._lock:
-                    self._index_error = error
-
-    def _index_once(self, store: Store) -> None:
-        """Look how many documents wait, and write their rows unless others still add some."""
-        self._unindexed = _unindexed(store)
-        if self._unindexed:
-            late.complete(store, self._check_indexing)
-            self._unindexed = _unindexed(store)
+    def _index(self, database: Database) -> None:
+        """Write band rows that wait, whenever there are some, unless others still add some."""
+        store, pause = store_of(database), 0.0
+        while not self._stop_indexing.wait(pause):
+            error = None
+            try:
+                self._unindexed = _unindexed(store)
+                if self._unindexed:
+                    late.complete(store, self._check_indexing)
+                    self._unindexed = _unindexed(store)
+                pause = _LOOK_SECONDS
+            except _Closing:
+                return
+            except Exception as raised:  # answers go on without them
+                error = str(raised) or repr(raised)
+                pause = min(_RETRY_SECONDS, max(_LOOK_SECONDS, 2 * pause))
+            with self._lock:
+                self._index_error = error
 
     def _check_indexing(self, *_: object) -> None:
         """Raise _Closing once the service is being closed."""

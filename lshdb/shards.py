@@ -98,8 +98,4 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> result_tabl
     for file in files:
         matches += file.query(options if file is home else elsewhere)
     ranking = options.ranking
-    minimum = ranking.similar.threshold or files[0].settings.threshold
-    best_matches = best(matches, ranking)
-    return result_tables.matches_of(
-        best_matches, ranking.containment, ranking.similar.fields, minimum
-    )
+    return result_tables.matches_of(best(matches, ranking), ranking, files[0].settings)

@@ -3,8 +3,6 @@
 Needs jinja2, of the extra `web`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re
@@ -56,7 +54,7 @@ class Table:
             for column in columns
         ]
 
-    def filled(self) -> Table:
+    def filled(self) -> "Table":
         """The same without the columns that have no value in any row."""
         if self.whole or not self.rows:
             return self
@@ -70,7 +68,7 @@ class Table:
         )
 
 
-def facts(values: Mapping[str, object], title: str = "") -> Table:
+def facts(values: Mapping[str, object], title: str = "") -> "Table":
     """Names with their values, one pair per line, without the names whose value is None."""
     rows = [(name, value) for name, value in values.items() if value is not None]
     return Table((), rows, len(rows), title=title)
@@ -86,7 +84,7 @@ def html_tables(*tables: Table) -> str | None:
 
 
 @functools.cache
-def environment(pages: Path) -> jinja2.Environment:
+def environment(pages: Path) -> "jinja2.Environment":
     """The templates of a folder, with the filters that all of them use."""
     import jinja2
 

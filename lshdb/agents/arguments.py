@@ -28,7 +28,7 @@ Key = Annotated[
 ]
 ToolTop = Annotated[int, groups.Option("Maximum number of results.", min=1, max=100)]
 ToolThreshold = Annotated[
-    float | None, groups.Option("Minimum similarity; by default the database's.", above=0, max=1)
+    float | None, groups.proportion("Minimum similarity; by default the database's.")
 ]
 
 

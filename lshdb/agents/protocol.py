@@ -41,6 +41,7 @@ _ID = re.compile(
 """The id of a request, at the start or the end of a line that is no JSON."""
 
 _Received = SessionMessage | Exception
+_Sent = SessionMessage | dict[str, Any]
 
 
 class _Refused(Exception):
@@ -109,7 +110,7 @@ class _Conversation:
     async def hold(self, server: Server[Any]) -> None:
         """Hand messages to the server, and its answers to the client."""
         into, read = anyio.create_memory_object_stream[_Received](0)
-        write, out_of = anyio.create_memory_object_stream[SessionMessage | dict[str, Any]](0)
+        write, out_of = anyio.create_memory_object_stream[_Sent](0)
         async with anyio.create_task_group() as tasks:
             scope = tasks.cancel_scope
             tasks.start_soon(self._until_failure, scope, self._read(into, write.clone()))
@@ -129,7 +130,7 @@ class _Conversation:
     async def _read(
         self,
         into: MemoryObjectSendStream[_Received],
-        refuse: MemoryObjectSendStream[SessionMessage | dict[str, Any]],
+        refuse: MemoryObjectSendStream[_Sent],
     ) -> None:
         async with into, refuse:
             while line := await anyio.to_thread.run_sync(
@@ -152,9 +153,7 @@ class _Conversation:
                 await anyio.sleep(_TURN_SECONDS)
                 turns = turns + 1 if self.waiting == before else 0
 
-    async def _write(
-        self, out_of: MemoryObjectReceiveStream[SessionMessage | dict[str, Any]]
-    ) -> None:
+    async def _write(self, out_of: MemoryObjectReceiveStream[_Sent]) -> None:
         async with out_of:
             async for item in out_of:
                 if isinstance(item, SessionMessage):

@@ -113,9 +113,7 @@ class PairsArguments(Options):
 
     top: ToolTop = 10
     threshold: ToolThreshold = None
-    max_similarity: Annotated[
-        float | None, Option("Maximum similarity.", above=0, max=1, of_command=False)
-    ] = None
+    max_similarity: Annotated[float | None, Option("Maximum similarity.", above=0, max=1)] = None
     sample: Annotated[bool, argument("Draw them at random from all pairs.")] = False
 
 
@@ -298,8 +296,9 @@ def add_unless_similar(database: Database, arguments: AdditionArguments) -> Tool
         "replaced": replaced and {"key": replaced.key, "text": _text(replaced.content)},
         "empty": admission.empty,
     }
-    compared = admission.threshold, admission.compared_all, admission.recall
-    return _admitted(admission), result | _compared(*compared)
+    return _admitted(admission), result | _compared(
+        admission.threshold, admission.compared_all, admission.recall
+    )
 
 
 def remove_documents(database: Database, arguments: RemovalArguments) -> ToolResult:

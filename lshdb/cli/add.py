@@ -62,7 +62,7 @@ def add(
     with _opened_like(file, paths or []) as database:
         counts = documents.counts_printed(print_all=list_skipped)
         session = documents.session_for(
-            database,
+            database.settings.shingling,
             options.read,
             files=options.files,
             sets=options.sets,
@@ -71,10 +71,7 @@ def add(
         )
         batches: list[AddReport] = []
         on_skip = partial(_print_dropped, as_json=as_json)
-        progress = messages.shows_progress()
-        options = groups.replaced(
-            options, reader=session, on_batch=batches.append, on_skip=on_skip, progress=progress
-        )
+        options = groups.replaced(options, reader=session, on_batch=batches.append, on_skip=on_skip)
         interrupted = False
         try:
             database.add_files(inputs, options)

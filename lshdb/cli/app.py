@@ -109,8 +109,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except _UsageError as error:
-            arguments = ctx.meta.get(_ARGUMENTS, [])
-            for option, path in pairwise(["", *arguments]):
+            for option, path in pairwise(["", *ctx.meta.get(_ARGUMENTS, [])]):
                 if option not in ("-d", "--db") and paths.is_database(path):
                     name = paths.escaped(path)
                     said = f"{error.message}; " if error.message else ""

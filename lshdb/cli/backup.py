@@ -1,7 +1,6 @@
 """`lshdb backup`: copy the database, even while others write to it."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -44,16 +43,17 @@ def backup(
     for left in left_over(os.path.realpath(file.db if restore else target)):
         messages.message(f"lshdb: {left} was left by a killed run; delete it")
     if restore:
-        _restore(target, file)
+        _restore(target, file, options)
         return
     with file.reading() as database:
-        database.backup(target, replace(options, progress=messages.shows_progress()))
+        database.backup(target, options)
     messages.message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
-def _restore(backup: Path, file: DatabaseFile) -> None:
-    progress = messages.shows_progress()
-    restored = lshdb.restore_backup(backup, file.db, timeout=file.timeout, progress=progress)
+def _restore(backup: Path, file: DatabaseFile, options: BackupOptions) -> None:
+    restored = lshdb.restore_backup(
+        backup, file.db, timeout=file.timeout, progress=options.progress
+    )
     text = f"{file.db} restored from {backup}: {counted(restored.documents, 'document')}"
     if restored.replaced:
         text += f"; {restored.replaced} is what it was before: delete it when you do not need it"

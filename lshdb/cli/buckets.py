@@ -22,5 +22,4 @@ def buckets(
     Example: lshdb buckets -d code.db --top 5
     """
     with file.reading(form) as database:
-        largest = database.buckets(key, top=top)
-        results.write_results(Bucket, largest, form, noun=("bucket",))
+        results.write_results(Bucket, database.buckets(key, top=top), form, noun=("bucket",))

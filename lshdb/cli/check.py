@@ -8,7 +8,6 @@ import lshdb
 from lshdb.cli import messages, results, running
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.columns import Columns
-from lshdb.groups import replaced
 from lshdb.maintenance import findings
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.store.sqlite_errors import RESTORE
@@ -38,13 +37,11 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     """
     form.check(file.db)
     running.end_on_interrupt()  # SQLite takes back what is half done
-    repairs = replaced(options, progress=messages.shows_progress())
-    report = lshdb.check(CheckOptions(file.db, repairs=repairs, timeout=file.timeout))
+    report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=file.timeout))
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         results.write_results(_FINDING, _findings(report), form, shown=shown)
-    conclusion = _conclusion(file.db, report, options.repair)
-    (messages.message if report.ok else messages.warn)(conclusion)
+    (messages.message if report.ok else messages.warn)(_conclusion(file.db, report, options.repair))
     return not report.ok
 
 

@@ -134,8 +134,7 @@ def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) ->
             kinds = {"": str, **dict.fromkeys(columns, object)}
             named = ((what, *row) for row in shown_rows)
             shown = columns if drawn else ()
-            extras = options.TEXT_BELOW
-            results.write_results(kinds, named, form, shown=shown, extras=extras)
+            results.write_results(kinds, named, form, shown=shown, extras=options.TEXT_BELOW)
         if more := len(rows) - len(shown_rows):
             messages.message(f"{more:,} more {what}s that both share; --json has all")
 
@@ -164,15 +163,13 @@ def _document(database: Database, name: str, reading: EncodingOption) -> str | D
             except errors.KeyNotFound as error:
                 reason = f"{key}: no document has this key, and there is no such file"
                 raise errors.KeyNotFound(reason, error.nearest) from None
-    return Document(key, documents.content_of_file(database, name, reading))
+    return Document(key, documents.content_of_file(database.settings.shingling, name, reading))
 
 
 def _facts(compared: Comparison) -> dict[str, object]:
     """The values printed for any two documents, the most important first."""
-    unknown = "not known: contents are not kept"
-    lost = "no: a query for one does not find the other"
     return {
-        "similarity": number(compared.similarity) or unknown,
+        "similarity": number(compared.similarity) or "not known: contents are not kept",
         "identical": compared.identical or None,
         "a": compared.a,
         "b": compared.b,
@@ -185,7 +182,7 @@ def _facts(compared: Comparison) -> dict[str, object]:
         "estimate": f"{number(compared.estimate)} +- {number(compared.standard_error)}",
         "agreeing_lanes": f"{compared.agreeing_lanes} of {compared.lanes}",
         "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
-        "candidates": compared.candidates or lost,
+        "candidates": compared.candidates or "no: a query for one does not find the other",
         "candidate_probability": number(compared.candidate_probability),
         "left_out": ", ".join(compared.base) or None,
     }

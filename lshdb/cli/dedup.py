@@ -12,9 +12,9 @@ from lshdb.cli import documents, files, messages, options, parameters, results, 
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
-from lshdb.groups import Option, Options, replaced
+from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
+from lshdb.options import CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions, Timeout
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import DedupJob
@@ -41,16 +41,15 @@ class DedupOutputs(Options):
     ] = None
     cuts: Annotated[
         str | None,
-        Option(
+        uncommon(
             "List what --cut cuts, for lshdb restore.",
             metavar="FILE",
             section=CUTTING,
-            common=False,
         ),
     ] = None
     null: Annotated[
         bool,
-        Option("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0"), common=False),
+        uncommon("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
     ] = False
     as_json: options.AsJson = False
 
@@ -67,9 +66,7 @@ class EarlierRuns(Options):
             parse=options.database_path,
         ),
     ] = None
-    timeout: Annotated[
-        float, Option("Wait while another process writes.", metavar="SECONDS", section=ADVANCED)
-    ] = TIMEOUT
+    timeout: Timeout = TIMEOUT
 
 
 def dedup(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,11 +30,10 @@ FAILURES_SHOWN = 20
 _DEFAULT = options.ReadingOptions()
 
 
-def session_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> Session:
-    """The session that reads files for a database; see lshdb.sources.session.session_of."""
+def session_for(shingling: Shingling, read: HowRead = _DEFAULT, **others: Any) -> Session:
+    """The session that reads files to be shingled; see lshdb.sources.session.session_of."""
     from lshdb.sources.session import session_of  # a query for a key reads none
 
-    shingling = database.settings.shingling
     return session_of(read, shingling, stdin=files.stdin(), naming=NAMING, **others)
 
 
@@ -44,13 +43,13 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
     stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
-    others: Any = {"auto_key": True, "metadata": False}
-    return session_for(database, reading, counts=counts_printed(), stdin_key=stdin_key, **others)
+    others: Any = {"auto_key": True, "metadata": False, "stdin_key": stdin_key}
+    return session_for(database.settings.shingling, reading, counts=counts_printed(), **others)
 
 
-def content_of_file(database: Database, name: str, read: HowRead = _DEFAULT) -> Content:
+def content_of_file(shingling: Shingling, name: str, read: HowRead = _DEFAULT) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(session_for(database, read), name)
+    return read_content(session_for(shingling, read), name)
 
 
 def read_content(session: Session, name: str) -> Content:
@@ -70,9 +69,7 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     Raises:
         InputError: there is none, or one cannot be read.
     """
-    from lshdb.sources.session import session_of
-
-    session = session_of(_DEFAULT, shingling, stdin=files.stdin(), naming=NAMING, archives=True)
+    session = session_for(shingling, archives=True)
     texts: dict[str, str] = {}
     for document in session.read(paths):
         if isinstance(document, Failure):
@@ -87,10 +84,8 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     return texts
 
 
-def ignored_texts(
-    paths: Sequence[str], shingling: Shingling, read: Callable[[str], Content]
-) -> tuple[str, ...]:
-    """The texts of `passages --base`: all of a directory, and what `read` reads of each file.
+def ignored_texts(paths: Sequence[str], shingling: Shingling) -> tuple[str, ...]:
+    """The texts of `passages --base`: all of a directory, and the one of each file.
 
     Raises:
         InputError: a directory has no text, or something cannot be read.
@@ -100,7 +95,7 @@ def ignored_texts(
         if os.path.isdir(path):
             texts += base_texts([path], shingling).values()
         else:
-            texts.append(str(read(path)))
+            texts.append(str(content_of_file(shingling, path)))
     return tuple(texts)
 
 

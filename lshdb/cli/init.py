@@ -22,8 +22,7 @@ def init(
     Example: lshdb init -d class.db --for programs --base template/
     """
     if base:
-        texts = documents.base_texts(base, resolve(settings).shingling)
-        settings = replace(settings, base=texts)
+        settings = replace(settings, base=documents.base_texts(base, resolve(settings).shingling))
     existed = file.is_filled
     with file.open(settings=settings) as database:
         made = database.settings

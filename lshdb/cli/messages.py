@@ -3,8 +3,6 @@
 Keys come from anywhere: control characters are printed as escapes, never as they are.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -79,7 +77,7 @@ def discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
+def note_recall(settings: "Settings", threshold: float, advice: str = "") -> None:
     """Note what share of the documents the index finds, if a threshold is below its own."""
     if threshold >= settings.threshold:
         return
@@ -92,7 +90,7 @@ def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     )
 
 
-def warn_of_low_recall(settings: Settings, options: ShapeOptions) -> None:
+def warn_of_low_recall(settings: "Settings", options: ShapeOptions) -> None:
     """Warn if the given bands and rows, or construction, find too little."""
     is_shaped = options.bands is not None or options.construction is not None
     if settings.recall < _LOW_RECALL and is_shaped:
@@ -103,13 +101,13 @@ def warn_of_low_recall(settings: Settings, options: ShapeOptions) -> None:
         )
 
 
-def note_settings(settings: Settings, options: SettingsOptions, threshold: float) -> None:
+def note_settings(settings: "Settings", options: SettingsOptions, threshold: float) -> None:
     """Note what an index finds at a threshold, and warn if it was asked to find too little."""
     warn_of_low_recall(settings, options.shape)
     note_recall(settings, threshold)
 
 
-def shape(settings: Settings) -> str:
+def shape(settings: "Settings") -> str:
     """The threshold and the index made for it, in words."""
     construction = settings.construction
     cascade = f" ({construction})" if construction.higher else ""

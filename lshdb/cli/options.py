@@ -13,7 +13,7 @@ from lshdb import options
 from lshdb.cli import files, messages, parameters, running
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options
+from lshdb.groups import Option, Options, uncommon
 from lshdb.opening import opened
 from lshdb.sources import paths
 
@@ -26,13 +26,11 @@ key_argument = partial(
     typer.Argument, parser=paths.printable_path, autocompletion=parameters.completed_keys
 )
 """An argument of keys of stored documents."""
-Who = Annotated[
-    str | None, Option("Who decides. [default: your user name]", metavar="NAME", common=False)
-]
-Own = Annotated[bool, Option("Ask also about what only others decided.", common=False)]
+Who = Annotated[str | None, uncommon("Who decides. [default: your user name]", metavar="NAME")]
+Own = Annotated[bool, uncommon("Ask also about what only others decided.")]
 Null = Annotated[
     bool,
-    Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"), common=False),
+    uncommon("The listed keys or paths end with NUL bytes.", flags=("--null", "-0")),
 ]
 BasePaths = Annotated[
     Sequence[str] | None,
@@ -49,7 +47,7 @@ Base = Annotated[
         "Ignore passages of these texts, which anyone may copy; repeatable.", metavar="DIR|FILE"
     ),
 ]
-FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.", common=False)]
+FailIfFound = Annotated[bool, uncommon("Exit with status 1 if anything is found.")]
 
 
 NAMING = "--{}-field"
@@ -61,20 +59,18 @@ class ReferenceFields(Options):
 
     against_key_field: Annotated[
         str | None,
-        Option(
+        uncommon(
             "Key of --against. [default: --key-field]",
             metavar="NAME",
             section=options.REFERENCES,
-            common=False,
         ),
     ] = None
     against_text_field: Annotated[
         str | None,
-        Option(
+        uncommon(
             "Its text or set. [default: --text-field]",
             metavar="NAME",
             section=options.REFERENCES,
-            common=False,
         ),
     ] = None
 
@@ -114,10 +110,9 @@ class Form(Options):
     ] = None
     heading: Annotated[
         bool | None,
-        Option(
+        uncommon(
             "Name the columns. [default: in CSV, on a terminal]",
             flags=("--heading/--no-heading",),
-            common=False,
         ),
     ] = None
 
@@ -130,7 +125,7 @@ class Form(Options):
         """Whether results are printed for people."""
         return not (self.as_json or self.as_csv or self.output)
 
-    def check(self, *read: str | os.PathLike[str], more_suffixes: Sequence[str] = ()) -> None:
+    def check(self, *read: options.FileName, more_suffixes: Sequence[str] = ()) -> None:
         """UsageError if the file cannot be written, before any work.
 
         Args:

@@ -10,6 +10,7 @@ import typer
 
 import lshdb
 from lshdb import groups, options
+from lshdb.cli import messages
 from lshdb.errors import UsageError
 from lshdb.sources.paths import printable_path
 
@@ -46,30 +47,18 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
     An `Option` beside the type is typer's. Groups check the bounds of theirs.
     """
     if groups.is_group(parameter.annotation):
-        return [
-            _parameter(field.name, field.annotation, field.default, field.option, field.section)
-            for field in groups.declared(parameter.annotation).values()
-            if field.option.of_command
-        ]
+        fields = groups.declared(parameter.annotation).values()
+        return [_parameter(field) for field in fields if field.option.of_command]
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
         if isinstance(option, groups.Option):
-            bounds = {"min": option.min, "max": option.max}
-            section = option.section or ""
-            return [
-                _parameter(parameter.name, annotation, parameter.default, option, section, **bounds)
-            ]
+            known = parameter.name, annotation, parameter.default, option, True, groups.Options
+            return [_parameter(groups.Declared(*known), min=option.min, max=option.max)]
     return [parameter]
 
 
-def _parameter(
-    name: str,
-    annotation: Any,
-    default: Any,
-    option: groups.Option,
-    section: str,
-    **bounds: float | None,
-) -> Parameter:
+def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
+    name, annotation, default, option, *_ = field
     kind: Any = groups.without_none(annotation)
     flags, parse = option.flags, option.parse
     is_key = option.metavar == "KEY"
@@ -92,7 +81,7 @@ def _parameter(
         envvar=option.variable,
         show_envvar=False,
         readable=False,  # what opens a file reports it
-        rich_help_panel=Heading(section, option.common),  # which lshdb.cli.help reads
+        rich_help_panel=Heading(field.section, option.common),  # which lshdb.cli.help reads
         **bounds,
     )
     if default is None:
@@ -121,9 +110,14 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
-    """A group with the values of its options, which are taken out of those of the command."""
-    values = {}
+    """A group with the values of its options, which are taken out of those of the command.
+
+    Its job shows a bar wherever a command shows one.
+    """
+    values: dict[str, Any] = {}
     for name, field in groups.declared(group).items():
+        if name == "progress":
+            values[name] = messages.shows_progress()
         if not field.option.of_command:
             continue
         value = command_values.pop(name)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,9 +98,8 @@ def passages(
         raise UsageError("--group-by is for --all")
     form.check(file.db, *files)
     with file.reading(form, temporary=options.group_by is not None) as database:
-        read = partial(documents.content_of_file, database)
-        bases = documents.ignored_texts(base or (), database.settings.shingling, read)
-        options = groups.replaced(options, base=bases, progress=messages.shows_progress())
+        bases = documents.ignored_texts(base or (), database.settings.shingling)
+        options = groups.replaced(options, base=bases)
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:

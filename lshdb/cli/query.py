@@ -111,8 +111,7 @@ def query(
             answers = _answers(databases, batches, options, session)
         else:
             name = counts.key_noted("".join(files))
-            of_sets = databases[0].settings.shingling.of_sets
-            content = choice.content(session, files, of_sets)
+            content = choice.content(session, files, databases[0].settings.shingling.of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
             answers = iter([(name, shards.query_files(databases, single))])
             if isinstance(content, str) and not content.strip():
@@ -199,15 +198,15 @@ def _write_matches(
     several: bool,
 ) -> None:
     """Write a row for each match, which begins with the key of its query if there are several."""
-    columns = result_tables.match_columns(containment=options.containment)
     lead = ["query"] if several else []
+    columns = result_tables.match_columns(options, *lead)
     scores = ["containment", "similarity"] if options.containment else ["similarity"]
     results.write_results(
-        result_tables.with_fields(dict.fromkeys(lead, str) | columns, options.similar.fields),
+        columns,
         (
-            (*[key][: len(lead)], *result_tables.match_row(match, columns))
+            (*[key][: len(lead)], *row)
             for key, matches in answers
-            for match in matches
+            for row in result_tables.Matches(matches, columns).rows()
         ),
         form,
         shown=(*lead, *filter(None, [options.weighted.sort]), *scores, "exact", "key"),

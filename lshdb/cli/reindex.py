@@ -23,7 +23,7 @@ def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = No
             texts = {} if [*base] == ["none"] else documents.base_texts(base, before.shingling)
             options = replace(options, base=texts)
         try:
-            done = database.reindex(replace(options, progress=messages.shows_progress()))
+            done = database.reindex(options)
         except KeyboardInterrupt:
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"

@@ -3,22 +3,23 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb import columns
 from lshdb.cli import documents, files, messages, pages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
+from lshdb.frozen import frozen
 from lshdb.groups import Option, replaced
 from lshdb.ingest import submissions
-from lshdb.model import Failure
+from lshdb.model import AddReport, ConnectedPair, Failure, SyncReport
 from lshdb.options import (
+    GroupBy,
     PurposeOptions,
     ReindexOptions,
     ReportOptions,
@@ -146,18 +147,13 @@ def _write(
     }
     for name, form in outputs:
         if form is not None:
-            results.write_results(columns.CONNECTED, _rows(connected), form, noun=("pair",))
+            results.write_results(ConnectedPair, connected.pairs, form, noun=("pair",))
             continue
         with pages.drawn(name) as (web, page_file, progress):
             page = web.report(units, connected, options, about, pairs, hidden, progress)
             page_file.write(page.encode())
     if hidden is not None:
         messages.message(f"names replaced in texts: {hidden.count:,}")
-
-
-def _rows(connected: evidence.Connections) -> Iterator[Sequence[object]]:
-    """A row for each pair."""
-    return (tuple(getattr(pair, name) for name in columns.CONNECTED) for pair in connected.pairs)
 
 
 def _hidden(units: "folder_documents.Folders") -> "Names":
@@ -197,7 +193,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
     return outputs
 
 
-@dataclass(frozen=True)
+@frozen
 class _Compared:
     """The documents that a report is about.
 
@@ -218,7 +214,7 @@ class _Compared:
     settings: Settings
     name: str
     lowest: float
-    group_by: str | os.PathLike[str] | None
+    group_by: GroupBy
     of_database: bool
     failed: int = 0
     failures: Sequence[tuple[str, str]] = ()
@@ -229,8 +225,7 @@ class _Compared:
 def _usual_threshold(settings: Settings) -> float:
     """The similarity from which documents of a kind count as similar."""
     shingle = str(settings.shingling).partition(",")[0]
-    of_purpose = dict(PURPOSES.values())
-    return of_purpose.get(shingle, THRESHOLD)
+    return dict(PURPOSES.values()).get(shingle, THRESHOLD)
 
 
 @contextmanager
@@ -242,33 +237,32 @@ def _compared(
     directory: str | None,
 ) -> Iterator[tuple[_Compared, ReportOptions]]:
     """The documents of the database, or the submissions of an input, and options for these."""
+    threshold, group_by = options.picture.grouping.threshold, options.picture.group_by
     if directory is not None:
-        settings = _settings(purpose, base, options.picture.grouping.threshold)
-        usual = _usual_threshold(settings)
-        options = replaced(options, threshold=options.picture.grouping.threshold or usual)
-        with _submissions(directory, settings, options.picture.group_by) as compared:
+        settings = _settings(purpose, base, threshold)
+        options = replaced(options, threshold=threshold or _usual_threshold(settings))
+        with _submissions(directory, settings, group_by) as compared:
             yield compared, options
         return
     if base or purpose.purpose:
         raise UsageError("--for and --base are for INPUT; for a database, lshdb init has them")
     with file.reading() as database:
         settings = database.settings
-        threshold = options.picture.grouping.threshold
         lowest = threshold or settings.threshold
         if settings.content and not settings.shingling.of_sets:
             lowest = min(lowest, _LOWEST)
-        if threshold is None and settings.threshold <= _LOWEST < _usual_threshold(settings):
-            options = replaced(options, threshold=_usual_threshold(settings))
-        elif threshold is None:
-            options = replaced(options, threshold=settings.threshold)
+        usual = _usual_threshold(settings)
+        if not settings.threshold <= _LOWEST < usual:
+            usual = settings.threshold
+        options = replaced(options, threshold=threshold or usual)
         name = f"What connects the documents of {paths.printable_path(file.db.name)}"
-        store, group_by = store_of(database), options.picture.group_by
+        store = store_of(database)
         yield _Compared(store, settings, name, lowest, group_by, of_database=True), options
 
 
 @contextmanager
 def _old(
-    name: str, settings: Settings, group_by: str | os.PathLike[str] | None, new: str
+    name: str, settings: Settings, group_by: GroupBy, new: str
 ) -> Iterator["folder_documents.Collection"]:
     """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
     from lshdb.ingest import folder_documents  # nothing else needs it
@@ -302,14 +296,13 @@ def _units(
         yield folder_documents.Folders(compared.store)
         return
     if settings.threshold > _LOWEST:
-        threshold = min(compared.lowest, _LOWEST)
-        settings = reindexed(ReindexOptions(threshold=threshold), settings)
+        settings = reindexed(ReindexOptions(threshold=min(compared.lowest, _LOWEST)), settings)
     group_by = options.picture.group_by
     with ExitStack() as stack:
         collections = [folder_documents.Collection(compared.store, compared.group_by, condition)]
-        for old in olds:
-            earlier = _old(old, compared.settings, group_by, name)
-            collections.append(stack.enter_context(earlier))
+        collections += [
+            stack.enter_context(_old(old, compared.settings, group_by, name)) for old in olds
+        ]
         units = stack.enter_context(
             folder_documents.assembled(collections, settings, anonymous=options.anonymous)
         )
@@ -342,21 +335,19 @@ def _notes(compared: _Compared, connected: evidence.Connections, file: DatabaseF
         return notes
     if not settings.content:
         return ["the database keeps no texts: pairs are those of similar signatures", *notes]
-    lacking, command = [], []
+    additions: dict[str, str] = {}  # what is missing, and the option that adds it
     run = _PASSAGES.get(settings.shingling.kind, 0)
     if run and (not settings.passages or settings.passages > run):
-        lacking.append(f"copied passages of {run} {_UNITS[settings.shingling.kind]} or more")
-        command.append(f"--passages {run}")
+        copied = f"copied passages of {run} {_UNITS[settings.shingling.kind]} or more"
+        additions[copied] = f"--passages {run}"
     if not settings.reworded and settings.shingling.kind != "code":
-        lacking.append("reworded passages")
-        command.append("--reworded on")
+        additions["reworded passages"] = "--reworded on"
     if connected.limit is not None:
-        lacking.append(f"pairs of a similarity below {connected.limit:g}")
-        command.append(f"--threshold {_LOWEST}")
-    if lacking:
+        additions[f"pairs of a similarity below {connected.limit:g}"] = f"--threshold {_LOWEST}"
+    if additions:
         name = paths.printable_path(str(file.db))
-        adds = f"lshdb reindex -d {name} {' '.join(command)}"
-        notes.insert(0, f"not searched: {' and '.join(lacking)}; {adds} adds what is missing")
+        adds = f"lshdb reindex -d {name} {' '.join(additions.values())}"
+        notes.insert(0, f"not searched: {' and '.join(additions)}; {adds} adds what is missing")
     return notes
 
 
@@ -397,7 +388,7 @@ def _settings(purpose: PurposeOptions, base: BasePaths, threshold: float | None)
 
 @contextmanager
 def _submissions(
-    name: str, settings: Settings, group_by: str | os.PathLike[str] | None, of_old: str = ""
+    name: str, settings: Settings, group_by: GroupBy, of_old: str = ""
 ) -> Iterator[_Compared]:
     """The submissions of an input, in a temporary database; what cannot be read is printed."""
     from lshdb.ingest import folder_documents  # nothing else needs it
@@ -412,24 +403,24 @@ def _submissions(
     # Units are indexed when they are made of these documents.
     plain = replace(settings, passages=0, reworded=False)
     with documents.temporary_database(plain) as database:
-        session = documents.session_for(database, archives=True)
+        session = documents.session_for(settings.shingling, archives=True)
         session.counts.skipped.on_skip = notes.skipped
         progress = messages.shows_progress()
         missing = []
         if is_directory or not os.path.exists(name):
-            synced = database.sync([name], reader=session, on_failure=failed, progress=progress)
-            added, replaced_count = synced.added, synced.replaced
+            report: AddReport | SyncReport = database.sync(
+                [name], reader=session, on_failure=failed, progress=progress
+            )
             missing = [*submissions.left_out_of(store_of(database), name, notes)]
         else:
             report = database.add_files([name], reader=session, on_failure=failed)
-            added, replaced_count = report.added, report.replaced
         names = {path for path, _ in notes.failures}
         for left_out in missing:
             if left_out.name not in names:
                 messages.warn(f"lshdb: {left_out.name}: {left_out.reason}")
             database.remove(left_out.empty)
-        documents.report_reading(session.counts.skipped.counts(), replaced_count)
-        if not added:
+        documents.report_reading(session.counts.skipped.counts(), report.replaced)
+        if not report.added:
             raise InputError(f"{of_old}{paths.printable_path(name)}: no text is in it")
         if is_directory:
             # A number is one of levels below the directory.

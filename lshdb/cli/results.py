@@ -10,8 +10,6 @@ digits. Keys and contents come from anywhere: what goes to standard output has c
 as escapes, a file has them as they are.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import sys

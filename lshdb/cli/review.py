@@ -6,8 +6,8 @@ from typing import Annotated
 from lshdb.cli import messages
 from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.errors import UsageError
-from lshdb.groups import Option
-from lshdb.options import ClusteringOptions, ClustersOptions, JoinOptions, SimilarOptions
+from lshdb.groups import Option, values_of
+from lshdb.options import ClusteringOptions, ClustersOptions
 from lshdb.progress import silent
 
 _ORDERS = ("size", "highest", "lowest", "informative")
@@ -47,10 +47,7 @@ def review(
 
     with file.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
-        grouping = options.grouping
-        similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
-        join = JoinOptions(similar=similar, key=options.key, ignore_decisions=True)
-        request = ClustersOptions(join=join, clusters=grouping.clusters)
+        request = ClustersOptions(**values_of(options), ignore_decisions=True)
         survey = listing.survey_clusters(database, request, silent)
         if not survey.items:
             messages.message("no two documents are similar: nothing to review")

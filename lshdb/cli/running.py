@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
+from itertools import chain
 from typing import Annotated, ParamSpec
 
 import typer
@@ -90,11 +91,7 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     quiet = inspect.Parameter(
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
     )
-    options = [
-        option.replace(kind=option.KEYWORD_ONLY)
-        for parameter in function_parameters.values()
-        for option in parameters.parameters_of(parameter)
-    ]
+    options = chain.from_iterable(map(parameters.parameters_of, function_parameters.values()))
     run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
     return run
 

@@ -92,7 +92,7 @@ def spark_dedup(
         from lshdb.spark import dedup
 
         columns = _columns(resolved, fields)
-        data = options.SparkOptions(resolved, columns=options.ColumnOptions(**columns))
+        data = options.SparkOptions(resolved, **columns)
         pairs = options.SparkPairsOptions(
             data=data, buckets=dropping.buckets, threshold=settings.shape.threshold
         )
@@ -143,8 +143,7 @@ def _reference(
                     f"{line['where']}: {line['reason']} (what resembles a row of the reference "
                     "that cannot be read would be kept: repair or remove it)"
                 )
-            named = options.ColumnOptions(**names)
-            rows = documents(source.rows, options.SparkOptions(settings, columns=named))
+            rows = documents(source.rows, options.SparkOptions(settings, **names))
     except errors.UsageError as error:
         raise errors.UsageError(
             f"{path}: {error}; --against-key-field and --against-text-field name its columns"

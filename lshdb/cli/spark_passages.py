@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from lshdb import groups, options
-from lshdb.cli import files, on_spark
-from lshdb.cli.documents import ignored_texts, read_content
+from lshdb.cli import on_spark
+from lshdb.cli.documents import ignored_texts
 from lshdb.cli.options import Base
 
 
@@ -51,30 +51,21 @@ def spark_passages(
 
     Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
     """
-    from lshdb.sources import session
-
     on_spark.check_names(input, output)
     words = 8 if copying.words is None and spark.settings_from is None else copying.words
-    wanted = spark.settings(
-        options.SettingsOptions(shingles=settings, shape=options.ShapeOptions(passages=words))
-    )
-    base = ignored_texts(
-        copying.base or (),
-        wanted.shingling,
-        lambda name: read_content(
-            session.Session(session.SessionOptions(of_sets=False, stdin=files.stdin())), name
-        ),
-    )
+    wanted = spark.settings(options.SettingsOptions(**groups.values_of(settings), passages=words))
+    base = ignored_texts(copying.base or (), wanted.shingling)
     with spark.session(output) as running:
         from lshdb.spark import Counts, frame_documents, passage_pairs
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
-        data = options.SparkOptions(wanted, columns=options.ColumnOptions(**columns), counts=counts)
+        data = options.SparkOptions(wanted, **columns, counts=counts)
         copied = options.CopiedOptions(runs=copying.runs, base=base)
-        passages_options = options.SparkPassagesOptions(data=data, copied=copied)
         source = spark.read(running, input, columns)
-        passages = passage_pairs(source.rows, passages_options)
+        passages = passage_pairs(
+            source.rows, options.SparkPassagesOptions(data=data, copied=copied)
+        )
         passages.write.option("ignoreNullFields", "false").save(output, source.format)
         written = running.read.schema(passages.schema).load(output, source.format)
         pairs = written.select("a", "b").distinct().count()

@@ -54,5 +54,4 @@ def sql(
         rows = database.sql(statement, parameters)
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):
-            columns = dict.fromkeys(rows.columns, object)
-            results.write_results(columns, rows.rows(), form)
+            results.write_results(dict.fromkeys(rows.columns, object), rows.rows(), form)

@@ -26,6 +26,7 @@ from decimal import Decimal
 from math import isinf
 
 from lshdb.errors import UsageError
+from lshdb.frozen import frozen
 from lshdb.options import SqlValue
 from lshdb.sources.paths import escaped
 
@@ -99,11 +100,10 @@ def with_values(sql: str, values: Sequence[str], what: str) -> tuple[str, list[S
 
 def _name_of(operand: str) -> str:
     """The name of a column, if that is all but parentheses and COLLATE; else another text."""
-    column = _COLLATED.sub("", operand.strip("() "))
-    return column.rpartition(".")[2].strip('"`[]() ').lower()
+    return _COLLATED.sub("", operand.strip("() ")).rpartition(".")[2].strip('"`[]() ').lower()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Value:
     """A value: its text, and the number or constant that it is; the text again if it is none."""
 

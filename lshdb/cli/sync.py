@@ -44,14 +44,14 @@ def sync(
     mode: Mode = "read" if options.dry_run else "create"
     with documents.temporary_database() if is_new else file.open(mode) as database:
         session = documents.session_for(
-            database,
+            database.settings.shingling,
             options.texts,
             files=options.files,
             counts=counts,
             on_failure=options.on_failure,
         )
         try:
-            options = replaced(options, reader=session, progress=messages.shows_progress())
+            options = replaced(options, reader=session)
             report = database.sync(directories, options)
         except KeyboardInterrupt:
             raise running.failed(
@@ -65,9 +65,8 @@ def _report_sync(
     report: model.SyncReport, options: SyncOptions, skipped_files: Mapping[str, int], form: Form
 ) -> None:
     if options.dry_run:
-        changes = report.changes
         results.write_results(
-            model.SyncChange, changes, form, noun=("change",), none="nothing to do"
+            model.SyncChange, report.changes, form, noun=("change",), none="nothing to do"
         )
     elif not form.is_text:
         record = asdict(report)

@@ -96,9 +96,15 @@ def trash(
                 to_drop = {key for key, _ in dropped_contents(store)}
             still = sum(moved.action == "restored" and moved.key in to_drop for moved in files)
         else:
-            ways = {"without_copy": options.yes, "link": options.link}
             files = [
-                *aside.move_aside(store_of(database), directory, root, dry_run=dry_run, **ways)
+                *aside.move_aside(
+                    store_of(database),
+                    directory,
+                    root,
+                    without_copy=options.yes,
+                    link=options.link,
+                    dry_run=dry_run,
+                )
             ]
     shown = ("action", "path", "aside", "reason")
     none = None

@@ -8,7 +8,7 @@ from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
 from lshdb.groups import Option
-from lshdb.options import MeasureOptions, TuneOptions
+from lshdb.options import MeasureOptions, SampleSize, TuneOptions
 from lshdb.sketching.settings import Settings
 from lshdb.tuning import choices, measuring
 from lshdb.tuning.resolve import choose_construction
@@ -26,10 +26,7 @@ def tune(
         bool,
         Option("Measure what the index finds."),
     ] = False,
-    sample: Annotated[
-        int | None,
-        Option("Documents to compare with all. [default: some seconds']", min=1),
-    ] = None,
+    sample: SampleSize = None,
     form: Form,
 ) -> None:
     """Show which bands and rows, or cascades, fit a threshold and a recall, best first.

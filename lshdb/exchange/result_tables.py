@@ -47,6 +47,7 @@ from lshdb.options import (
     PairsOptions,
     PassagePairsOptions,
     QueryManyOptions,
+    RankingOptions,
 )
 from lshdb.templates import SHOWN, Table, html_tables
 
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from lshdb.options import SqlValue
     from lshdb.search.pair_sample import Drawn
     from lshdb.search.passage_pairs import Noted
+    from lshdb.sketching.settings import Settings
     from lshdb.store.store import Store
 
 T = TypeVar("T")
@@ -66,7 +68,6 @@ _COUNTED = 500
 _Shown = dict[str, Callable[[T], Any]]
 """The columns that a notebook shows of a result, each with a function that gives its value."""
 _dropped = attrgetter(*DROPPED)
-_bucket = attrgetter(*columns_of(model.Bucket))
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
@@ -156,6 +157,10 @@ class Listed(Tabular, list[T]):
     columns: Columns
     none: str
 
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table: a value per column for each result."""
+        return map(attrgetter(*self.columns), self)
+
     def _repr_html_(self) -> str | None:
         rows = [*itertools.islice(self.rows(), SHOWN)]
         return html_tables(Table(list(self.columns), rows, len(self), self.none))
@@ -172,9 +177,10 @@ class Matches(Listed[model.Match]):
         self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of the table: a value per column for each match."""
-        names = [name for name in MATCH if name in self.columns]
-        return (match_row(match, names) for match in self)
+        """The rows of the table: a value per column for each match, then the requested fields."""
+        names = [name for name, kind in MATCH.items() if self.columns.get(name) is kind]
+        for match in self:
+            yield *[getattr(match, name) for name in names], *(match.metadata or {}).values()
 
 
 class Dropped(Listed[model.DroppedRow]):
@@ -183,10 +189,6 @@ class Dropped(Listed[model.DroppedRow]):
     columns = dict.fromkeys(DROPPED, object)
     none = "no row was dropped"
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of the table: a value per column for each dropped row."""
-        return map(_dropped, self)
-
 
 class Buckets(Listed[model.Bucket]):
     """Buckets: a list, and a table."""
@@ -194,27 +196,24 @@ class Buckets(Listed[model.Bucket]):
     columns = columns_of(model.Bucket)
     none = "no bucket"
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of the table: a value per column for each bucket."""
-        return map(_bucket, self)
-
 
 def matches_of(
-    matches: Iterable[model.Match], containment: bool, fields: Sequence[str], threshold: float
+    matches: Iterable[model.Match], ranking: RankingOptions, settings: Settings
 ) -> Matches:
-    """The matches of a query as a table, with or without containment, with fields of metadata."""
-    return Matches(matches, with_fields(match_columns(containment=containment), fields), threshold)
+    """The matches of a query as a table."""
+    threshold = ranking.similar.threshold or settings.threshold
+    return Matches(matches, match_columns(ranking), threshold)
 
 
 def answers_of(
     answers: Iterator[tuple[str, list[model.Match]]],
     options: QueryManyOptions,
-    threshold: float,
+    settings: Settings,
     total: int | None,
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while a caller reads them."""
-    ranking = options.ranking
-    columns = with_fields(match_columns(containment=ranking.containment), ranking.similar.fields)
+    columns = match_columns(options.ranking)
+    threshold = options.ranking.similar.threshold or settings.threshold
     count = 0
     with progress.shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
         for count, (key, matches) in enumerate(answers, 1):
@@ -224,15 +223,12 @@ def answers_of(
         show(count, total, "queries")
 
 
-def match_columns(*, containment: bool) -> dict[str, type]:
-    """The columns of matches without fields of metadata."""
-    return {name: kind for name, kind in MATCH.items() if containment or name != "containment"}
-
-
-def match_row(match: model.Match, columns: Iterable[str]) -> tuple[Any, ...]:
-    """A match's values for these columns, and the requested fields."""
-    values = [getattr(match, name) for name in columns]
-    return *values, *(match.metadata or {}).values()
+def match_columns(ranking: RankingOptions, *lead: str) -> dict[str, type]:
+    """The columns of matches, with those that a caller puts before them."""
+    columns: dict[str, type] = {**dict.fromkeys(lead, str), **MATCH}
+    if not ranking.containment:
+        del columns["containment"]
+    return with_fields(columns, ranking.similar.fields)
 
 
 @dataclass(eq=False, repr=False)
@@ -338,11 +334,9 @@ class PairResults(Results[model.Pair]):
 
     def _title(self) -> str:
         pairs = self._drawn.pairs
-        return (
-            ""
-            if pairs is None
-            else f"drawn at random from {formatting.counted(pairs, 'pair')} that match"
-        )
+        if pairs is None:
+            return ""
+        return f"drawn at random from {formatting.counted(pairs, 'pair')} that match"
 
 
 def pair_results(store: Store, options: PairsOptions) -> PairResults:
@@ -430,13 +424,16 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Clu
     similar = options.join.similar
     threshold = settings.threshold if similar.threshold is None else similar.threshold
     find = _finding(all_clusters, store, options)
-
-    def rows() -> Iterator[Sequence[Any]]:
-        return member_rows(find(), threshold)
-
     columns = with_fields(MEMBER, similar.fields)
     none = f"no two documents at {threshold:g} or more"
-    return Results("clusters", columns, find, rows, lambda: none, _SHOWN_CLUSTER)
+    return Results(
+        "clusters",
+        columns,
+        find,
+        lambda: member_rows(find(), threshold),
+        lambda: none,
+        _SHOWN_CLUSTER,
+    )
 
 
 class PassageResults(Results[model.PassagePair]):
@@ -475,11 +472,8 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
     columns = {**PAIR_TOTALS, **PASSAGE}
     del columns["passages"]
-
-    def none() -> str:
-        return "no passage that two documents share"
-
-    results = PassageResults("passages", columns, find, rows, none, _SHOWN_PASSAGES)
+    none = "no passage that two documents share"
+    results = PassageResults("passages", columns, find, rows, lambda: none, _SHOWN_PASSAGES)
     results.common, results.totals = noted, totals
     return results
 
@@ -496,10 +490,8 @@ def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator
             "exact": itertools.repeat(cluster.exact),
             "identical": cluster.identical,
         }
-        if cluster.metadata is None:
-            yield from rows_of(columns, MEMBER)
-            continue
-        for row, metadata in zip(rows_of(columns, MEMBER), cluster.metadata, strict=True):
+        all_metadata = cluster.metadata or ({},) * len(cluster.members)
+        for row, metadata in zip(rows_of(columns, MEMBER), all_metadata, strict=True):
             yield *row, *metadata.values()
 
 

@@ -125,10 +125,7 @@ def query_signature(
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     row = lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
-    minimum = threshold or store.settings.threshold
-    return result_tables.matches_of(
-        search(store, query, row), containment=False, fields=(), threshold=minimum
-    )
+    return result_tables.matches_of(search(store, query, row), query, store.settings)
 
 
 def _sizes(

@@ -86,7 +86,7 @@ def _report(file: Connection, options: CheckOptions, progress: Progress) -> find
     first = last = Examination(file, options.repairs.deep, progress)
     repairs: Counter[str] = Counter()
     for step in _STEPS if options.repairs.repair else ():
-        if last.repairable and (written := +step(file, last, progress)):
+        if last.repairable and (written := +step(last)):
             repairs += written
             last = Examination(file, options.repairs.deep, progress)
     if repairs:
@@ -101,10 +101,9 @@ def _report(file: Connection, options: CheckOptions, progress: Progress) -> find
     )
 
 
-def _repair_schema(
-    file: Connection, _examination: Examination, _progress: Progress
-) -> Counter[str]:
+def _repair_schema(examination: Examination) -> Counter[str]:
     """Create missing tables, indexes and views."""
+    file = examination.connection
     with file.errors():
         faults = list(schema.faults(file))
         for statement in chain.from_iterable(fault.makes for fault in faults):
@@ -112,13 +111,12 @@ def _repair_schema(
     return Counter({"schema-made": len(faults)})
 
 
-def _repair_documents(
-    file: Connection, examination: Examination, progress: Progress
-) -> Counter[str]:
+def _repair_documents(examination: Examination) -> Counter[str]:
     """Derive counts of shingles and signatures from contents that have the documents' digests.
 
     Where a content and its digest differ, one of the two was changed, and neither is repaired.
     """
+    file = examination.connection
     index = Index(file)
     index.delete_signatures(examination.orphans)
     repairs = Counter({"signatures-removed": len(examination.orphans)})
@@ -132,13 +130,14 @@ def _repair_documents(
         file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))
         index.sign_again(int_array(doc_ids), sign(contents, settings))
         repairs["documents-derived"] += len(right)
-        progress(repairs["documents-derived"], None, "documents")
+        examination.progress(repairs["documents-derived"], None, "documents")
     return repairs
 
 
-def _repair_index(file: Connection, examination: Examination, progress: Progress) -> Counter[str]:
+def _repair_index(examination: Examination) -> Counter[str]:
     """Write the rows of the tables that follow from signatures and contents."""
     repairs: Counter[str] = Counter()
+    file, progress = examination.connection, examination.progress
     settings, index = examination.settings, Index(file)
     if settings is None:
         return repairs

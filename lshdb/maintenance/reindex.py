@@ -158,8 +158,7 @@ def rebuild_bands(
     Returns:
         The number of band rows.
     """
-    bands = settings.construction.bands
-    total = expected * (1 + bands)
+    total = expected * (1 + settings.construction.bands)
     documents = rows = 0
 
     def read() -> Iterator[Signatures]:

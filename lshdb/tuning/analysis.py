@@ -53,8 +53,7 @@ class Distribution:
         agree = np.arange(self.lanes + 1)
         # The logarithms of 0! to lanes!
         log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, self.lanes + 1)))))
-        left_over = np.maximum(agree - exponent, 0)
-        power = log - log[left_over] - log[-1] + log[-1 - exponent]
+        power = log - log[np.maximum(agree - exponent, 0)] - log[-1] + log[-1 - exponent]
         roots: Shares = np.where(agree < exponent, 0.0, np.exp(power / exponent))
         return roots
 

@@ -72,9 +72,9 @@ def given_construction(request: options.ShapeOptions) -> Construction | None:
         if given != (construction.bands, construction.rows):
             raise SettingsError("give either a construction or bands and rows")
         return construction
-    if (request.bands is None) != (request.rows is None):
-        raise SettingsError("bands and rows are given together")
     if request.bands is None or request.rows is None:
+        if request.bands != request.rows:
+            raise SettingsError("bands and rows are given together")
         return None
     return Construction.parse(f"and {request.rows}, or {request.bands}")
 
