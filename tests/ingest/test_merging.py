@@ -18,6 +18,7 @@ import lshdb
 from lshdb.database import store_of
 from lshdb.errors import ContentError, InputError, SettingsMismatch, UsageError
 from lshdb.ingest import merging
+from lshdb.ingest.batches import Job
 from lshdb.store import guard
 from lshdb.store.store import Store
 
@@ -55,7 +56,9 @@ def merge(
         lshdb.open(target, limits=limits) as database,
         merging.opened(source, store_of(database)) as other,
     ):
-        return sum(merging.merged(store_of(database), other, **options), lshdb.AddReport())
+        return sum(
+            merging.merged(Job(store_of(database), late=True), other, **options), lshdb.AddReport()
+        )
 
 
 def terms(path: Path) -> list[Any]:
@@ -198,7 +201,7 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is the database itself"):
             merge(target, tmp_path / name)
     with lshdb.open(target) as database, pytest.raises(UsageError, match="itself"):
-        next(merging.merged(store_of(database), store_of(database)))
+        next(merging.merged(Job(store_of(database)), store_of(database)))
 
 
 def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
@@ -277,7 +280,7 @@ def merge_with_another_writer(target: Path, source: Path) -> None:
         lshdb.open(target, limits=LATE) as beside,
         closing(Store.open(source, "read", 1.0, limits=LATE)) as other,
     ):
-        for number, _ in enumerate(merging.merged(store_of(database), other)):
+        for number, _ in enumerate(merging.merged(Job(store_of(database), late=True), other)):
             beside.add(f"beside{number}", f"the {number} fox beside the grapes", {"n": 0})
             beside.remove(["t1"], missing_ok=True)
 
