@@ -100,6 +100,7 @@ class StoredFile:
 
     doc_id: int
     key: str
+    digest: bytes
     size: int | None
     mtime_ns: int | None
     extracted: str | None

@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from helpers import shingle
+from helpers import blocks_of, shingle
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,8 +76,9 @@ def test_a_long_text_takes_the_memory_of_a_piece(script: str) -> None:
     text = "".join(chr(random.randint(first, last)) for _ in range(20_000))
     block = 500
     tracemalloc.start()
-    for _ in shingles.pieces(text, Shingling("char", 5), 1, block):
-        pass
+    with blocks_of(block):
+        for _ in shingles.pieces(text, Shingling("char", 5), 1):
+            pass
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1_000 * block
