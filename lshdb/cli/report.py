@@ -26,7 +26,7 @@ from lshdb.options import (
 )
 from lshdb.progress import shown
 from lshdb.search import evidence
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, plain_settings
 from lshdb.sources import archives, paths
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
@@ -410,8 +410,7 @@ def _submissions(
 
     is_directory = os.path.isdir(name)
     # Units are indexed when they are made of these documents.
-    plain = replace(settings, passages=0, reworded=False)
-    with documents.temporary_database(plain) as database:
+    with documents.temporary_database(plain_settings(settings)) as database:
         session = documents.session_for(database, archives=True)
         session.counts.skipped.on_skip = notes.skipped
         progress = messages.shows_progress()

@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 
 from lshdb import errors
+from lshdb.groups import replaced
 from lshdb.ingest import merging, writing
 from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
@@ -252,7 +253,8 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
             )
         if keys is None:
             condition = options.removal.condition
-            with store.snapshot(condition.where or "", condition.parameters) as snapshot:
+            condition = replaced(condition, where=condition.where or "")
+            with store.snapshot(condition) as snapshot:
                 doc_ids_by_key = chosen_ids(*snapshot)
         else:
             doc_ids_by_key = _known(store, list(keys), missing_ok=options.removal.missing_ok)

@@ -174,10 +174,8 @@ def assembled(
         grouped = Folders(temporary)
         units: list[_Unit] = []
         for number, collection in enumerate(collections):
-            condition = collection.condition
-            reader, keep = stack.enter_context(
-                collection.store.snapshot(condition.where, condition.parameters)
-            )
+            snapshot = collection.store.snapshot(collection.condition)
+            reader, keep = stack.enter_context(snapshot)
             ids = chosen_ids(reader, keep)
             units += [
                 _Unit(name, collection, reader, {file: ids[file] for file in files}, number > 0)

@@ -31,7 +31,7 @@ from lshdb.shingling.content import digest, from_stored
 from lshdb.shingling.rare_words import indexed
 from lshdb.sketching import signing
 from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.settings import Settings, settings_record
+from lshdb.sketching.settings import Settings, plain_settings, settings_record
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.identity import is_same_file
@@ -236,9 +236,7 @@ def _signed(part: DocumentColumns, settings: Settings) -> SignedPart:
     signatures = part.signatures.astype(settings.lane_type, copy=False)
     if signatures.itemsize > part.signatures.itemsize:  # these lanes lack bits
         contents = [from_stored(text, settings.shingling) for text in texts]
-        signatures = signing.sign(
-            contents, replace(settings, passages=0, reworded=False)
-        ).signatures
+        signatures = signing.sign(contents, plain_settings(settings)).signatures
     files = [(key, state) for key, state in zip(part.keys, part.states, strict=True) if state]
     signed = signing.Signed(
         signatures,

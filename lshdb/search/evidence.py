@@ -100,7 +100,7 @@ def connections(
     """
     settings = store.settings
     condition = condition or options.ConditionOptions()
-    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
+    with store.snapshot(condition) as (reader, keep):
         doc_ids = reader.doc_ids()
         if keep is not None:
             doc_ids = doc_ids[keep(doc_ids)]

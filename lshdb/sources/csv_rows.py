@@ -244,7 +244,7 @@ def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
 def csv_lines(
     rows: sinks.RowValues, dialect: batch.TableSchema, newline: str = "", *, screen: bool = False
 ) -> Iterator[bytes]:
-    """Rows of CSV as in another table; on a screen, text is escaped unless all but its newlines are printable."""
+    """Rows as a table writes them; on a screen, what is not printable is escaped, but newlines."""
     shown = _shown if screen else cell
     writer = csv.writer(
         _Returned(),
