@@ -42,7 +42,7 @@ _LARGE_FILE = 80_000
 """A file of n times this number of documents takes batches n times as long."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """How documents are read and signed.
 

@@ -44,7 +44,7 @@ class _Copy(NamedTuple):
     state: FileState | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeptCopy:
     """A file that holds a copy.
 

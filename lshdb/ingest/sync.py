@@ -53,7 +53,7 @@ _File = tuple[str, FileState]
 """The path of a file in a directory, and its state during the walk."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Plan:
     """The changes to make.
 

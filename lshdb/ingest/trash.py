@@ -42,7 +42,7 @@ _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
 _MODE = ("st_mode", "st_uid", "st_gid")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class MovedFile:
     """What happens to the file of a dropped document; also a line of the log.
 
@@ -70,7 +70,7 @@ class _LeftError(errors.InputError):
     """Why a file is left where it is."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class _Chosen:
     """A file to move: its status when it was read, the copy that is kept, and its line."""
 

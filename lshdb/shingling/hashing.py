@@ -92,7 +92,7 @@ def secret_seed() -> int:
     return LARGEST_SEED + 1 + (int.from_bytes(os.urandom(8)) >> 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SpanHash:
     """The constants that hash byte spans under one seed and purpose."""
 

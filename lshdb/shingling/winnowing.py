@@ -30,7 +30,7 @@ _DROPPED = np.uint64(16)
 30 million pairs one of 500 million."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Fingerprints:
     """The fingerprints of n documents, each value once per document, in the order of the values.
 

@@ -49,7 +49,7 @@ _NUMBER_DIGITS = 4
 """Digits of the number of a reference, in the prefix of its keys."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deduplicated:
     """The results of `dedup`.
 

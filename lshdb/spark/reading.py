@@ -26,7 +26,7 @@ _HIDDEN = ("_", ".")
 """Beginnings of the names of files and directories that Spark does not read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SparkRows:
     """Rows of files.
 

@@ -69,7 +69,7 @@ _NO_CONDITION = ConditionOptions()
 """Bytes of a document's objects besides its texts and its signature."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentRow:
     """A document as stored; the signature is None if it has no shingles."""
 
@@ -81,7 +81,7 @@ class DocumentRow:
     signature: Lanes | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecisionRow:
     """A decision about one document; `present` is its digest now, if it exists."""
 
