@@ -21,7 +21,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import accumulate
@@ -149,21 +149,25 @@ def pairs_of_hashes(seed: int, pairs: int, shared: int, union: int) -> tuple[Shi
     return _shingles(hashes[:, :middle]), _shingles(others)
 
 
+def blocks_of(size: int) -> AbstractContextManager[object]:
+    """Blocks of this many characters for all kinds of shingles; 0 for the usual ones."""
+    return mock.patch.dict(shingles.BLOCK, dict.fromkeys(shingles.BLOCK, size) if size else {})
+
+
 def shingle(
     contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
 ) -> Shingles:
     """The shingle hashes of each document, repeated, in its order; with a block, texts are cut."""
     none = np.empty(0, dtype=np.uint64)
     found: dict[int, npt.NDArray[np.uint64]] = {}
-    for group in shingles.groups(contents, shingling, block):
-        first = contents[group[0]]
-        if shingles.is_large(first, shingling, block):
-            found[group[0]] = np.concatenate(
-                [none, *shingles.pieces(first, shingling, seed, block)]
-            )
-        else:
-            some = shingles.shingle_group([contents[i] for i in group], shingling, seed)
-            found.update(zip(group, np.split(some.hashes, some.offsets[1:-1]), strict=True))
+    with blocks_of(block):
+        for group in shingles.groups(contents, shingling):
+            first = contents[group[0]]
+            if shingles.is_large(first, shingling):
+                found[group[0]] = np.concatenate([none, *shingles.pieces(first, shingling, seed)])
+            else:
+                some = shingles.shingle_group([contents[i] for i in group], shingling, seed)
+                found.update(zip(group, np.split(some.hashes, some.offsets[1:-1]), strict=True))
     hashes = [found[index] for index in range(len(contents))]
     sizes = np.array([*map(len, hashes)], dtype=np.int64)
     return Shingles(np.concatenate([none, *hashes]), offsets_of(sizes))

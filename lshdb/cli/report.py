@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,6 @@ from lshdb.cli import documents, files, messages, pages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
-from lshdb.frozen import frozen
 from lshdb.groups import Option, replaced
 from lshdb.ingest import submissions
 from lshdb.model import AddReport, ConnectedPair, Failure, SyncReport
@@ -27,7 +26,7 @@ from lshdb.options import (
 )
 from lshdb.progress import shown
 from lshdb.search import evidence
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, plain_settings
 from lshdb.sources import archives, paths
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
@@ -193,7 +192,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
     return outputs
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Compared:
     """The documents that a report is about.
 
@@ -401,8 +400,7 @@ def _submissions(
 
     is_directory = os.path.isdir(name)
     # Units are indexed when they are made of these documents.
-    plain = replace(settings, passages=0, reworded=False)
-    with documents.temporary_database(plain) as database:
+    with documents.temporary_database(plain_settings(settings)) as database:
         session = documents.session_for(settings.shingling, archives=True)
         session.counts.skipped.on_skip = notes.skipped
         progress = messages.shows_progress()

@@ -26,7 +26,6 @@ from decimal import Decimal
 from math import isinf
 
 from lshdb.errors import UsageError
-from lshdb.frozen import frozen
 from lshdb.options import SqlValue
 from lshdb.sources.paths import escaped
 
@@ -103,7 +102,7 @@ def _name_of(operand: str) -> str:
     return _COLLATED.sub("", operand.strip("() ")).rpartition(".")[2].strip('"`[]() ').lower()
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class _Value:
     """A value: its text, and the number or constant that it is; the text again if it is none."""
 

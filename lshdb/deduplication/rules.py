@@ -27,7 +27,7 @@ from lshdb.search.passages import CopiedShares
 from lshdb.search.query import contents_of, exact_of
 from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.sketching.banding import bucket_codes
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, plain_settings
 from lshdb.store.lookups import StoreReader
 from lshdb.tuning.resolve import resolve, with_passages
 
@@ -117,7 +117,7 @@ class SimilarRule:
 
     def index(self, settings: Settings) -> Settings:
         """See Rule."""
-        return replace(settings, passages=0, reworded=False)
+        return plain_settings(settings)
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
@@ -240,7 +240,7 @@ class ContainedRule:
 
     def index(self, settings: Settings) -> Settings:
         """See Rule."""
-        return replace(settings, passages=0, reworded=False)
+        return plain_settings(settings)
 
     def on_all(self, settings: Settings) -> Codes:
         """See WholeRule."""

@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 
 from lshdb import errors
+from lshdb.groups import replaced
 from lshdb.ingest import merging, writing
 from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
@@ -30,6 +31,8 @@ from lshdb.sources import counts, long_tables
 from lshdb.sources.paths import STDIN, expanded, is_database, literal
 from lshdb.sources.session import Session, session_of
 from lshdb.store import guard, late
+from lshdb.store.lookups import StoreReader
+from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
 
 Select = Callable[[Job, Iterable[Addable]], Iterator[AddReport]]
@@ -37,10 +40,7 @@ Select = Callable[[Job, Iterable[Addable]], Iterator[AddReport]]
 
 
 def added(
-    job: Job,
-    items: Iterable[Addable],
-    locations: Locations | None = None,
-    progress: Progress = silent,
+    job: Job, items: Iterable[Addable], locations: Locations | None = None
 ) -> Iterator[AddReport]:
     """Add documents, or blocks of them, in batches.
 
@@ -50,7 +50,6 @@ def added(
         job: how they are read.
         items: documents, or blocks of them.
         locations: of documents that are all new: notes where they are from.
-        progress: called with the band rows that are written later.
 
     Yields:
         The report of each batch when it is in the file.
@@ -59,7 +58,7 @@ def added(
     store = job.store
     is_shared = store.limits.durable
     writer: writing.Writer | None = None
-    late.complete(store, progress)  # what a killed process left
+    late.complete(store, job.progress)  # what a killed process left
     lookups_before = store.bucket_lookups
     is_reserved = False
     with contextlib.ExitStack() as stack, signed(job, items) as stream:
@@ -92,7 +91,7 @@ def added(
         if writer is not None and not is_shared:
             with store.writing():
                 writer.finish()
-    late.complete(store, progress)
+    late.complete(store, job.progress)
 
 
 def _together(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
@@ -136,41 +135,29 @@ def add_documents(
     """
     failures = counts.Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
-    reports = _reports(store, items, options, failures, progress, select, alone=count == 1)
-    return _summed(reports, options, failures, progress, count)
+    job = _job(store, options, failures, progress)
+    add = select or (_together if count == 1 else added)
+    return _summed(job, add(job, items), options, failures, count)
 
 
-def _reports(
-    store: Store,
-    items: Iterable[Addable],
-    options: AddManyOptions,
-    failures: counts.Failures,
-    progress: Progress,
-    select: Select | None,
-    *,
-    alone: bool = False,
-) -> Iterator[AddReport]:
-    """Add documents in batches, as the options say; the report of each."""
-    job = Job(store, options.write.workers, failures, late=options.index == "auto")
-    if select is not None:
-        return select(job, items)
-    if alone:
-        return _together(job, items)
-    return added(job, items, progress=progress)
+def _job(
+    store: Store, options: AddManyOptions, failures: counts.Failures, progress: Progress
+) -> Job:
+    return Job(store, options.write.workers, failures, options.index == "auto", progress)
 
 
 def _summed(
+    job: Job,
     reports: Iterable[AddReport],
     options: AddManyOptions,
     failures: counts.Failures,
-    progress: Progress,
     count: int | None = None,
 ) -> AddReport:
     """The sum of the reports of batches, each of which is passed on."""
     total = AddReport()
     for report in reports:
         total += report
-        progress(total.documents + total.failed, count, "documents")
+        job.progress(total.documents + total.failed, count, "documents")
         if options.write.on_batch is not None:
             options.write.on_batch(report)
     failures.warn()
@@ -207,40 +194,32 @@ def add_files(
     skipped = session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
     with session.shown(options.add.write.progress, "adding", paths) as progress:
-        reports = _of_paths(store, session, paths, options, progress, select)
-        total = _summed(reports, options.add, session.counts.failures, progress)
+        job = _job(store, options.add, session.counts.failures, progress)
+        reports = _of_paths(job, session, paths, options, select or added)
+        total = _summed(job, reports, options.add, session.counts.failures)
     return replace(
         total, damaged=skipped["damaged"] - damaged, guessed=skipped["guessed"] - guessed
     )
 
 
 def _of_paths(
-    store: Store,
-    session: Session,
-    paths: Iterable[str],
-    options: AddFilesOptions,
-    progress: Progress,
-    select: Select | None,
+    job: Job, session: Session, paths: Iterable[str], options: AddFilesOptions, add: Select
 ) -> Iterator[AddReport]:
     """Add files in batches, and each database among them by merging it, in their order."""
-    failures = session.counts.failures
     if session.options.element_field:
         rows = session.batches(paths)
-        items = long_tables.grouped(rows, session.options, store.real_path.parent)
-        yield from _reports(store, items, options.add, failures, progress, select)
+        yield from add(job, long_tables.grouped(rows, session.options, job.store.real_path.parent))
         return
     if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
-        items = session.batches(paths)
-        yield from _reports(store, items, options.add, failures, progress, select)
+        yield from add(job, session.batches(paths))
         return
     for is_merged, paths_of_kind in itertools.groupby(expanded(paths), _is_database):
         if not is_merged:
-            items = session.batches(map(literal, paths_of_kind))
-            yield from _reports(store, items, options.add, failures, progress, select)
+            yield from add(job, session.batches(map(literal, paths_of_kind)))
             continue
         for path in paths_of_kind:
             if not session.is_repeated(path):
-                yield from _merged(store, session, path, options, progress)
+                yield from _merged(job, session, path, options)
 
 
 def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
@@ -260,19 +239,14 @@ def _is_database(path: str) -> bool:
         return False  # reading it says why it cannot be read
 
 
-def _merged(
-    store: Store, session: Session, path: str, options: AddFilesOptions, progress: Progress
-) -> Iterator[AddReport]:
+def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> Iterator[AddReport]:
     """Add the documents of another database; if that is impossible, the file is a failure."""
-    how = options.on_conflict
     try:
         if options.add.on_similar == "skip":
             skip = session.options.option("--on-similar skip", "on_similar")
             raise errors.InputError(f"a database, which is added whole: leave out {skip}")
-        with merging.opened(path, store) as source:
-            yield from merging.merged(
-                store, source, how, index=options.add.index, progress=progress
-            )
+        with merging.opened(path, job.store) as source:
+            yield from merging.merged(job, source, options.on_conflict)
     except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
         failure = errors.InputError(str(error).removeprefix(f"{path} "))
         session.counts.failures(counts.failure_of(path, failure))
@@ -292,7 +266,10 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
                 if decision.verdict == "drop" and decision.state == "holds"
             )
         if keys is None:
-            doc_ids_by_key = _matching(store, options)
+            condition = options.removal.condition
+            condition = replaced(condition, where=condition.where or "")
+            with store.snapshot(condition) as snapshot:
+                doc_ids_by_key = chosen_ids(*snapshot)
         else:
             doc_ids_by_key = _known(store, list(keys), missing_ok=options.removal.missing_ok)
         if not options.removal.dry_run:
@@ -314,15 +291,11 @@ def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, 
     return doc_ids_by_key
 
 
-def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
-    """The documents that match the condition, in the order of addition, and their ids."""
+def chosen_ids(reader: StoreReader, keep: DocumentFilter | None) -> dict[str, int]:
+    """The ids of the documents that a condition chooses, by their keys, in their order."""
     doc_ids_by_key: dict[str, int] = {}
-    condition = options.removal.condition
-    with store.snapshot(condition.where or "", condition.parameters) as (reader, keep):
-        assert keep is not None
-        for doc_ids, keys in reader.all_keys():
-            matches = keep(doc_ids)
-            doc_ids_by_key.update(
-                zip(itertools.compress(keys, matches), doc_ids[matches].tolist(), strict=True)
-            )
+    for doc_ids, keys in reader.all_keys():
+        chosen = [True] * len(keys) if keep is None else keep(doc_ids)
+        rows = zip(keys, doc_ids.tolist(), strict=True)
+        doc_ids_by_key.update(itertools.compress(rows, chosen))
     return doc_ids_by_key

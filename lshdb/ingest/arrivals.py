@@ -19,7 +19,7 @@ from lshdb.sources.batch import Batch
 from lshdb.store.store import Store
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Arrival:
     """A document to query and to add.
 

@@ -17,6 +17,7 @@ from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
+from lshdb.progress import Progress, silent
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.shingling.shingling import Content, OfSets
@@ -41,7 +42,7 @@ _LARGE_FILE = 80_000
 """A file of n times this number of documents takes batches n times as long."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """How documents are read and signed.
 
@@ -50,12 +51,14 @@ class Job:
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
         late: whether the band rows of a large addition may be written later, all at once.
+        progress: called with the documents that were read, and the band rows written later.
     """
 
     store: Store
     workers: int | None = None
     on_failure: Callable[[Failure], object] | None = None
     late: bool = False
+    progress: Progress = silent
 
 
 @dataclass(eq=False)

@@ -21,7 +21,7 @@ import numpy as np
 from lshdb import model
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
-from lshdb.ingest.add import add_documents
+from lshdb.ingest.add import add_documents, chosen_ids
 from lshdb.ingest.temporary import temporary_store
 from lshdb.options import (
     AddManyOptions,
@@ -35,7 +35,6 @@ from lshdb.shingling.tokens import FILES
 from lshdb.sketching.settings import Settings
 from lshdb.sources import paths
 from lshdb.store.lookups import StoreReader
-from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
 
 DEPTH = "\0"
@@ -175,11 +174,9 @@ def assembled(
         grouped = Folders(temporary)
         units: list[_Unit] = []
         for number, collection in enumerate(collections):
-            condition = collection.condition
-            reader, keep = stack.enter_context(
-                collection.store.snapshot(condition.where, condition.parameters)
-            )
-            ids = _chosen_ids(reader, keep)
+            snapshot = collection.store.snapshot(collection.condition)
+            reader, keep = stack.enter_context(snapshot)
+            ids = chosen_ids(reader, keep)
             units += [
                 _Unit(name, collection, reader, {file: ids[file] for file in files}, number > 0)
                 for name, files in _groups(list(ids), collection.group_by).items()
@@ -252,16 +249,6 @@ def distinct_name(name: str, known: Container[str]) -> str:
     """A name that is not known yet, with a number if it must have one."""
     numbered = (f"{name} ({number})" for number in itertools.count(2))
     return next(shown for shown in itertools.chain([name], numbered) if shown not in known)
-
-
-def _chosen_ids(reader: StoreReader, keep: DocumentFilter | None) -> dict[str, int]:
-    """The ids of the documents that a condition chooses, by their keys."""
-    ids: dict[str, int] = {}
-    for doc_ids, keys in reader.all_keys():
-        chosen = [True] * len(keys) if keep is None else keep(doc_ids)
-        rows = zip(doc_ids.tolist(), keys, chosen, strict=True)
-        ids.update((key, doc_id) for doc_id, key, is_chosen in rows if is_chosen)
-    return ids
 
 
 def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[str, list[str]]:

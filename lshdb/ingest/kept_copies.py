@@ -44,7 +44,7 @@ class _Copy(NamedTuple):
     state: FileState | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeptCopy:
     """A file that holds a copy.
 
@@ -97,9 +97,9 @@ class KeptCopies:
             self._same: dict[bytes, list[_Copy]] = {
                 content_digest: [] for content_digest in dropped_digests
             }
-            for document, content_digest in sync.with_digests(store, dropped_digests):
-                self._same[content_digest].append(
-                    _Copy(document.key, content_digest, document.state)
+            for document in sync.with_digests(store, dropped_digests):
+                self._same[document.digest].append(
+                    _Copy(document.key, document.digest, document.state)
                 )
         # What was decided to be kept may be a document no longer, and still a file.
         for (key, content_digest), verdict in verdicts.items():
@@ -146,15 +146,11 @@ class KeptCopies:
             query = QueryOptions(dropped.content, top=_SIMILAR)
         keys = [match.key for match in search(self._store, query.ranking, query)]
         with self._store.reading():
-            known = self._store.known(keys)
-            files = self._store.files_of(
-                [known_document.doc_id for known_document in known.values()]
-            )
-        states = {file.doc_id: file.state for file in files}
+            files = {file.key: file for file in self._store.files_of_keys(keys)}
         dropped_content = dropped.key, dropped.digest
-        for key in keys:
-            if key in known and not self._decided.apart(dropped_content, (key, known[key].digest)):
-                yield _Copy(key, known[key].digest, states.get(known[key].doc_id))
+        for file in filter(None, map(files.get, keys)):
+            if not self._decided.apart(dropped_content, (file.key, file.digest)):
+                yield _Copy(file.key, file.digest, file.state)
 
     def _holder(self, copy: _Copy) -> KeptCopy | None:
         """The file that holds a document now; None if none does, or it is not known."""

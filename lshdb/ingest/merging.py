@@ -20,18 +20,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from lshdb import errors, options
+from lshdb.ingest.batches import Job
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key, key_fault
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import AddReport
-from lshdb.progress import Progress, silent
 from lshdb.shingling import winnowing
 from lshdb.shingling.content import digest, from_stored
 from lshdb.shingling.rare_words import indexed
 from lshdb.sketching import signing
 from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.settings import Settings, settings_record
+from lshdb.sketching.settings import Settings, plain_settings, settings_record
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.identity import is_same_file
@@ -53,12 +53,7 @@ _NAMED = 3
 
 
 def merged(
-    store: Store,
-    source: Store,
-    on_conflict: options.OnConflict = "replace",
-    *,
-    index: options.IndexTiming = "auto",
-    progress: Progress = silent,
+    job: Job, source: Store, on_conflict: options.OnConflict = "replace"
 ) -> Iterator[AddReport]:
     """Add all documents of another database, as they are at this moment, in transactions.
 
@@ -67,13 +62,11 @@ def merged(
     Killed, it leaves whole documents, and the same call again adds the others.
 
     Args:
-        store: where they are added.
+        job: how and where they are added.
         source: the other database, which is only read.
         on_conflict: of a key that has another content or metadata here, which document stays:
             `replace` takes that of the source, `keep` that of the store, and with `error` nothing
             is added if there is such a key. The report names these keys.
-        index: as for `add_many`: whether band rows of many documents are written at the end.
-        progress: called with the number of documents that were read.
 
     Yields:
         The report of each transaction when it is in the file; at last, that of decisions.
@@ -85,12 +78,13 @@ def merged(
         InputError: the source cannot be read, or is damaged; earlier transactions stay.
         StoreError: writing failed, likewise.
     """
+    store = job.store
     if is_same_file(store.real_path, source.real_path):
         raise errors.UsageError(f"{source.path} is the database itself: name another one")
-    late.complete(store, progress)  # what a killed process left
+    late.complete(store, job.progress)  # what a killed process left
     with contextlib.ExitStack() as stack:
         documents, decisions = _begin(store, source, on_conflict, stack)
-        is_large = index == "auto" and documents >= store.limits.late_from
+        is_large = job.late and documents >= store.limits.late_from
         if is_large:
             stack.enter_context(late.reserved(store))
         read_count = conflicts_shown = 0
@@ -99,10 +93,10 @@ def merged(
                 _check_settings(store, source)  # another process may have reindexed it
                 report = _write(store, source, parts, on_conflict, is_large=is_large)
             read_count += sum(len(part.keys) for part in parts)
-            progress(read_count, documents, "documents")
+            job.progress(read_count, documents, "documents")
             yield replace(report, conflicts=report.conflicts[: max(0, MAX_KEPT - conflicts_shown)])
             conflicts_shown += len(report.conflicts)
-    late.complete(store, progress)
+    late.complete(store, job.progress)
     if decisions:
         yield AddReport(decisions=decisions)
 
@@ -242,9 +236,7 @@ def _signed(part: DocumentColumns, settings: Settings) -> SignedPart:
     signatures = part.signatures.astype(settings.lane_type, copy=False)
     if signatures.itemsize > part.signatures.itemsize:  # these lanes lack bits
         contents = [from_stored(text, settings.shingling) for text in texts]
-        signatures = signing.sign(
-            contents, replace(settings, passages=0, reworded=False)
-        ).signatures
+        signatures = signing.sign(contents, plain_settings(settings)).signatures
     files = [(key, state) for key, state in zip(part.keys, part.states, strict=True) if state]
     signed = signing.Signed(
         signatures,

@@ -11,7 +11,7 @@ from lshdb.sources.batch import Batch
 T = TypeVar("T")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class SignedPart:
     """A signed part of n documents.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import chain
 
 from lshdb import errors
@@ -12,7 +11,7 @@ from lshdb.options import QueryManyOptions
 from lshdb.search.cut_notes import queries_cut
 from lshdb.search.query import answers, best
 from lshdb.shingling.content import cleaned
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import plain_settings
 from lshdb.store.store import Store
 
 
@@ -37,14 +36,9 @@ def answer_many(
     cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
     condition = query.ranking.similar.condition
     if condition.where is not None:
-        with stores[0].snapshot(condition.where, condition.parameters):
+        with stores[0].snapshot(condition):
             pass  # errors in it are raised before anything is read
     return _answered(stores, items, query, on_failure)
-
-
-def _query_settings(settings: Settings) -> Settings:
-    """The settings by which queries are signed: they need neither fingerprints nor rare words."""
-    return replace(settings, passages=0, reworded=False)
 
 
 def _answered(
@@ -53,7 +47,7 @@ def _answered(
     query: QueryManyOptions,
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
-    settings = _query_settings(stores[0].settings)
+    settings = plain_settings(stores[0].settings)
     ranking, condition = query.ranking, query.ranking.similar.condition
     cut = 0
     limits = stores[0].limits
@@ -64,9 +58,8 @@ def _answered(
             with ExitStack() as stack:
                 by_store: list[Iterator[tuple[list[Match], list[errors.Cut]]]] = []
                 for store in stores if parts else ():
-                    state = store.snapshot(condition.where, condition.parameters)
-                    reader, keep = stack.enter_context(state)
-                    documents = writing.joined(parts, _query_settings(reader.settings))
+                    reader, keep = stack.enter_context(store.snapshot(condition))
+                    documents = writing.joined(parts, plain_settings(reader.settings))
                     queries = writing.query_batch(documents)
                     by_store.append(answers(reader, ranking, queries, keep))
                 keys = chain.from_iterable(part.keys for part in parts)

@@ -20,7 +20,7 @@ from lshdb.store.store import Store
 _TOO_SHORT = "nothing in it to compare: it is too short, or has only what --base has"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class LeftOut:
     """A submission that is compared with no other.
 
@@ -39,7 +39,7 @@ class LeftOut:
     empty: Sequence[str] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Notes:
     """Messages about files while they were read: the path as printed, and why it was not read.
 

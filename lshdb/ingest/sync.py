@@ -11,8 +11,7 @@ moved and removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -54,7 +53,7 @@ _File = tuple[str, FileState]
 """The path of a file in a directory, and its state during the walk."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Plan:
     """The changes to make.
 
@@ -97,7 +96,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
     _recognise(store, plan, session)
     changes: tuple[model.SyncChange, ...] = ()
     if options.dry_run:
-        added, changes = _forecast(store, plan, session)
+        added, changes = _forecast(plan, session)
         moved, removed, refused = len(plan.moves), len(plan.gone), _refusal(plan, options)
     else:
         _refusal(plan, options)
@@ -295,8 +294,8 @@ def _recognise(store: Store, plan: _Plan, session: Session) -> None:
     dropped_keys = {key for key, _ in dropped}
     sizes = {document.state.size for document in plan.gone if document.state is not None}
     missing: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
-    for document, content_digest in zip(plan.gone, _digests(store, plan.gone), strict=True):
-        missing[content_digest].append(document)
+    for document in plan.gone:
+        missing[document.digest].append(document)
     uncounted = session.apart()  # they are counted when they are read again
     moved = set()
     for key, (path, state) in [*plan.read.items()]:
@@ -354,18 +353,13 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
     with store.reading():
         for key, content_digest in dropped_contents(store):
             dropped[key].add(content_digest)
-        known_documents = [
-            document
-            for key, document in store.known([*dropped]).items()
-            if document.digest in dropped[key]
-        ]
-        states_by_key = {
-            document.key: document.state
-            for document in store.files_of([document.doc_id for document in known_documents])
+        files = {
+            file.key: file
+            for file in store.files_of_keys([*dropped])
+            if file.digest in dropped[file.key]
         }
         staying = _staying(store, dropped)
     session = text_session(store, root)
-    digests_by_key = {document.key: document.digest for document in known_documents}
     for key, digests in sorted(dropped.items()):
         paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
         paths = [path for path in paths if os.path.isfile(path)]
@@ -376,10 +370,11 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
             yield DroppedFile(key, paths[0], None, f"{len(paths)} files have this key")
             continue
         (path,) = paths
-        status, stored = os.stat(path), states_by_key.get(key)
+        status, file = os.stat(path), files.get(key)
+        stored = file and file.state
         # Options of another run, such as --convert, may have taken the text out of the file.
         is_same = stored is not None and stored.extracted and stored.mtime_ns
-        content, content_digest = None, digests_by_key.get(key, b"")
+        content, content_digest = None, file.digest if file else b""
         if not (is_same and stored == state_of(status)):
             content_digest = b""
             if stored is None or stored.size == status.st_size:
@@ -403,19 +398,16 @@ def _key_of_same_file(path: str, keys: Iterable[str], root: str | None) -> str |
 def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, list[str]]:
     """The keys of other stored documents with the contents of dropped ones, by their digests."""
     staying: defaultdict[bytes, list[str]] = defaultdict(list)
-    for document, content_digest in with_digests(store, set().union(*dropped.values())):
-        if content_digest not in dropped.get(document.key, ()):
-            staying[content_digest].append(document.key)
+    for document in with_digests(store, set().union(*dropped.values())):
+        if document.digest not in dropped.get(document.key, ()):
+            staying[document.digest].append(document.key)
     return staying
 
 
-def with_digests(store: Store, wanted: AbstractSet[bytes]) -> Iterator[tuple[StoredFile, bytes]]:
-    """The stored documents with some digests, and their digests; in a transaction of reading."""
+def with_digests(store: Store, wanted: Collection[bytes]) -> list[StoredFile]:
+    """The stored documents with some digests."""
     documents = store.files_below("") if wanted else []
-    _, digests = store.sizes(arrays.int_array(document.doc_id for document in documents))
-    for document, content_digest in zip(documents, map(bytes, digests), strict=True):
-        if content_digest in wanted:
-            yield document, content_digest
+    return [document for document in documents if document.digest in wanted]
 
 
 def text_session(store: Store, root: str | None) -> Session:
@@ -441,18 +433,6 @@ def _document_of(session: Session, path: str, key: str) -> tuple[bytes, Content 
 def _batch_digest(batch: Batch) -> bytes:
     """The digest of the document of a batch that has at most one."""
     return digest(encoded(batch.contents[0]).encode()) if batch.contents else b""
-
-
-def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
-    """The digests of stored documents; empty for a document that does not exist any more."""
-    with store.reading():
-        stored_ids = [
-            document.doc_id
-            for document in store.files_of([document.doc_id for document in documents])
-        ]
-        _, digests = store.sizes(arrays.int_array(stored_ids))
-    digests_by_id = dict(zip(stored_ids, map(bytes, digests), strict=True))
-    return [digests_by_id.get(document.doc_id, b"") for document in documents]
 
 
 def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
@@ -534,35 +514,25 @@ def _remove(store: Store, plan: _Plan) -> int:
 
 def _unchanged(store: Store, documents: Sequence[StoredFile]) -> set[int]:
     """The ids of documents that are as they were when the plan was made."""
-    current_documents = {
-        document.doc_id: document
-        for document in store.files_of([document.doc_id for document in documents])
-    }
-    return {
-        document.doc_id
-        for document in documents
-        if current_documents.get(document.doc_id) == document
-    }
+    current_documents = {*store.files_of([document.doc_id for document in documents])}
+    return {document.doc_id for document in current_documents.intersection(documents)}
 
 
 def _forecast(
-    store: Store, plan: _Plan, session: Session
+    plan: _Plan, session: Session
 ) -> tuple[model.AddReport, tuple[model.SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
-    read_keys = [key for key in plan.known if key in plan.read or file_of_message(key) in plan.read]
-    stored_digests = dict(
-        zip(read_keys, _digests(store, [plan.known[key] for key in read_keys]), strict=True)
-    )
     changes: list[model.SyncChange] = []
     unchanged_count = 0
     for batch in _items(plan, session):
         for _, failure in batch.failures:
             session.counts.failures(failure)
         for key in batch.keys:
-            if stored_digests.get(key) == _batch_digest(batch):
+            stored = plan.known.get(key)
+            if stored and stored.digest == _batch_digest(batch):
                 unchanged_count += 1
             else:
-                changes.append(model.SyncChange("update" if key in stored_digests else "add", key))
+                changes.append(model.SyncChange("update" if stored else "add", key))
     count = Counter(change.action for change in changes)
     changes += [model.SyncChange("move", key, document.key) for document, key, _ in plan.moves]
     changes += [model.SyncChange("remove", document.key) for document in plan.gone]

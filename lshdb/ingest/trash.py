@@ -21,7 +21,7 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lshdb import errors
 from lshdb.ingest import sync
@@ -42,7 +42,7 @@ _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
 _MODE = ("st_mode", "st_uid", "st_gid")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class MovedFile:
     """What happens to the file of a dropped document; also a line of the log.
 
@@ -70,7 +70,7 @@ class _LeftError(errors.InputError):
     """Why a file is left where it is."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class _Chosen:
     """A file to move: its status when it was read, the copy that is kept, and its line."""
 
@@ -121,9 +121,7 @@ def move_aside(
         if holder is not None and is_same_file(holder.path, file.line.path):
             chosen.remove(file)
             obstacle = f"the same file as {holder.key}, which stays"
-            yield _shown(
-                dataclasses.replace(file.line, action="left", aside=None, size=0, reason=obstacle)
-            )
+            yield _shown(file.line, action="left", aside=None, size=0, reason=obstacle)
     if chosen and not dry_run:
         _log(aside, number, chosen)
     for file in chosen:
@@ -135,7 +133,7 @@ def move_aside(
                 if link:
                     _put_link(file, target)
         except (OSError, _LeftError) as error:
-            yield _shown(dataclasses.replace(file.line, action="left", reason=reason(error)))
+            yield _shown(file.line, action="left", reason=reason(error))
         else:
             yield _shown(file.line)
 
@@ -210,8 +208,9 @@ def _left(dropped: sync.DroppedFile, obstacle: str) -> MovedFile:
     return MovedFile("left", printable_path(dropped.path), reason=obstacle, key=dropped.key)
 
 
-def _shown(line: MovedFile) -> MovedFile:
-    """A line as people and programs read it: paths like keys."""
+def _shown(line: MovedFile, **changes: Any) -> MovedFile:
+    """A line with these changes, as people and programs read it: paths like keys."""
+    line = dataclasses.replace(line, **changes)
     aside = None if line.aside is None else printable_path(line.aside)
     kept = None if line.kept is None else key_of(line.kept)
     return dataclasses.replace(line, path=key_of(line.path), aside=aside, kept=kept)
@@ -321,9 +320,9 @@ def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Itera
             if not dry_run:
                 _put_back(source, line, aside)
         except (OSError, _LeftError) as error:
-            yield _shown(dataclasses.replace(line, action="left", reason=reason(error)))
+            yield _shown(line, action="left", reason=reason(error))
             continue
-        yield _shown(dataclasses.replace(line, action="restored"))
+        yield _shown(line, action="restored")
         if not dry_run:
             with suppress(OSError):  # those that are not empty stay
                 os.removedirs(os.path.dirname(source))

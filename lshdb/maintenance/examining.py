@@ -20,7 +20,7 @@ from lshdb.progress import Progress
 from lshdb.shingling import arrays, hashing, rare_words, shingling, winnowing
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.sketching import signing
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, plain_settings
 from lshdb.sources.metadata import from_json
 from lshdb.store import index, schema
 from lshdb.store import statements as sql
@@ -307,8 +307,7 @@ class CheckedBatch:
         """The kinds of problems of each document; `deep`: its content is signed again."""
         faults = [self._faults(number, document) for number, document in enumerate(self.documents)]
         if deep and self.contents:
-            signing_settings = dataclasses.replace(self.settings, passages=0, reworded=False)
-            signed = signing.sign([*self.contents.values()], signing_settings)
+            signed = signing.sign([*self.contents.values()], plain_settings(self.settings))
             lanes = signed.signatures.astype(self.settings.lane_type.newbyteorder("<"))
             for number, count, own_lanes in zip(
                 self.contents, signed.shingles.tolist(), lanes, strict=True

@@ -9,14 +9,13 @@ the pages are in the write-ahead log, and the table itself is unchanged.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling import arrays, rare_words, winnowing
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, plain_settings
 from lshdb.sketching.signing import sign
 from lshdb.store.index import (
     BANDS,
@@ -80,9 +79,8 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
 def _sign_again(store: Store, settings: Settings, progress: Progress) -> None:
     """Sign all documents again, under other base texts."""
     documents = 0
-    signing_settings = replace(settings, passages=0, reworded=False)
     for doc_ids, texts in _texts(store, min_shingles=0):
-        store.index.sign_again(doc_ids, sign(texts, signing_settings))
+        store.index.sign_again(doc_ids, sign(texts, plain_settings(settings)))
         documents += len(texts)
         progress(documents, None, "documents")
 

@@ -98,8 +98,7 @@ def connections(
         new: number of first documents, of which each pair has one; None for all pairs.
     """
     similar = options.SimilarOptions(condition=condition or options.ConditionOptions())
-    where, parameters = similar.condition.where, similar.condition.parameters
-    with store.snapshot(where, parameters) as (reader, keep):
+    with store.snapshot(similar.condition) as (reader, keep):
         settings = reader.settings
         join = Join(reader, options.JoinOptions(similar=similar), keep, reader.doc_ids())
         keys = reader.keys_of(join.doc_ids)

@@ -96,7 +96,7 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     below: _Below = defaultdict(lambda: defaultdict(list))
     folders_of: defaultdict[int, set[str]] = defaultdict(set)
     similar = request.join.similar
-    with store.snapshot(similar.condition.where, similar.condition.parameters) as (reader, keep):
+    with store.snapshot(similar.condition) as (reader, keep):
         files = reader.files_below("")
         doc_ids = int_array(sorted(file.doc_id for file in files))
         if keep is not None:

@@ -327,8 +327,7 @@ def _blocks(
     progress: Progress,
     drawn: Drawn,
 ) -> Iterator[Block]:
-    where, parameters = request.similar.condition.where, request.similar.condition.parameters
-    with store.snapshot(where, parameters) as (reader, condition):
+    with store.snapshot(request.similar.condition) as (reader, condition):
         if of_pairs is not None:
             weights.check_weighted(of_pairs.weighted, reader.settings)
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
@@ -410,8 +409,7 @@ def all_clusters(
     documents that are similar to no other follow, in the order of addition, with the next numbers.
     """
     similar, key = request.join.similar, request.join.key
-    where, parameters = similar.condition.where, similar.condition.parameters
-    with store.snapshot(where, parameters) as (reader, condition):
+    with store.snapshot(similar.condition) as (reader, condition):
         doc_id = None if key is None else query.row_of_key(reader, key).doc_id
         join = Join(reader, request.join, condition, progress=progress)
         find = _stars if request.clusters.star else _components

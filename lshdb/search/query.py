@@ -135,7 +135,7 @@ def search(store: Store, query: RankingOptions, wanted: QueryOptions | Lanes) ->
     if condition.where is None:
         with store.alone(), store.reading():
             return _answer(store, query, None, wanted)
-    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
+    with store.snapshot(condition) as (reader, keep):
         return _answer(reader, query, keep, wanted)
 
 

@@ -91,7 +91,7 @@ def keys(store: Store, options: KeysOptions) -> list[str]:
     if options.condition.where is None:
         with store.reading():
             return [key for _, batch in store.all_keys() for key in batch][:top]
-    with store.snapshot(options.condition.where, options.condition.parameters) as (reader, keep):
+    with store.snapshot(options.condition) as (reader, keep):
         assert keep is not None
         return [
             key

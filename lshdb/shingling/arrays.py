@@ -67,11 +67,16 @@ def chunks(count: int, maximum: int) -> Iterator[slice]:
     return (slice(start, start + maximum) for start in range(0, count, maximum))
 
 
+def is_new(values: npt.NDArray[np.integer]) -> Mask:
+    """True for each of n values that differs from the one before, and for the first, bool[n]."""
+    new = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
+
+
 def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
     """Where runs of equal numbers, int64[n], begin and end: int64[r] both."""
-    new = np.ones(len(numbers), dtype=np.bool_)
-    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
-    (begins,) = new.nonzero()
+    (begins,) = is_new(numbers).nonzero()
     return begins, np.append(begins, len(numbers))[1:]
 
 

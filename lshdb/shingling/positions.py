@@ -28,7 +28,7 @@ _SEPARATOR = "\0"
 """A character that never combines, does not fold and is no part of a word."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Units:
     """The units of n texts, words, characters or tokens, those of a text one after the other.
 

@@ -29,7 +29,7 @@ _WORDS = Shingling("word", 1)
 _BLANK = ord(" ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Terms:
     """The terms of a text of u words.
 

@@ -33,6 +33,7 @@ from lshdb.shingling.arrays import (
     Mask,
     chunks_of,
     expand_ranges,
+    is_new,
     lengths_of,
     offsets_of,
     sizes_of,
@@ -58,15 +59,13 @@ BLOCK = {"char": 1 << 18, "word": 1 << 19, "code": 1 << 19, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
 
-def groups(
-    contents: Sequence[Content], shingling: Shingling, block: int = 0
-) -> Iterator[list[int]]:
+def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[int]]:
     """Cut a batch into groups of documents of one block each; a large document has its own group.
 
     ASCII texts and others go to different groups: ASCII needs no Unicode tables.
     """
     reuse_freed_memory()
-    count, block = len(contents), block or BLOCK[shingling.kind]
+    count, block = len(contents), BLOCK[shingling.kind]
     if count == 1:  # a query: the arrays below would take longer
         yield [0]
         return
@@ -88,9 +87,9 @@ def groups(
             yield indices[part].tolist()
 
 
-def is_large(content: Content, shingling: Shingling, block: int = 0) -> TypeGuard[str]:
+def is_large(content: Content, shingling: Shingling) -> TypeGuard[str]:
     """Whether a document is shingled in pieces, by `pieces`."""
-    return isinstance(content, str) and len(content) > (block or BLOCK[shingling.kind])
+    return isinstance(content, str) and len(content) > BLOCK[shingling.kind]
 
 
 _OTHER_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
@@ -146,24 +145,21 @@ _WORD_CUT = (
 )
 
 
-def distinct_shingles(
-    contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
-) -> Shingles:
+def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
     """The distinct shingle hashes of a batch of n documents, each document's sorted.
 
     Args:
         contents: n texts, or for `set` shingling n collections of strings and integers.
         shingling: the kind and length of the shingles.
         seed: the seed of the hashes.
-        block: characters or elements in a block; 0 for BLOCK.
     """
     hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)]
     sizes: list[Offsets] = [NO_NUMBERS]
     order: list[int] = []
-    for group in groups(contents, shingling, block):
+    for group in groups(contents, shingling):
         first = contents[group[0]]
-        if is_large(first, shingling, block):
-            hashes_of_text = _distinct_of_pieces(pieces(first, shingling, seed, block))
+        if is_large(first, shingling):
+            hashes_of_text = _distinct_of_pieces(pieces(first, shingling, seed))
             shingles = Shingles(hashes_of_text, np.array([0, len(hashes_of_text)]))
         else:
             repeated = shingle_group([contents[i] for i in group], shingling, seed)
@@ -235,41 +231,38 @@ def _group(
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
-def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterator[Hashes]:
+def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
     """The shingle hashes of one text, without those of base texts, in pieces.
 
     A large text takes the memory of one block.
     """
-    for hashes in _pieces(text, shingling, seed, block):
+    for hashes in _pieces(text, shingling, seed):
         yield hashes[_not_in_base(hashes, shingling, seed)] if shingling.base else hashes
 
 
-def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[Hashes]:
-    block, size = block or BLOCK[shingling.kind], shingling.size
+def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
+    size = shingling.size
     (text,) = shingling.read([text])
     if shingling.kind == "word":
-        words = (_word_hashes([piece], seed, pieces=True)[0] for piece in word_pieces(text, block))
+        words = (_word_hashes([piece], seed, pieces=True)[0] for piece in word_pieces(text))
         count = 0
-        for hashes in _shingles_of_parts(
-            words, np.append, functools.partial(_word_windows, size=size, seed=seed), size
-        ):
+        for hashes in _shingles_of_parts(words, np.append, _word_windows, size, seed):
             count += len(hashes)
             yield hashes
         if not count:
-            yield _wordless(text, size, seed, block)
+            yield _wordless(text, size, seed)
         return
     if shingling.kind == "code":
-        parts = token_pieces(programs.blanked_program(text, shingling), block)
+        parts = token_pieces(programs.blanked_program(text, shingling), BLOCK["code"])
     else:
-        parts = _collapsed_pieces(text, block)
-    windows = functools.partial(_char_windows, size=size, seed=seed)
-    yield from _shingles_of_parts(parts, operator.add, windows, size)
+        parts = _collapsed_pieces(text)
+    yield from _shingles_of_parts(parts, operator.add, _char_windows, size, seed)
 
 
-def _wordless(text: str, size: int, seed: int, block: int) -> Hashes:
+def _wordless(text: str, size: int, seed: int) -> Hashes:
     """The one shingle of a text without words, or none of a blank one."""
     octets = bytearray()
-    for piece in _collapsed_pieces(text, block):
+    for piece in _collapsed_pieces(text):
         octets += piece.encode("utf-8", "surrogatepass")
     lengths = np.array([len(octets)][: bool(octets)], dtype=np.int64)
     octets += bytes(PADDING)
@@ -280,8 +273,9 @@ def _wordless(text: str, size: int, seed: int, block: int) -> Hashes:
 def _shingles_of_parts(
     parts: Iterable[_Units],
     join: Callable[[_Units, _Units], _Units],
-    windows: Callable[[_Units, Offsets], Shingles],
+    windows: Callable[[_Units, Offsets, int, int], Shingles],
     size: int,
+    seed: int,
 ) -> Iterator[Hashes]:
     """The shingles of `size` units of a text that comes in parts.
 
@@ -292,10 +286,10 @@ def _shingles_of_parts(
         tail = part if tail is None else join(tail, part)
         if len(tail) >= size:
             is_short = False
-            yield windows(tail, np.array([len(tail)])).hashes
+            yield windows(tail, np.array([len(tail)]), size, seed).hashes
             tail = tail[len(tail) - size + 1 :]
     if tail is not None and is_short:
-        yield windows(tail, np.array([len(tail)])).hashes
+        yield windows(tail, np.array([len(tail)]), size, seed).hashes
 
 
 def _changed_together(change: Callable[[str], str], texts: list[str]) -> list[str]:
@@ -363,9 +357,9 @@ def _single_blanks(folded: str) -> str:
     return folded
 
 
-def _collapsed_pieces(text: str, block: int) -> Iterator[str]:
+def _collapsed_pieces(text: str) -> Iterator[str]:
     """The folded text with single blanks, and none at its ends, in pieces."""
-    begun, gap = False, ""
+    block, begun, gap = BLOCK["char"], False, ""
     for piece in cut_before(text, _CHAR_CUT, block):
         folded = _collapsed(piece)
         if begun and folded.startswith(" "):
@@ -504,9 +498,9 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     return Shingles(hashes, offsets)
 
 
-def word_pieces(text: str, block: int = BLOCK["word"]) -> Iterator[str]:
+def word_pieces(text: str) -> Iterator[str]:
     """A large text in pieces, each of which can be cut into words separately."""
-    return cut_before(text, _WORD_CUT, block)
+    return cut_before(text, _WORD_CUT, BLOCK["word"])
 
 
 # set
@@ -560,9 +554,7 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     hashes = shingles.hashes.copy()
     for start, end in itertools.pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()
-    first = np.empty(len(hashes), dtype=np.bool_)
-    first[:1] = True
-    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    first = is_new(hashes)
     starts = shingles.offsets[:-1]
     first[starts[sizes_of(shingles.offsets) > 0]] = True
     return Shingles(hashes[first], offsets_of(sums(first, shingles.offsets)))

@@ -33,7 +33,7 @@ _ZEROS = (
 _DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
 
@@ -120,7 +120,7 @@ class Shingling:
         return f"{self.kind}:{self.name or self.size}{left_out}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Shingles:
     """The shingle hashes of n documents, one document after another.
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, is_new
 from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
 from lshdb.shingling.shingles import base_hashes, groups, is_large, pieces, shingle_group, word_sums
@@ -31,7 +31,7 @@ _DROPPED = np.uint64(16)
 30 million pairs one of 500 million."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Fingerprints:
     """The fingerprints of n documents, each value once per document, in the order of the values.
 
@@ -161,8 +161,7 @@ def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerp
     """
     order = np.argsort(values, kind="stable")
     values, documents = values[order], documents[order]
-    new = np.ones(len(values), dtype=np.bool_)
-    new[1:] = (values[1:] != values[:-1]) | (documents[1:] != documents[:-1])
+    new = is_new(values) | is_new(documents)
     return Fingerprints(values[new], documents[new], positions[order[new]])
 
 
@@ -214,8 +213,7 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
     minimum = _window_minima(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
     begins, counts = begins[counts > 0], counts[counts > 0]
-    new = np.ones(len(minimum), dtype=np.bool_)
-    new[1:] = minimum[1:] != minimum[:-1]
+    new = is_new(minimum)
     new[begins] = True
     new &= selection(begins, counts, len(minimum))  # no window is in two documents
     chosen = np.flatnonzero(new)

@@ -59,7 +59,6 @@ class FastSketch:
 
     lanes: int
     seed: int
-    block_hashes: int = BLOCK_HASHES
 
     def __post_init__(self) -> None:
         drawn = constants(self.seed, "fast first round", 4)
@@ -105,7 +104,7 @@ class FastSketch:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.ravel()
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if len(counts) > 1 else counts
-        for part in arrays.chunks(len(hashes), self.block_hashes):
+        for part in arrays.chunks(len(hashes), BLOCK_HASHES):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
@@ -137,7 +136,7 @@ class FastSketch:
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
         counts = arrays.sizes_of(shingles.offsets)
-        for part in arrays.chunks_of(counts + self.lanes, self.block_hashes):
+        for part in arrays.chunks_of(counts + self.lanes, BLOCK_HASHES):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
@@ -200,7 +199,6 @@ class MinHashSketch:
 
     lanes: int
     seed: int
-    block_hashes: int = BLOCK_HASHES
 
     def __post_init__(self) -> None:
         self._factors = constants(self.seed, "minhash factors", self.lanes)
@@ -228,7 +226,7 @@ class MinHashSketch:
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in arrays.chunks_of(sizes, self.block_hashes):
+        for part in arrays.chunks_of(sizes, BLOCK_HASHES):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
             minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)

@@ -1,6 +1,6 @@
 """The settings of a database."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -100,6 +100,11 @@ class Settings:
     def signature_bytes(self) -> int:
         """Bytes of a signature."""
         return self.permutations * self.lane_bits // 8
+
+
+def plain_settings(settings: Settings) -> Settings:
+    """The same without what finds passages and reworded copies: fingerprints and rare words."""
+    return replace(settings, passages=0, reworded=False)
 
 
 def settings_record(settings: Settings) -> dict[str, str | float | bool | list[str]]:

@@ -88,7 +88,7 @@ def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SignatureSet:
     """The signatures of n documents; see Database.signatures.
 

@@ -25,7 +25,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Signed:
     """The signatures of n documents.
 

@@ -87,7 +87,7 @@ def _with_cells(rows: records.TextRows, indices: Sequence[int], values: ColumnVa
 
 def _cells(values: Sequence[object], schema: TableSchema) -> bytes:
     """Cells of CSV behind others."""
-    lines = csv_rows.csv_lines([values], schema.delimiter, "", escape=schema.escape)
+    lines = csv_rows.csv_lines([values], schema)
     return schema.delimiter.encode() + next(lines)
 
 

@@ -18,7 +18,7 @@ RowPlace = tuple[str | None, int | None]
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableSchema:
     """The head of a table: columns, schema, format.
 
@@ -62,7 +62,7 @@ class Rows(Protocol):
         """The same with other texts in a field of some rows; UsageError without such a field."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Origin:
     """Where rows are from.
 
@@ -83,7 +83,7 @@ class Origin:
         return f"{self.name}:{self.numbers[index]}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
     """n documents.
 

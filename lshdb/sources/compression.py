@@ -9,15 +9,13 @@ from typing import Any, BinaryIO, cast
 
 from lshdb.errors import InputError
 
-_NAMES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-"""Suffixes and their compressions."""
 _MODULES = {
-    ".gz": ("gzip",),
-    ".bz2": ("bz2",),
-    ".xz": ("lzma",),
-    ".zst": ("compression.zstd", "backports.zstd"),
+    ".gz": ("gzip", "gzip"),
+    ".bz2": ("bzip2", "bz2"),
+    ".xz": ("xz", "lzma"),
+    ".zst": ("zstd", "compression.zstd", "backports.zstd"),
 }
-"""The modules for each, the first of which is there."""
+"""Suffixes, with the compression's name and the modules for it, the first of which is there."""
 _BUFFER = 1 << 20
 """Bytes unpacked at once; the modules themselves give 8 KB at a time."""
 
@@ -25,7 +23,7 @@ _BUFFER = 1 << 20
 def compression_of(path: str) -> str | None:
     """The suffix for a file's compression, None if it is not compressed."""
     suffix = path[path.rfind(".") :].lower()
-    return suffix if suffix in _NAMES else None
+    return suffix if suffix in _MODULES else None
 
 
 def without_compression(path: str) -> str:
@@ -56,7 +54,7 @@ def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
 
 def _reason(suffix: str, error: Exception, is_begun: bool) -> str:
     """What is wrong with a compressed file, some of which may have been read, and what to do."""
-    name, message = _NAMES[suffix], str(error).lower()
+    name, message = _MODULES[suffix][0], str(error).lower()
     if isinstance(error, EOFError):
         return f"{name} that is cut off: the end of the file is missing; get it again"
     if "window" in message or "too much memory" in message:
@@ -65,9 +63,8 @@ def _reason(suffix: str, error: Exception, is_begun: bool) -> str:
             "zstd -d --long=31"
         )
     if is_begun:
-        tool = {".bz2": "bzip2"}.get(suffix, name)
         return (
-            f"{name} that is damaged, or has something else behind it; {tool} -dc writes what can "
+            f"{name} that is damaged, or has something else behind it; {name} -dc writes what can "
             "be read"
         )
     return f"not {name}: rename it, or get it again"
@@ -85,7 +82,7 @@ def packed(file: BinaryIO, suffix: str) -> BinaryIO:
 def module_of(suffix: str) -> Any:
     """The module that packs and unpacks files with a suffix; InputError if there is none."""
     # Imported here: most commands read no compressed file.
-    for name in _MODULES[suffix]:
+    for name in _MODULES[suffix][1:]:
         try:
             return import_module(name)
         except ImportError:

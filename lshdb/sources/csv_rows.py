@@ -142,7 +142,7 @@ def sink(target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
         and head.delimiter not in ("", *_DELIMITERS.values())
     ):
         delimiter = head.delimiter
-    return _CsvSink(target, head, delimiter)
+    return _CsvSink(target, head, batch.TableSchema((), delimiter=delimiter))
 
 
 @dataclass(eq=False)
@@ -233,7 +233,7 @@ def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
 
     def text_of(record: batch.Record) -> bytes:
         values = [[*record.values()]]
-        return next(csv_lines(values, schema.delimiter, "", escape=schema.escape))
+        return next(csv_lines(values, schema))
 
     return records.TextRows(texts, record_of, text_of, schema)
 
@@ -242,16 +242,16 @@ def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
 
 
 def csv_lines(
-    rows: sinks.RowValues,
-    delimiter: str = ",",
-    newline: str = "\n",
-    *,
-    screen: bool = False,
-    escape: str | None = None,
+    rows: sinks.RowValues, dialect: batch.TableSchema, newline: str = "", *, screen: bool = False
 ) -> Iterator[bytes]:
-    """Rows of CSV; on a screen, text is escaped unless all but its newlines are printable."""
+    """Rows as a table writes them; on a screen, what is not printable is escaped, but newlines."""
     shown = _shown if screen else cell
-    writer = csv.writer(_Returned(), delimiter=delimiter, lineterminator=newline, escapechar=escape)
+    writer = csv.writer(
+        _Returned(),
+        delimiter=dialect.delimiter,
+        lineterminator=newline,
+        escapechar=dialect.escape,
+    )
     lines = (cast(str, writer.writerow(map(shown, row))) for row in rows)
     return map(str.encode, lines)
 
@@ -285,16 +285,15 @@ class _CsvSink(sinks.LineSink):
     """Rows of CSV with the same columns are written as they are in their file."""
 
     def __init__(
-        self, target: sinks.Target, head: batch.TableSchema | None, delimiter: str
+        self, target: sinks.Target, head: batch.TableSchema | None, dialect: batch.TableSchema
     ) -> None:
-        self._delimiter = delimiter
-        self._escape: str | None = None
+        self._dialect = dialect
         super().__init__(target, head)
 
     def _begin(self, head: batch.TableSchema) -> None:
         super()._begin(head)
-        self._escape = head.escape
-        if head.heading and head.delimiter == self._delimiter:
+        self._dialect = replace(head, delimiter=self._dialect.delimiter)
+        if head.heading and head.delimiter == self._dialect.delimiter:
             if head.heading.endswith(b"\r\n"):
                 self._newline = b"\r\n"
             self._put_lines([head.heading])
@@ -302,13 +301,17 @@ class _CsvSink(sinks.LineSink):
             self.put([head.columns])
 
     def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
-        dialect, schema = (self._delimiter, self._escape, self._columns), rows.schema
-        if schema is not None and (schema.delimiter, schema.escape, schema.columns) == dialect:
+        schema, dialect = rows.schema, self._dialect
+        if (
+            schema is not None
+            and schema.delimiter == dialect.delimiter
+            and schema.escape == dialect.escape
+            and schema.columns == dialect.columns
+        ):
             self._put_lines(rows.lines(indices))
         else:
             self._put_values(rows, indices)
 
     def put(self, rows: sinks.RowValues) -> None:
         newline = self._newline.decode()
-        lines = csv_lines(rows, self._delimiter, newline, screen=self._screen, escape=self._escape)
-        self._put_lines(lines)
+        self._put_lines(csv_lines(rows, self._dialect, newline, screen=self._screen))

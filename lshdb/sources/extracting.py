@@ -38,7 +38,7 @@ _HEAD = 10_000_000
 """Bytes of an answer besides its text."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class Extracted:
     """A document that was taken out of a file.
 

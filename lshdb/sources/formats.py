@@ -19,19 +19,18 @@ from lshdb.keys import with_article
 from lshdb.sources import batch, compression, inputs, json_rows, paths, sinks
 from lshdb.sources.documents import kinds
 
-_FORMATS: Mapping[str, tuple[str, str]] = {
-    "jsonl": ("json", "json_rows"),
-    "json": ("json", "json_rows"),
-    "csv": ("csv", "csv_rows"),
-    "tsv": ("csv", "csv_rows"),
-    "parquet": ("columns", "arrow_rows"),
-    "arrow": ("columns", "arrow_rows"),
-    "arrows": ("columns", "arrow_rows"),
+KIND: Mapping[str, str] = {
+    "jsonl": "json",
+    "json": "json",
+    "csv": "csv",
+    "tsv": "csv",
+    "parquet": "columns",
+    "arrow": "columns",
+    "arrows": "columns",
 }
-"""The kind and module of each format, where `arrow` is an Arrow file and `arrows` an Arrow
-stream. Their suffixes are in lshdb.sources.paths."""
-KIND: Mapping[str, str] = {name: kind for name, (kind, _) in _FORMATS.items()}
-"""Between formats of one kind nothing is lost."""
+"""The kind of each format, where `arrow` is an Arrow file and `arrows` an Arrow stream: between
+formats of one kind nothing is lost. Their suffixes are in lshdb.sources.paths."""
+_MODULES = {"json": "json_rows", "csv": "csv_rows", "columns": "arrow_rows"}
 _STREAM = ".arrows"
 _OF_DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes under which nobody looks for rows."""
@@ -65,11 +64,11 @@ def check_one_table(rows: object) -> None:
 
 def format_named(name: str) -> RowFormat:
     """The module of a format; InputError without the library that it takes."""
-    kind, module = _FORMATS[name]
+    kind = KIND[name]
     try:
         if kind == "columns":
             import_module("pyarrow")
-        return cast(RowFormat, import_module(f"lshdb.sources.{module}"))
+        return cast(RowFormat, import_module(f"lshdb.sources.{_MODULES[kind]}"))
     except ImportError as error:
         raise errors.InputError(
             "Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"

@@ -40,7 +40,7 @@ ALL_LINES = (1, sys.maxsize)
 """The range of all lines of a file."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass
 class Changed:
     """A changed file.
 

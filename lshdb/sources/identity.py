@@ -4,13 +4,11 @@ What moves, removes or compares files asks here, for names alone do not say it.
 """
 
 import os
-import re
 import stat
 from collections.abc import Sequence
 from itertools import pairwise
 
-_MOUNTS = "/proc/self/mountinfo"
-_ESCAPE = re.compile(rb"\\([0-7]{3})")
+from lshdb.store import location
 
 
 def may_repeat(paths: Sequence[str]) -> bool:
@@ -24,21 +22,10 @@ def may_repeat(paths: Sequence[str]) -> bool:
     starts = sorted(os.fsencode(os.path.join(os.path.realpath(path), "")) for path in paths)
     if any(inner.startswith(outer) for outer, inner in pairwise(starts)):
         return True
-    points = _mount_points()
+    points = [os.path.join(point, b"") for point in location.mount_points()]
     if any(point.startswith(start) and point != start for point in points for start in starts):
         return True
     return len({max(filter(start.startswith, points), default=b"") for start in starts}) > 1
-
-
-def _mount_points() -> list[bytes]:
-    """Where something is mounted, each with a slash at its end; only Linux has such a list."""
-    try:
-        with open(_MOUNTS, "rb") as file:
-            points = [line.split(b" ")[4] for line in file]
-    except OSError:
-        return []
-    names = (_ESCAPE.sub(lambda escape: bytes([int(escape[1], 8)]), point) for point in points)
-    return [os.path.join(name, b"") for name in names]
 
 
 class FilesRead:

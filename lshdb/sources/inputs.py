@@ -43,7 +43,7 @@ class Skipped(InputError):
         self.kind = kind
 
 
-@dataclass(slots=True)
+@dataclass
 class Input:
     """A file that is read.
 

@@ -63,7 +63,7 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordOptions:
     """How records become documents.
 

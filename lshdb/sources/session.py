@@ -52,7 +52,7 @@ def no_guess(_key: str) -> str | None:
     return None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class SessionOptions(records.RecordOptions):
     """How paths and streams become documents.
 

@@ -18,7 +18,7 @@ RowValues = Iterable[Sequence[object]]
 """Rows, of a value for each column."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """Where rows are written to, and how.
 

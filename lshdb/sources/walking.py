@@ -95,7 +95,7 @@ class Walk:
             to_walk = [
                 (inner.path, inner, patterns)
                 for inner in entries
-                if self._is_seen(inner) and self._is_taken(inner, patterns, packed, inodes)
+                if self._is_taken(inner, patterns, inodes)
             ]
             waiting += reversed(to_walk)
 
@@ -122,34 +122,44 @@ class Walk:
                 patterns = (*patterns, (compiled, len(directory)))
         return entries, patterns
 
-    def _is_taken(
-        self, entry: Entry, patterns: Sequence[_Placed], packed: bool, inodes: Container[int]
-    ) -> bool:
-        """Whether an entry is read; counts a skipped one, except an open database."""
-        rules, is_dir = self._rules, entry.is_dir() or self._is_packed(entry.path)
-        if why := self._why_ignored(entry, is_dir, patterns, packed):
-            self._skipped.add("ignored", entry.path, why)
-            return False
+    def _is_taken(self, entry: Entry, patterns: Sequence[_Placed], inodes: Container[int]) -> bool:
+        """Whether an entry is walked or read; counts a skipped one, except an open database."""
+        kind, why = self._why_skipped(entry, patterns, inodes)
+        if why:
+            self._skipped.add(kind, entry.path, why)
+        return not kind
+
+    def _why_skipped(
+        self, entry: Entry, patterns: Sequence[_Placed], inodes: Container[int]
+    ) -> tuple[str, str]:
+        """What kind of entry is skipped, and why; both are empty for others."""
+        rules = self._rules
+        hidden = [name for name in entry.name.split("/") if name.startswith(".")]  # of a member
+        if hidden and (not (rules.hidden or rules.tracked) or _REPOSITORY in hidden):
+            return "hidden", "its name begins with a dot"
+        if entry.is_symlink():
+            return "links", "a symbolic link"
+        if not entry.is_dir() and not entry.is_file():
+            return "special", "not a regular file"
+        is_dir = entry.is_dir() or self._is_packed(entry.path)
+        if why := self._why_ignored(entry, is_dir, patterns):
+            return "ignored", why
         if is_dir:
-            return True
+            return "", ""
         database = _database_of(entry.path)
         if (entry.inode() in inodes and guard.is_open(entry.path)) or (
             database and guard.is_open(database)
         ):
-            return False
+            return "open", ""
         if database and _is_database(database):
-            self._skipped.add("binary", entry.path, "a part of an SQLite database")
-            return False
+            return "binary", "a part of an SQLite database"
         if rules.max_filesize is not None and _size(entry) > rules.max_filesize:
-            self._skipped.add("large", entry.path, f"larger than {rules.max_filesize:,} bytes")
-            return False
-        return True
+            return "large", f"larger than {rules.max_filesize:,} bytes"
+        return "", ""
 
-    def _why_ignored(
-        self, entry: Entry, is_dir: bool, patterns: Sequence[_Placed], packed: bool
-    ) -> str:
+    def _why_ignored(self, entry: Entry, is_dir: bool, patterns: Sequence[_Placed]) -> str:
         """Why git or a pattern leaves an entry out; empty if none does."""
-        path = entry.path[self._start :]
+        path, packed = entry.path[self._start :], isinstance(entry, Member)
         inner = _as_bytes(path)
         tracked_path = inner + "/" * entry.is_dir()
         if self._tracked is not None and not packed and tracked_path not in self._tracked:
@@ -169,20 +179,6 @@ class Walk:
     def _is_included(self, path: str) -> bool:
         """Whether the patterns that include files match a path or a directory above."""
         return bool(_decision(self._include, path, below=True))
-
-    def _is_seen(self, entry: Entry) -> bool:
-        """Whether an entry is a file or directory to read, patterns aside; counts others."""
-        takes_hidden = self._rules.hidden or self._rules.tracked
-        hidden = [name for name in entry.name.split("/") if name.startswith(".")]  # of a member
-        if hidden and (not takes_hidden or _REPOSITORY in hidden):
-            self._skipped.add("hidden", entry.path, "its name begins with a dot")
-        elif entry.is_symlink():
-            self._skipped.add("links", entry.path, "a symbolic link")
-        elif not entry.is_dir() and not entry.is_file():
-            self._skipped.add("special", entry.path, "not a regular file")
-        else:
-            return True
-        return False
 
 
 def _size(entry: Entry) -> int:

@@ -26,7 +26,7 @@ _ROW = 800
 """Size of a row besides its content, in characters: signature, key, Python objects."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shard:
     """One of the files that were written, with its number of documents."""
 

@@ -32,6 +32,12 @@ from lshdb.spark.counts import Counts
 from lshdb.spark.verifying import similar
 
 _Join = Callable[..., DataFrame]
+_JOINS: dict[type, tuple[_Join, _Join]] = {
+    rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
+    rules.ContainedRule: (containing.cards, containing.contained),
+    rules.SimilarRule: (sketching.signed, similar),
+}
+"""What makes the rows by which documents are compared under a rule, and what compares them."""
 
 _GONE = "lshdb dropped key"
 """A name that differs from all columns of users."""
@@ -42,7 +48,7 @@ _NUMBER_DIGITS = 4
 """Digits of the number of a reference, in the prefix of its keys."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deduplicated:
     """The results of `dedup`.
 
@@ -87,7 +93,9 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     )
     if isinstance(rule, rules.CopiedRule):
         options = groups.replaced(options, settings=rule.index(options.pairs.data.settings))
-    signed, compared = _joins_of(rule, options.choice.rule)
+    if type(rule) not in _JOINS:
+        raise UsageError(f"rule {options.choice.rule} is not one that Spark has joins for")
+    signed, compared = _JOINS[type(rule)]
     data, unusable = options.pairs.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
     checked = docs = _with_nulls(frame_documents.documents(df, data), options)
@@ -128,17 +136,6 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     kept = _other_rows(df, frame_documents.keys_of(df, data.columns.key), gone)
     dropped = dropped.to(frame_documents.schema_of({**DROPPED, **rule.columns}))
     return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
-
-
-def _joins_of(rule: object, name: str) -> tuple[_Join, _Join]:
-    """What makes the rows by which documents are compared under a rule, and what compares them."""
-    if isinstance(rule, rules.CopiedRule):
-        return copied_passages.prints, copied_passages.copied
-    if isinstance(rule, rules.ContainedRule):
-        return containing.cards, containing.contained
-    if isinstance(rule, rules.SimilarRule):
-        return sketching.signed, similar
-    raise UsageError(f"rule {name} is not one that Spark has joins for")
 
 
 def _other_rows(df: DataFrame, keys: Column, gone: DataFrame) -> DataFrame:

@@ -26,7 +26,7 @@ _HIDDEN = ("_", ".")
 """Beginnings of the names of files and directories that Spark does not read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SparkRows:
     """Rows of files.
 
@@ -129,8 +129,7 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
 
 def _files(spark: SparkSession, path: str) -> Iterator[str]:
     """The paths of the files that Spark reads for a path."""
-    apache, configuration = starting.hadoop(spark)
-    target = apache.hadoop.fs.Path(path)
+    _, target, configuration = starting.hadoop(spark, path)
     system = target.getFileSystem(configuration)
     for status in system.globStatus(target) or ():
         base = status.getPath()
@@ -144,8 +143,7 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
 
 def _parquet_types(spark: SparkSession, path: str) -> Iterator[tuple[str, str]]:
     """The columns of a file of Parquet, and their types as Parquet writes them."""
-    apache, configuration = starting.hadoop(spark)
-    target = apache.hadoop.fs.Path(path)
+    apache, target, configuration = starting.hadoop(spark, path)
     file = apache.parquet.hadoop.util.HadoopInputFile.fromPath(target, configuration)
     reader = apache.parquet.hadoop.ParquetFileReader.open(file)
     try:

@@ -81,16 +81,16 @@ def _line(text: str) -> str:
     return (reasons or ["it failed"])[0][:500]
 
 
-def hadoop(spark: SparkSession) -> tuple[Any, Any]:
-    """Java's `org.apache`, and the configuration of the file systems."""
+def hadoop(spark: SparkSession, path: str) -> tuple[Any, Any, Any]:
+    """Java's `org.apache`, the path as Java has it, and the configuration of the file systems."""
     java = spark.sparkContext._jvm
     assert java is not None
-    return java.org.apache, spark.sparkContext._jsc.hadoopConfiguration()
+    apache = java.org.apache
+    return apache, apache.hadoop.fs.Path(path), spark.sparkContext._jsc.hadoopConfiguration()
 
 
 def exists(spark: SparkSession, path: str) -> bool:
     """Whether a path exists, on any file system of Spark."""
-    apache, configuration = hadoop(spark)
-    target = apache.hadoop.fs.Path(path)
+    _, target, configuration = hadoop(spark, path)
     with translated_errors():
         return bool(target.getFileSystem(configuration).exists(target))

@@ -28,7 +28,7 @@ _ROWS = 100_000
 """Maximum number of rows that are Python objects at one time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexTable:
     """A table of the index and its statements; each row has three integers.
 

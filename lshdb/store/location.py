@@ -90,6 +90,15 @@ def advice(names: str, path: Path) -> str:
     )
 
 
+def mount_points() -> list[bytes]:
+    """The files and directories where something is mounted; only Linux has such a list."""
+    try:
+        with open(_MOUNTS, "rb") as file:  # a space is \040 there, so that it ends a field
+            return [_unescaped(line.split(b" ", 5)[4]) for line in file]
+    except OSError:
+        return []
+
+
 def _is_mounted(real_path: Path, status: os.stat_result) -> bool:
     """Whether a file is a mount point, as bind mounts of single files are.
 
@@ -97,14 +106,7 @@ def _is_mounted(real_path: Path, status: os.stat_result) -> bool:
     their directory have different ones.
     """
     if sys.platform == "linux":
-        try:
-            with open(_MOUNTS, "rb") as file:
-                lines = file.readlines()
-        except OSError:
-            return False
-        name = os.fsencode(real_path)
-        # The kernel writes a space as \040; other fields have no name of a file before this one.
-        return any(_unescaped(line.split(b" ", 5)[4]) == name for line in lines)
+        return os.fsencode(real_path) in mount_points()
     return os.name == "posix" and status.st_dev != os.stat(real_path.parent).st_dev
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from lshdb import errors
 from lshdb.json_text import dumps
 from lshdb.model import Bucket
-from lshdb.options import Parameters, SqlValue
+from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import IntArray, Lanes, bounded, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
@@ -65,10 +65,11 @@ _JOIN_ROWS = 50_000
 
 
 _OBJECTS = 200
+_NO_CONDITION = ConditionOptions()
 """Bytes of a document's objects besides its texts and its signature."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DocumentRow:
     """A document as stored; the signature is None if it has no shingles."""
 
@@ -80,7 +81,7 @@ class DocumentRow:
     signature: Lanes | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecisionRow:
     """A decision about one document; `present` is its digest now, if it exists."""
 
@@ -100,6 +101,7 @@ class StoredFile:
 
     doc_id: int
     key: str
+    digest: bytes
     size: int | None
     mtime_ns: int | None
     extracted: str | None
@@ -187,7 +189,7 @@ class StoreReader:
 
     @contextmanager
     def snapshot(
-        self, where: str | None = None, parameters: Parameters = ()
+        self, condition: ConditionOptions = _NO_CONDITION
     ) -> Iterator[tuple[StoreReader, readonly_sql.DocumentFilter | None]]:
         """A reader of a snapshot of the file, on a connection of its own.
 
@@ -195,6 +197,7 @@ class StoreReader:
         finds the matching documents. The reader's settings are those of the index that it reads:
         another process may have reindexed the file.
         """
+        where = condition.where
         if where is None:
             self._connection.check_open()  # any thread may read all, on a connection of its own
         else:
@@ -204,7 +207,7 @@ class StoreReader:
         try:
             keep = None
             if where is not None:
-                keep = readonly_sql.condition(connection, where, parameters)
+                keep = readonly_sql.condition(connection, where, condition.parameters)
             yield StoreReader(connection), keep
         finally:
             connection.close()

@@ -58,11 +58,11 @@ SET_FILE = """
 DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
 FILES_BELOW = """
-    SELECT d.doc_id, d.key, f.size, f.mtime_ns, f.extracted
+    SELECT d.doc_id, d.key, d.digest, f.size, f.mtime_ns, f.extracted
     FROM documents AS d LEFT JOIN files AS f USING (doc_id)
     WHERE d.key >= ?1 AND d.key < ?2 ORDER BY d.key"""
 FILES_OF = """
-    SELECT d.doc_id, d.key, f.size, f.mtime_ns, f.extracted
+    SELECT d.doc_id, d.key, d.digest, f.size, f.mtime_ns, f.extracted
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""

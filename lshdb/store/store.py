@@ -219,9 +219,12 @@ class Store(lookups.StoreReader):
     def extracted_of(self, key: str) -> str | None:
         """What took the text out of the file of a document, as JSON; None if nothing did."""
         with self.reading():
-            known = self.known([key])
-            files = self.files_of([document.doc_id for document in known.values()])
+            files = self.files_of_keys([key])
         return next((file.extracted for file in files), None)
+
+    def files_of_keys(self, keys: Sequence[str]) -> list[lookups.StoredFile]:
+        """The documents with these keys, and the states of their files."""
+        return self.files_of([document.doc_id for document in self.known(keys).values()])
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""

@@ -18,6 +18,7 @@ import lshdb
 from lshdb.database import store_of
 from lshdb.errors import ContentError, InputError, SettingsMismatch
 from lshdb.ingest import merging
+from lshdb.ingest.batches import Job
 from lshdb.store import guard
 from lshdb.store.store import Store
 
@@ -54,7 +55,9 @@ def merge(
         lshdb.open(target, limits=limits) as database,
         merging.opened(source, store_of(database)) as other,
     ):
-        return sum(merging.merged(store_of(database), other, **options), lshdb.AddReport())
+        return sum(
+            merging.merged(Job(store_of(database), late=True), other, **options), lshdb.AddReport()
+        )
 
 
 def terms(path: Path) -> list[Any]:
@@ -268,7 +271,7 @@ def merge_with_another_writer(target: Path, source: Path) -> None:
         lshdb.open(target, limits=LATE) as beside,
         closing(Store.open(source, "read", 1.0, limits=LATE)) as other,
     ):
-        for number, _ in enumerate(merging.merged(store_of(database), other)):
+        for number, _ in enumerate(merging.merged(Job(store_of(database), late=True), other)):
             beside.add(f"beside{number}", f"the {number} fox beside the grapes", {"n": 0})
             beside.remove(["t1"], missing_ok=True)
 

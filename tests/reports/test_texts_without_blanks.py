@@ -8,6 +8,7 @@ import unicodedata
 from random import Random
 
 import pytest
+from helpers import blocks_of
 
 from lshdb.shingling import shingles
 from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, fold
@@ -54,8 +55,9 @@ def test_a_long_text_takes_the_memory_of_a_piece(script: str) -> None:
     text = "".join(chr(random.randint(first, last)) for _ in range(20_000))
     block = 500
     tracemalloc.start()
-    for _ in shingles.pieces(text, Shingling("char", 5), 1, block):
-        pass
+    with blocks_of(block):
+        for _ in shingles.pieces(text, Shingling("char", 5), 1):
+            pass
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1_000 * block

@@ -10,7 +10,7 @@ from pathlib import Path
 import inspection
 import oracles
 import pytest
-from helpers import database_of, shingle
+from helpers import blocks_of, database_of, shingle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -111,7 +111,8 @@ def test_words_around_the_longest_chained_length(size: int) -> None:
 def test_texts_in_pieces_equal_the_oracle(texts: list[str], kind: Shingling, block: int) -> None:
     expected = oracle(texts, kind)
     assert shingled(texts, kind, block=block) == expected
-    distinct = by_document(distinct_shingles(texts, kind, 1, block))
+    with blocks_of(block):
+        distinct = by_document(distinct_shingles(texts, kind, 1))
     assert distinct == [sorted(set(hashes)) for hashes in expected]
 
 

@@ -30,29 +30,21 @@ _SUPERSETS = {
     "big5": "big5hkscs",
 }
 """What browsers read for an encoding, by Python's names: files have more than its standard."""
-_LABELS = {
-    "x-sjis": "cp932",
-    "x-gbk": "gb18030",
-    "x-euc-jp": "euc_jp",
-    "x-x-big5": "big5hkscs",
-    "cn-big5": "big5hkscs",
-    "iso-8859-8-e": "iso8859-8",
-    "iso-8859-8-i": "iso8859-8",
-    "logical": "iso8859-8",
-    "visual": "iso8859-8",
-    "dos-874": "cp874",
-    "windows-874": "cp874",
-    "windows-949": "cp949",
-    "koi": "koi8-r",
-    "koi8": "koi8-r",
-    "koi8-ru": "koi8-u",
-    "macintosh": "mac-roman",
-    "x-mac-roman": "mac-roman",
-    "x-mac-cyrillic": "mac-cyrillic",
-    "x-mac-ukrainian": "mac-cyrillic",
-    "unicode-1-1-utf-8": "utf-8",
-    "x-unicode20utf8": "utf-8",
+_LABELS_OF = {
+    "cp932": "x-sjis",
+    "gb18030": "x-gbk",
+    "euc_jp": "x-euc-jp",
+    "big5hkscs": "x-x-big5 cn-big5",
+    "iso8859-8": "iso-8859-8-e iso-8859-8-i logical visual",
+    "cp874": "dos-874 windows-874",
+    "cp949": "windows-949",
+    "koi8-r": "koi koi8",
+    "koi8-u": "koi8-ru",
+    "mac-roman": "macintosh x-mac-roman",
+    "mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "utf-8": "unicode-1-1-utf-8 x-unicode20utf8",
 }
+_LABELS = {label: name for name, labels in _LABELS_OF.items() for label in labels.split()}
 """Labels that Python does not know, of the Encoding Standard."""
 _OF_TEXT = re.compile(
     r"utf-(8|16|32)|ascii|cp\d|iso8859|iso2022|koi8|big5|gb|hz|euc|shift|johab|mac-|tis|kz1048|ptcp"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .kinds import Metadata, Refused, kind_of_start, note_damage, noted
-from .packages import Package, take_out, tree
+from .packages import Package, named, take_out, tree
 
 _BREAKS = {
     **dict.fromkeys(("p", "br", "cr"), "\n"),
@@ -107,8 +107,7 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
 def read_part(package: Package, part: str, about: Metadata, names: Sequence[str] = _TEXT) -> str:
     """The text of a part, in the elements of these names."""
     root = tree(package.read(part), lambda error: note_damage(about, part, error))
-    for _ in take_out(root, _LEFT_OUT):
-        pass
+    take_out(root, _LEFT_OUT)
     for alternatives in root.iter("{*}AlternateContent"):
         if next(alternatives.iter("{*}Choice"), None) is not None:
             for fallback in [*alternatives.iterchildren("{*}Fallback")]:
@@ -116,13 +115,13 @@ def read_part(package: Package, part: str, about: Metadata, names: Sequence[str]
     for field in [*root.iter("{*}fld")]:
         if field.get("type") == "slidenum":
             field.getparent().remove(field)
-    aside = [*take_out(root, _ASIDE)]
+    aside = take_out(root, _ASIDE)
     return "\n".join(_text_in(element, names) for element in (root, *aside))
 
 
 def _text_in(root: Any, names: Sequence[str]) -> str:
     parts: list[str] = []
-    for element in root.iter(*(f"{{*}}{name}" for name in names)):
+    for element in named(root, names):
         name = element.tag.rpartition("}")[2]
         if name in ("t", "text", "v"):
             parts.append(element.text or "")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .kinds import Metadata, Refused, note_damage, noted
-from .packages import LOCKED, Package, detach, take_out, tree
+from .packages import LOCKED, Package, detach, named, take_out, tree
 
 _LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")
 _ASIDE = ("note", "annotation", "text-box", "ruby-text")
@@ -29,17 +29,16 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
     if (part := "styles.xml") in package:
         with noted(about, part):
             styles = tree(package.read(part))
-            elements = [*styles.iter(*(f"{{*}}{name}" for name in _HEADERS))]
-            yield "\n".join(dict.fromkeys(map(_text_of, elements)))
+            headers = [*named(styles, _HEADERS)]
+            yield "\n".join(dict.fromkeys(map(_text_of, headers)))
 
 
 def _text_of(root: Any) -> str:
     """The text of an element, and after it the notes and boxes in its paragraphs."""
-    for _ in take_out(root, _LEFT_OUT):
-        pass
+    take_out(root, _LEFT_OUT)
     aside = [
         element
-        for element in root.iter(*(f"{{*}}{name}" for name in _ASIDE))
+        for element in named(root, _ASIDE)
         if next(element.iterancestors("{*}p", "{*}h"), None) is not None
     ]
     for element in aside:
@@ -51,9 +50,9 @@ def _plain(root: Any) -> str:
     """All text of an element, with blanks and lines where they are shown."""
     for element in [*root.iter(f"{_DUBLIN_CORE}creator", f"{_DUBLIN_CORE}date")]:
         element.text = None
-    for element in root.iter(*(f"{{*}}{name}" for name in _BREAKS)):
+    for element in named(root, _BREAKS):
         element.text = _BREAKS[element.tag.rpartition("}")[2]]
-    for element in root.iter(*(f"{{*}}{name}" for name in _BLOCKS)):
+    for element in named(root, _BLOCKS):
         element.text = "\n" + (element.text or "")
         if element.tail:
             element.tail = "\n" + element.tail

@@ -3,7 +3,7 @@
 import html
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 from urllib.parse import unquote
 from zipfile import ZipFile, ZipInfo
@@ -165,12 +165,17 @@ def with_characters(data: bytes) -> bytes:
     return _ENTITY.sub(number, data)
 
 
-def take_out(root: Any, names: Sequence[str]) -> Iterator[Any]:
+def named(root: Any, names: Iterable[str]) -> Any:
+    """The elements of a tree with these names, in whatever namespace, in their order."""
+    return root.iter(*(f"{{*}}{name}" for name in names))
+
+
+def take_out(root: Any, names: Iterable[str]) -> list[Any]:
     """Take elements of these names out of a tree, but not the text behind them."""
-    for element in [*root.iter(*(f"{{*}}{name}" for name in names))]:
-        if element.getparent() is not None:
-            detach(element)
-            yield element
+    elements = [element for element in named(root, names) if element.getparent() is not None]
+    for element in elements:
+        detach(element)
+    return elements
 
 
 def detach(element: Any) -> None:
