@@ -10,7 +10,7 @@ from typing import Any
 
 import inspection
 import pytest
-from helpers import database_of
+from helpers import database_of, leave_a_log
 
 import lshdb
 from lshdb.errors import (
@@ -171,6 +171,14 @@ def test_mode_read_writes_nothing(path: Path) -> None:
                 action()
         assert [match.key for match in db.query("The fox and the grapes")] == ["fox"]
     assert inspection.files(path.parent) == before
+
+
+def test_reading_after_a_writer_died_sees_what_it_committed(path: Path) -> None:
+    """A killed writer leaves a write-ahead log; whoever reads next reads it too."""
+    leave_a_log(path, {"fox": "the fox and the grapes"})
+    with lshdb.open(path, mode="read") as db:
+        assert db.keys() == ["fox"]
+    inspection.check(path)
 
 
 # settings

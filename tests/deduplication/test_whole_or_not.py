@@ -87,6 +87,13 @@ def test_a_table_is_in_the_database_only_when_it_is_written(command: Command) ->
     assert sorted(kept) == command.keys("seen.db")
 
 
+def test_an_output_that_is_a_pipe_is_stored_batch_by_batch(command: Command) -> None:
+    command.write("rows.jsonl", ROWS)
+    done = command.done("dedup", "rows.jsonl", "-d", "seen.db")
+    kept = [json.loads(line)["id"] for line in done.out.splitlines()]
+    assert command.keys("seen.db") == sorted(kept)
+
+
 SAME_KEY = [
     {"id": "a", "text": "the fox and the grapes that hung over the wall of the garden"},
     {"id": "b", "text": "the crow and a piece of cheese under the tree by the river"},
