@@ -109,7 +109,7 @@ def without_surrogates(text: str) -> str:
 
 
 def _may_be_deep(data: bytes) -> bool:
-    """Whether JSON has so many arrays and objects that its levels must be counted."""
+    """Whether JSON has enough arrays and objects for its levels to be counted."""
     return data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
