@@ -5,7 +5,9 @@ inspection.py looks into a file; oracles.py has the expected results.
 
 from __future__ import annotations
 
+import ast
 import fcntl
+import gc
 import http.client
 import json
 import os
@@ -79,6 +81,15 @@ def database_of(
     given: Iterable[Any] = documents.items() if isinstance(documents, Mapping) else documents
     database.add_many(given, workers=0)
     return database
+
+
+def parsed(program: str) -> ast.Module:
+    """The tree of a program; CPython 3.11 fails if what is collected meanwhile makes another."""
+    gc.disable()
+    try:
+        return ast.parse(program)
+    finally:
+        gc.enable()
 
 
 def leave_a_log(path: Path, documents: Mapping[str, str]) -> None:

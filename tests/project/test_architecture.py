@@ -16,7 +16,7 @@ from types import FrameType
 import pytest
 from direct_command import DirectCommand
 from direct_command import command as command
-from helpers import ROOT, unmeasured
+from helpers import ROOT, parsed, unmeasured
 
 import lshdb
 
@@ -130,7 +130,7 @@ class Module:
     """What the tests ask about a module: its page, texts and imports, wherever in it they are."""
 
     def __init__(self, path: Path) -> None:
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = parsed(path.read_text("utf-8"))
         self.page = ast.get_docstring(tree) or ""
         self.texts: list[str] = []
         self.is_relative = False

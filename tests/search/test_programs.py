@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from helpers import parsed
 
 import lshdb
 from lshdb.search.differences import agreement, differences
@@ -29,7 +30,7 @@ class _Renaming(ast.NodeTransformer):
 
 def disguised(text: str) -> str:
     """The same program without comments, with other names and another layout."""
-    return ast.unparse(_Renaming().visit(ast.parse(text)))
+    return ast.unparse(_Renaming().visit(parsed(text)))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_disguised_modules_name_their_source_first(db: lshdb.Database) -> None:
 
 @pytest.mark.parametrize("name", ["calendar", "configparser", "dis"])
 def test_passages_find_programs_whose_parts_were_moved(db: lshdb.Database, name: str) -> None:
-    tree = ast.parse(MODULES[name])
+    tree = parsed(MODULES[name])
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef):
             random.Random(1).shuffle(node.body)
