@@ -120,6 +120,8 @@ def test_a_command_has_the_options_of_its_method(command: str) -> None:
 
 def test_what_is_generated_is_up_to_date(tmp_path: Path) -> None:
     """Who changes the interface, help or titles of pages runs these scripts of scripts/site."""
+    import yaml  # noqa: F401  one of them reads the titles of pages by it
+
     code = "; ".join(
         f"sys.argv[1:] = [{str(tmp_path / script)!r}]; "
         f"runpy.run_path({str(ROOT / 'scripts' / 'site' / script)!r}, run_name='__main__')"
