@@ -210,15 +210,15 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(text))
     several = np.flatnonzero(ends - starts > 1)
-    known: dict[str, int] = {}
+    known: dict[str, int | None] = {}  # None if it stays what it is
     longer: list[tuple[int, int]] = []
     for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
         stretch = text[start:end]
         if stretch not in known:
             becomes = folding.fold(stretch)
-            known[stretch] = 0 if becomes == stretch else len(becomes)
-        if known[stretch]:
-            longer.append((start, known[stretch]))
+            known[stretch] = None if becomes == stretch else len(becomes)
+        if (length := known[stretch]) is not None:
+            longer.append((start, length))
         else:
             begins[start:end] = True  # each of its characters stays what it is
             lengths[start:end] = 1  # also a tag in a flag, which alone is dropped

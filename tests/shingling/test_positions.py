@@ -104,6 +104,7 @@ def test_what_composes_with_a_character_before_it_is_known() -> None:
 @example(["\xe9", "\u0344b", "", "a"], "word")
 @example(["", ""], "char")
 @example(["one two", "", "Two"], "word")
+@example(["0", "\xad\u200b", "1"], "word")
 def test_units_of_texts_together_are_those_of_each_alone(
     texts: list[str], kind: Literal["word", "char"]
 ) -> None:
