@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb import model
 from lshdb.cli import documents, files, messages, pages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
 from lshdb.ingest import submissions
-from lshdb.model import AddReport, ConnectedPair, Failure, SyncReport
 from lshdb.options import (
     GroupBy,
     PurposeOptions,
@@ -146,7 +146,7 @@ def _write(
     }
     for name, form in outputs:
         if form is not None:
-            results.write_results(ConnectedPair, connected.pairs, form, noun=("pair",))
+            results.write_results(model.ConnectedPair, connected.pairs, form, noun=("pair",))
             continue
         with pages.drawn(name) as (web, page_file, progress):
             page = web.report(units, connected, options, about, pairs, hidden, progress)
@@ -394,7 +394,7 @@ def _submissions(
 
     notes = submissions.Notes()
 
-    def failed(failure: Failure) -> None:
+    def failed(failure: model.Failure) -> None:
         documents.print_failure(failure)
         notes.failed(failure)
 
@@ -406,7 +406,7 @@ def _submissions(
         progress = messages.shows_progress()
         missing = []
         if is_directory or not os.path.exists(name):
-            report: AddReport | SyncReport = database.sync(
+            report: model.AddReport | model.SyncReport = database.sync(
                 [name], reader=session, on_failure=failed, progress=progress
             )
             missing = [*submissions.left_out_of(store_of(database), name, notes)]

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from lshdb.shingling import shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, is_new
 from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
-from lshdb.shingling.shingles import base_hashes, groups, is_large, pieces, shingle_group, word_sums
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.shingling.tokens import Tokens
 
@@ -95,7 +95,7 @@ def fingerprints(
     short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
     group_fingerprints = [
         of_group([contents[index] for index in group], group, short, run, seed)
-        for group in groups(contents, short)
+        for group in shingles.groups(contents, short)
     ]
     return of_groups(group_fingerprints)
 
@@ -125,16 +125,16 @@ def of_group(
     short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
     window = run - short.size + 1
     first = texts[0]
-    if isinstance(first, str) and is_large(first, short):
-        columns = [*_piece_fingerprints(pieces(first, short, seed), window)]
+    if isinstance(first, str) and shingles.is_large(first, short):
+        columns = [*_piece_fingerprints(shingles.pieces(first, short, seed), window)]
         empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
         values, positions = map(np.concatenate, zip(empty, *columns, strict=True))
         return values, np.full(len(values), numbers[0]), positions
-    shingles = shingle_group(texts, short, seed, tokens)
-    values, positions = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
-    counts = np.diff(np.searchsorted(positions, shingles.offsets))
+    hashed = shingles.shingle_group(texts, short, seed, tokens)
+    values, positions = _winnowed(hashed.hashes >> _DROPPED, hashed.offsets, window)
+    counts = np.diff(np.searchsorted(positions, hashed.offsets))
     text_indices = np.repeat(np.arange(len(texts)), counts)
-    return values, np.array(numbers)[text_indices], positions - shingles.offsets[text_indices]
+    return values, np.array(numbers)[text_indices], positions - hashed.offsets[text_indices]
 
 
 def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
@@ -148,7 +148,7 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
     """All values that may be fingerprints of the base texts, int64[any], sorted."""
     short = dataclasses.replace(shingling, size=fingerprint_size(run))
-    return (base_hashes(short, seed) >> _DROPPED).view(np.int64)
+    return (shingles.base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 
 def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
@@ -173,7 +173,7 @@ def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
     hasher = span_hash(seed, "word" if kind == "word" else "char")
     begins, ends = units.begins, units.ends
     if kind == "word":
-        return word_sums(hasher.spans(units.folded, begins, ends - begins), size, seed)
+        return shingles.word_sums(hasher.spans(units.folded, begins, ends - begins), size, seed)
     last = np.minimum(np.arange(len(ends)) + size - 1, len(ends) - 1)
     return hasher.spans(units.folded, begins, ends[last] - begins)
 

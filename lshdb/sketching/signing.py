@@ -14,11 +14,10 @@ from typing import cast
 
 import numpy as np
 
-from lshdb.shingling import arrays, winnowing
+from lshdb.shingling import arrays, shingles, winnowing
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.programs import cut_programs
 from lshdb.shingling.rare_words import indexed
-from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sketching import constructions, minhash
 from lshdb.sketching.banding import bucket_keys
@@ -116,20 +115,20 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     counts = np.empty(len(contents), dtype=np.int64)
     run = settings.passages
     fingerprints = []
-    for group in groups(contents, shingling):
+    for group in shingles.groups(contents, shingling):
         group_contents = [contents[i] for i in group]
         content, cut = group_contents[0], None
-        if is_large(content, shingling):
-            stream = functools.partial(pieces, content, shingling, seed)
+        if shingles.is_large(content, shingling):
+            stream = functools.partial(shingles.pieces, content, shingling, seed)
             signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
         else:
             # Both need the tokens, which take nine tenths of the time.
             cut = (
                 cut_programs(cast("Sequence[str]", group_contents), shingling) if is_code else None
             )
-            shingles = shingle_group(group_contents, shingling, seed, cut)
-            signatures[group] = sketch.signatures(shingles)
-            counts[group] = arrays.sizes_of(shingles.offsets)
+            hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
+            signatures[group] = sketch.signatures(hashed)
+            counts[group] = arrays.sizes_of(hashed.offsets)
         if run:
             fingerprints.append(
                 winnowing.of_group(group_contents, group, shingling, run, seed, cut)
