@@ -114,6 +114,11 @@ class Writer:
         """The doc_id of the next new document."""
         return self._next_id
 
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds more band rows than should be in memory."""
+        return sum(len(codes) for codes, _ in self._bands) > self.store.limits.fingerprints
+
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
         if self._bands:
