@@ -59,6 +59,9 @@ _PAIRS = 1 << 11
 _LAST_LANES = 64
 """Lanes by which pairs are ruled out before they are read. Usually no band has the last ones: where
 half of each document is one header, a pair in a thousand agrees in enough of them for 0.8."""
+_LANE_BITS = 3
+"""Bits of each by which pairs are ruled out first, 24 bytes a document: of pairs under that header
+one in 46 is left. By two bits it is one in eight, and four take longer than they save."""
 _ROUNDING = 1e-6
 """Hashes by which a limit may be wrong as it is computed with 53 bits."""
 _CELLS = 1 << 22
@@ -372,7 +375,8 @@ class Exact:
         pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
             save if there are fewer pairs than documents.
         numbers: whether texts whose numbers differ have nothing in common.
-        estimates: rule out pairs of documents that were not read yet; None if they did before.
+        estimates: rule out pairs before their documents are read, if they have read signatures;
+            None if they did before.
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
             was read.
     """
@@ -404,8 +408,10 @@ class Exact:
         If it is below `min_similarity`, the result may be any number below that. It is fastest if
         pairs with the same `a` are adjacent.
         """
+        if self.estimates is None or not self.estimates.bits:
+            return self.compared(a, b, min_similarity)[0]
         scores = np.zeros(len(a))
-        (likely,) = self._likely(self.same[a], self.same[b], min_similarity).nonzero()
+        (likely,) = self.estimates.may_reach(a, b, min_similarity).nonzero()
         scores[likely] = self.compared(a[likely], b[likely], min_similarity)[0]
         return scores
 
@@ -436,18 +442,6 @@ class Exact:
             differ = different[self._numbers[a] != self._numbers[b]]
             scores[differ] = contained[differ] = 0
         return scores, contained
-
-    def _likely(self, a: IntArray, b: IntArray, min_similarity: float) -> Mask:
-        """Which pairs may be similar by their estimates, where most documents were not read yet.
-
-        Reading a document takes as long as some hundred estimates, so this is only done if there
-        are more pairs than documents. Where a header is half of each document, none is then read.
-        """
-        documents = _marked(a, b, len(self.same))
-        unread = len(documents) - np.count_nonzero(self._read[documents])
-        if self.estimates is None or 2 * unread < len(documents) or len(a) < 2 * unread:
-            return np.ones(len(a), dtype=np.bool_)
-        return self.estimates.may_reach(a, b, min_similarity)
 
     def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
@@ -526,6 +520,7 @@ class Estimates:
         signatures: gives the signatures [n, lanes] of documents, by numbers int64[n].
         same: int64[m], one number for equal documents, whose signatures are equal.
         store: the database, whose settings and limits count.
+        bits: some arrays uint64[m], a bit of each of the last lanes, after the first `likely`.
     """
 
     signatures: Callable[[IntArray], Lanes]
@@ -540,6 +535,8 @@ class Estimates:
         self._kept = np.empty(shape, dtype=settings.lane_type)
         self._places = np.full(len(self.same), -1)
         self._used = 0
+        self._last = min(settings.permutations, _LAST_LANES)
+        self.bits: list[npt.NDArray[np.uint64]] = []
 
     def scores(self, a_documents: IntArray, b_documents: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
         """Like Exact.scores; an estimate costs the same for any `min_similarity`."""
@@ -551,30 +548,33 @@ class Estimates:
                 scores[different[block][part]] = estimates(a, b)
         return scores
 
+    def likely(self, a: IntArray, b: IntArray, min_similarity: float) -> Mask:
+        """Which pairs int64[c] may have a similarity, by bits of their last lanes: bool[c].
+
+        A pair takes some nanoseconds, a tenth of the time of whole lanes. The first call reads the
+        signatures of all documents.
+        """
+        if not self.bits:
+            self.bits = self._read_bits()
+        max_different = self._last - fewest_agreeing(min_similarity, _LANE_BITS, self._last)
+        differ = np.zeros(len(a), dtype=np.uint64)
+        for bits in self.bits:
+            a_bits = bits.take(a)
+            a_bits ^= bits.take(b)
+            differ |= a_bits
+        likely: Mask = np.bitwise_count(differ) <= max_different
+        return likely
+
     def may_reach(
         self, a_documents: IntArray, b_documents: IntArray, min_similarity: float
     ) -> Mask:
-        """Which pairs int64[c] may have a similarity, by their last lanes: bool[c].
-
-        Two bits of each lane rule out most pairs, in a tenth of the time that whole lanes take.
-        """
-        settings = self.store.settings
-        count = min(settings.permutations, _LAST_LANES)
-        most_different = count - fewest_agreeing(min_similarity, 2, count)
-        fewest = fewest_agreeing(min_similarity, settings.lane_bits, count)
+        """Which pairs int64[c] may have a similarity, by their last lanes: bool[c]."""
+        fewest = fewest_agreeing(min_similarity, self.store.settings.lane_bits, self._last)
         possible = np.zeros(len(a_documents), dtype=np.bool_)
-        for block, signatures, a, b in self._read(a_documents, b_documents):
-            lanes = np.ascontiguousarray(signatures[:, -count:])
-            low, high = _bits(lanes, 0), _bits(lanes, 1)
-            likely = np.empty(len(a), dtype=np.bool_)
-            for part in chunks(len(a), 8 * _PAIRS):
-                differ = low[a[part]] ^ low[b[part]]
-                differ |= high[a[part]] ^ high[b[part]]
-                likely[part] = np.bitwise_count(differ) <= most_different
-            (left,) = likely.nonzero()
-            for part, a_lanes, b_lanes in _lanes_of(lanes, a[left], b[left]):
-                agreeing = (a_lanes == b_lanes).sum(axis=1, dtype=np.uint16)
-                possible[block][left[part]] = agreeing >= fewest
+        for block, signatures, *rows in self._read(a_documents, b_documents):
+            lanes = np.ascontiguousarray(signatures[:, -self._last :])
+            for part, a, b in _lanes_of(lanes, *rows):
+                possible[block][part] = (a == b).sum(axis=1, dtype=np.uint16) >= fewest
         return possible
 
     def share_bucket(self, a_documents: IntArray, b_documents: IntArray) -> Mask:
@@ -610,6 +610,16 @@ class Estimates:
                 continue
             row[documents] = np.arange(len(documents))
             yield block, self._signatures(documents), row[a], row[b]
+
+    def _read_bits(self) -> list[npt.NDArray[np.uint64]]:
+        """Some bits of each of the last lanes of all documents, uint64[m] for each bit."""
+        bits = np.empty((_LANE_BITS, len(self.same)), dtype=np.uint64)
+        for part in chunks(len(self.same), self.store.limits.documents_read):
+            documents = np.arange(part.start, min(part.stop, len(self.same)))
+            lanes = self._signatures(documents)[:, -self._last :]
+            for place in range(_LANE_BITS):
+                bits[place, part] = _bits(lanes, place)
+        return [*bits]
 
     def _signatures(self, documents: IntArray) -> Lanes:
         """The signatures of distinct documents int64[n], some of which were read before."""
