@@ -587,7 +587,7 @@ class ConnectedPair:
         similarity: Jaccard similarity.
         exact: whether `similarity` is exact.
         identical: whether both have the same content.
-        weighted, weighted_share: as for Match.
+        weighted, weighted_share: as for Match, by all shingles of texts.
         a_coverage, b_coverage: the share of the words of each that are in copied passages.
         words: how many words of the first are; None without such a passage.
         reworded: the highest score of a reworded passage; None without one.

@@ -1,16 +1,18 @@
 """All pairs of a collection that something connects: similar texts, copied and reworded passages.
 
-A pair's score is 1 - (1 - weighted) (1 - reworded), where `weighted` is the similarity weighted by
-rarity (lshdb.search.weights) and `reworded` the highest score of a reworded passage: either of them
-is enough. Without an index of passages the plain similarity takes the place of `weighted`. A pair
-of low similarity of which one has at least PART of what is rare in the other, as when a short
-program was copied into a long one, counts as if `weighted` was half of that share, if that is more.
-Pairs of one score are in the order of their similarities.
+A pair's score is 1 - (1 - weighted) (1 - r), where `weighted` is the similarity weighted by rarity
+(lshdb.search.weights), and r is that of a reworded passage: REWORDED[0] at the lowest score that is
+shown, and REWORDED[1] at 1, as texts on one subject share rare words, and a passage may be all that
+two long texts share. Without an index of passages the plain similarity takes the place of
+`weighted`. A pair of low similarity of which one has at least PART of what is rare in the other, as
+when a short program was copied into a long one, counts as if `weighted` was a third of that share,
+if that is more. Pairs of one score are in the order of their similarities.
 
-On labelled programs, licence texts, manuals, answers and essays (scripts/measure
-experiments.reports) no other rule found as many true pairs: the similarity in the product, the mean
-or the root of both, weights with a lowest value, or equal documents counted once in them, each gain
-where half of a class copied one text, which then counts as a template, and lose more elsewhere.
+On labelled programs, licence texts, manuals, sections of law, and generated answers and essays
+(scripts/measure experiments.reports) no other rule found as many true pairs: the similarity in the
+product, the mean or the root of both gain where half of a class copied one text, which then counts
+as a template, and lose more elsewhere; with the score of a reworded passage itself, licences of one
+family come before versions of one licence.
 
 Pairs stand apart if there is a gap between their scores and all others: a step from one score to
 the next of MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as
@@ -34,12 +36,18 @@ from lshdb.progress import Progress
 from lshdb.search import weights
 from lshdb.search.pairs import Join, pair_blocks
 from lshdb.search.passage_pairs import passage_pairs
-from lshdb.search.reworded import reworded_pairs
+from lshdb.search.reworded import MIN_SCORE, reworded_pairs
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store.store import Store
 
-PART = 0.5
+PART = 0.7
 """The weighted share from which a pair of low similarity is a partial copy."""
+REWORDED = 0.2, 0.4
+"""What a pair that only a reworded passage connects scores, at the lowest score of one and at 1.
+
+The lowest is above the scores of pairs that nothing connects, so that the others stand apart."""
+MIN_WORDS = 15
+"""Words of a reworded passage that counts: of shorter ones in short texts, one in 15 is a copy."""
 MIN_GAP = 0.1
 """The smallest step between two scores that is a gap."""
 STEPS = 2.0
@@ -54,7 +62,7 @@ pairs of signatures take a second."""
 _CANDIDATES = 8
 """Documents of which a text is looked through for reworded copies: 500 essays of 2,000 words take 9
 seconds, and with all that share enough rare words 70."""
-_OF_PASSAGES = ("weighted", "weighted_share", "a_coverage", "b_coverage", "words")
+_OF_PASSAGES = ("a_coverage", "b_coverage", "words")
 """What copied passages say of a pair."""
 _BINS = 20
 
@@ -106,6 +114,7 @@ def connections(
         numbers = {key: number for number, key in enumerate(keys)}
         similar_pairs, limit = _similar(store, join, keys, lowest, progress, new)
         values = {(numbers[pair.a], numbers[pair.b]): pair for pair in similar_pairs}
+        long: set[tuple[str, str]] = set()
 
         def note(a: str, b: str, **evidence: Any) -> None:
             """Note what connects two documents, if both count."""
@@ -122,7 +131,9 @@ def connections(
             for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
                 score = max(passage.score or 0 for passage in reworded.passages)
                 note(reworded.a, reworded.b, reworded=score)
-        return _ranked(join, values, limit, lowest)
+                if max(passage.words for passage in reworded.passages) >= MIN_WORDS:
+                    long.add((reworded.a, reworded.b))
+        return _ranked(join, values, long, limit, lowest)
 
 
 def _similarities(join: Join, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
@@ -171,10 +182,19 @@ def _similar(
 def _ranked(
     join: Join,
     values: dict[tuple[int, int], ConnectedPair],
+    long: set[tuple[str, str]],
     limit: float | None,
     lowest: float,
 ) -> Connections:
-    """The pairs with all columns, in order."""
+    """The pairs with all columns, in order.
+
+    Args:
+        join: of the documents.
+        values: what connects pairs, by their numbers.
+        long: the pairs with a reworded passage that is long enough to count.
+        limit: as for Connections.
+        lowest: minimum similarity of a pair that nothing else connects.
+    """
     a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
     together = ~join.decided.pairs_apart(a, b)
     a, b = a[together], b[together]
@@ -185,17 +205,15 @@ def _ranked(
     similarities[unknown] = _similarities(join, a[unknown], b[unknown], 0)
     weighted = np.full((2, len(pairs)), np.nan)
     if reader.settings.passages:
-        lacking = np.flatnonzero([pair.weighted is None for pair in pairs])
-        for index, pair in enumerate(pairs):
-            if pair.weighted is not None:
-                weighted[:, index] = pair.weighted, pair.weighted_share
-        sides = a[lacking], b[lacking]
-        weighted[:, lacking] = weights.weigh(reader, join.contents, join.shingles, *sides)
-    reworded = np.array([pair.reworded or 0.0 for pair in pairs])
+        weighted = weights.weigh_all(reader, join.doc_ids, join.shingles, a, b)
+    reworded = np.array(
+        [pair.reworded or 0.0 if (pair.a, pair.b) in long else 0.0 for pair in pairs]
+    )
+    second = np.interp(reworded, (MIN_SCORE, 1), REWORDED, left=0)
     first = np.where(np.isnan(weighted[0]), similarities, weighted[0])
     is_part = (similarities < lowest) & (weighted[1] >= PART)
-    first = np.where(is_part, np.maximum(first, weighted[1] / 2), first)
-    scores = 1 - (1 - first) * (1 - reworded)
+    first = np.where(is_part, np.maximum(first, weighted[1] / 3), first)
+    scores = 1 - (1 - first) * (1 - second)
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     floor = 0.0 if reader.settings.passages else lowest
     apart, gap = standing_apart(scores[order], len(join), floor)

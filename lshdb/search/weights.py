@@ -11,6 +11,11 @@ w adds up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard simil
 `weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
 df - 1, what only two documents have weighs as much as what one has.
 
+Fingerprints are a sample, so these are estimates. A report, which reads all documents, weighs all
+shingles of texts (`weigh_all`): of 2,783 pairs of sections of law it has 2,668 among its first
+5,566, and by fingerprints 2,633. Of programs it weighs fingerprints, too, whose shingles are longer
+than the file's: six tokens in a row occur in many programs that nobody copied.
+
 A term of a reworded copy weighs log(1 / f), where f is the share of all windows of texts that have
 it (lshdb.shingling.rare_words); those in more than COMMON of them weigh nothing. It is another
 formula, as its unit is another: a window of some 50 words, of which a long document has many. A
@@ -32,8 +37,11 @@ import numpy as np
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
+from lshdb.search import similarity
 from lshdb.search.passage_windows import is_in
 from lshdb.shingling import arrays, rare_words, winnowing
+from lshdb.shingling.content import from_stored
+from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
@@ -41,6 +49,8 @@ _MIN_DOCUMENTS = 4
 """With fewer, what a pair shares would be half of all, and weigh nothing."""
 _PRINTS_PER_CHUNK = 1 << 20
 """How many fingerprints are compared in one array."""
+_VALUES = 1 << 23
+"""Hashes of all documents that are weighed together: some 300 MB while they are sorted."""
 COMMON = 0.02
 """The share of windows above which a term does not count."""
 _MIN_WINDOWS = 1_000
@@ -80,47 +90,72 @@ class FingerprintWeights:
 
         What more than `query_first` documents have weighs nothing, so that nobody counts them.
         """
-        documents = max(documents, _MIN_DOCUMENTS)
-        weights = np.log(documents / (2 * np.maximum(counts - 1, 1)))
-        weights = np.where(counts > limits.query_first, 0, np.maximum(weights, 0))
-        return cls(values, weights, float(np.log(documents / 2)), base)
+        weights = np.where(counts > limits.query_first, 0, rarity(counts, documents))
+        return cls(values, weights, float(rarity(np.ones(1), documents)[0]), base)
 
     def compared(
         self, prints: winnowing.Fingerprints, left: arrays.IntArray, right: arrays.IntArray
     ) -> arrays.Shares:
-        """How similar pairs int64[p] of n documents are: `weighted` and `weighted_share`.
-
-        Args:
-            prints: the fingerprints of the documents.
-            left: int64[p], the index of the first document of each pair.
-            right: int64[p], that of the second.
-
-        Returns:
-            float64[2, p].
-        """
-        order = np.argsort(prints.documents, kind="stable")
-        documents, values = prints.documents[order], prints.values[order]
+        """How similar pairs of n documents with these fingerprints are; see `compared`."""
+        values, number, counts = np.unique(prints.values, return_inverse=True, return_counts=True)
         weights = np.full(len(values), self.alone)
         (known,) = is_in(values, self.values).nonzero()
         weights[known] = self.weights[np.searchsorted(self.values, values[known])]
         weights[is_in(values, self.base)] = 0
-        count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
-        totals = np.bincount(documents, weights, minlength=count)
-        sizes = np.bincount(documents, minlength=count)
-        distinct, number = np.unique(values, return_inverse=True)
-        codes = documents * len(distinct) + number
-        begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
-        for part in arrays.chunks_of(sizes[left], _PRINTS_PER_CHUNK):
-            of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
-            pair = np.repeat(np.arange(part.start, part.start + len(left[part])), sizes[left[part]])
-            shared = is_in(right[pair] * len(distinct) + number[of_left], codes)
-            common += np.bincount(pair[shared], weights[of_left[shared]], minlength=len(left))
-        a, b = totals[left], totals[right]
-        weighted = np.zeros((2, len(left)))
-        for shares, total in zip(weighted, (a + b - common, np.minimum(a, b)), strict=True):
-            # Sums in another order may differ in their last bits.
-            np.divide(common, total, out=shares, where=common > 0)
-        return np.minimum(weighted, 1)
+        order = np.argsort(prints.documents, kind="stable")
+        return compared(prints.documents[order], number[order], weights, counts, left, right)
+
+
+def rarity(counts: arrays.IntArray | arrays.Shares, documents: int) -> arrays.Shares:
+    """The weights float64[n] of what counts [n] of some documents have."""
+    halves = max(documents, _MIN_DOCUMENTS) / (2 * np.maximum(counts - 1, 1))
+    weights: arrays.Shares = np.maximum(np.log(halves), 0)
+    return weights
+
+
+def compared(
+    documents: arrays.IntArray,
+    number: arrays.IntArray,
+    weights: arrays.Shares,
+    counts: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
+) -> arrays.Shares:
+    """How similar pairs int64[p] of documents are: `weighted` and `weighted_share`.
+
+    Args:
+        documents: int64[v], ascending: the index of the document that has each value.
+        number: int64[v], which value that is, once a document.
+        weights: float64[d], of the distinct values.
+        counts: int64[d], how many of these documents have each.
+        left: int64[p], the index of the first document of each pair.
+        right: int64[p], that of the second.
+
+    Returns:
+        float64[2, p].
+    """
+    count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
+    totals = np.bincount(documents, weights[number], minlength=count)
+    # What one document has, or what weighs nothing, adds nothing to what a pair shares.
+    shareable = ((counts > 1) & (weights > 0))[number]
+    documents, number = documents[shareable], number[shareable]
+    sizes = np.bincount(documents, minlength=count)
+    codes = np.sort(documents * len(weights) + number)
+    number = codes % max(len(weights), 1)
+    begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
+    for part in arrays.chunks_of(sizes[left], _PRINTS_PER_CHUNK):
+        of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
+        pair = np.repeat(np.arange(len(left[part])), sizes[left[part]])
+        shared = is_in(right[part][pair] * len(weights) + number[of_left], codes)
+        common[part] = np.bincount(
+            pair[shared], weights[number[of_left[shared]]], minlength=len(left[part])
+        )
+    a, b = totals[left], totals[right]
+    weighted = np.zeros((2, len(left)))
+    for shares, total in zip(weighted, (a + b - common, np.minimum(a, b)), strict=True):
+        # Sums in another order may differ in their last bits.
+        np.divide(common, total, out=shares, where=common > 0)
+    return np.minimum(weighted, 1)
 
 
 class TermWeights:
@@ -204,6 +239,55 @@ def weigh(
         weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
         weighted[:, pairs] = weights.compared(prints, *indices.reshape(2, -1))
     return weighted.tolist()
+
+
+def weigh_all(
+    reader: StoreReader,
+    doc_ids: arrays.IntArray,
+    sizes: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
+) -> arrays.Shares:
+    """`weighted` and `weighted_share` of pairs, by all that each of the documents has.
+
+    Texts are read once. In memory are at most _VALUES of their shingles, or of the fingerprints of
+    programs: of more, those whose hash is a multiple of a number.
+
+    Args:
+        reader: the file.
+        doc_ids: int64[n], the documents among which rarity is counted.
+        sizes: int64[n], how many shingles each has.
+        left: int64[p], the index of the first document of each pair.
+        right: int64[p], that of the second.
+
+    Returns:
+        float64[2, p].
+    """
+    sampled = 1 + int(sizes.sum()) // _VALUES
+    parts, document_parts, count = [arrays.NO_NUMBERS], [arrays.NO_NUMBERS], 0
+    for batch in similarity.batches_of_text(reader, doc_ids):
+        values, documents = _values_of(batch, reader.settings)
+        kept = values % sampled == 0
+        parts.append(values[kept])
+        document_parts.append(documents[kept] + count)
+        count += len(batch)
+    _, number, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
+    weights = rarity(counts, len(doc_ids))
+    return compared(np.concatenate(document_parts), number, weights, counts, left, right)
+
+
+def _values_of(stored: Sequence[str], settings: Settings) -> tuple[arrays.IntArray, ...]:
+    """The shingles of texts, or the fingerprints of programs, and the index of the text of each."""
+    shingling = settings.shingling
+    contents = [from_stored(text, shingling) for text in stored]
+    if shingling.kind != "code":
+        shingles = distinct_shingles(contents, shingling, settings.seed)
+        indices = np.repeat(np.arange(len(contents)), arrays.sizes_of(shingles.offsets))
+        return (shingles.hashes >> np.uint64(1)).view(np.int64), indices
+    prints = winnowing.fingerprints(contents, shingling, settings.passages, settings.seed)
+    order = np.argsort(prints.documents, kind="stable")
+    order = order[~is_in(prints.values[order], base_of(settings, ()))]
+    return prints.values[order], prints.documents[order]
 
 
 def base_of(settings: Settings, more: Sequence[str]) -> arrays.IntArray:

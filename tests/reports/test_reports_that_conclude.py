@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import random
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from direct_command import command as command
-from helpers import Command
+from helpers import Command, database_of
 
+from lshdb.progress import silent
 from lshdb.review.hidden_names import Names
-from lshdb.search.evidence import standing_apart
+from lshdb.search.evidence import connections, standing_apart
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 SOURCE = (
@@ -98,6 +100,16 @@ def test_this_year_is_compared_with_earlier_ones_and_these_not_with_each_other(
     command.done("add", "-d", "alone.db", "old/cy.txt")
     says = command.fails("report", "-d", "alone.db", "--old", "old/cy.txt", "-o", "o.csv", status=1)
     assert "alone.db: one document alone, with nothing to compare it with" in says
+
+
+def test_a_short_reworded_passage_connects_and_does_not_count(tmp_path: Path) -> None:
+    short = "owls locate voles asymmetric ears funnels faint sounds"
+    texts = {**essays(), "g01": short, "g02": " ".join(sorted(short.split()))}
+    with database_of(tmp_path / "lsh.db", texts, passages=8, reworded=True) as db:
+        pairs = {(pair.a, pair.b): pair for pair in connections(db._store, 0.2, silent).pairs}
+    assert 0.2 < pairs["e01", "f02"].score < 0.4
+    assert pairs["g01", "g02"].reworded == 1
+    assert pairs["g01", "g02"].score == pairs["g01", "g02"].weighted
 
 
 def test_a_gap_is_a_finding_and_so_is_none() -> None:

@@ -13,6 +13,9 @@ from helpers import database_of
 
 import lshdb
 from lshdb import Limits
+from lshdb.progress import silent
+from lshdb.search import weights
+from lshdb.search.evidence import connections
 
 RUN, COUNT = 6, 24
 DRAW = random.Random(41)
@@ -84,3 +87,37 @@ def test_two_documents_are_no_class(tmp_path: Path) -> None:
             db.reindex(passages=0)
         with pytest.raises(lshdb.UsageError, match="--passages 8"):
             list(db.pairs(sort="weighted"))
+
+
+def reported(db: lshdb.Database) -> dict[tuple[str, str], tuple[float, float]]:
+    """The weighted similarities of all pairs of a report."""
+    pairs = connections(db._store, 0.2, silent).pairs
+    assert len(pairs) > 2 * COUNT
+    return {(pair.a, pair.b): (pair.weighted or 0, pair.weighted_share or 0) for pair in pairs}
+
+
+def test_a_report_weighs_all_shingles_of_texts(
+    db: lshdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = {key: set(oracles.shingle_hashes(text, "word", 3, 1)) for key, text in TEXTS.items()}
+    every = reported(db)
+    for (a, b), shares in [*every.items()][::5]:
+        expected = oracles.weighted(sets[a], sets[b], [*sets.values()])
+        assert shares == pytest.approx(expected, abs=1e-12)
+    monkeypatch.setattr(weights, "_VALUES", 800)
+    sampled = reported(db)  # a third of the shingles, of 90 in a text
+    errors = [abs(every[pair][0] - sampled[pair][0]) for pair in every]
+    assert 0 < sum(errors) / len(errors) < 0.1
+
+
+def test_a_report_weighs_the_fingerprints_of_programs(tmp_path: Path) -> None:
+    tokens = [*"+-*()[]=<>x1", "if", "while", "for", "return", "==", "'a'"]
+    parts = [" ".join(DRAW.choices(tokens, k=30)) for _ in range(COUNT + 1)]
+    programs = {f"d{n}": f"{parts[-1]} {parts[n]} {parts[n - n % 3]}" for n in range(COUNT)}
+    with database_of(
+        tmp_path / "lsh.db", programs, shingle="code:3", passages=RUN, threshold=0.2
+    ) as db:
+        report = reported(db)
+        for pair in db.pairs():
+            expected = pair.weighted, pair.weighted_share
+            assert report[pair.a, pair.b] == pytest.approx(expected, abs=1e-12)
