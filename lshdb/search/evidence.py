@@ -3,10 +3,11 @@
 A pair's score is 1 - (1 - weighted) (1 - r), where `weighted` is the similarity weighted by rarity
 (lshdb.search.weights), and r is that of a reworded passage: REWORDED[0] at the lowest score that is
 shown, and REWORDED[1] at 1, as texts on one subject share rare words, and a passage may be all that
-two long texts share. Without an index of passages the plain similarity takes the place of
-`weighted`. A pair of low similarity of which one has at least PART of what is rare in the other, as
-when a short program was copied into a long one, counts as if `weighted` was a third of that share,
-if that is more. Pairs of one score are in the order of their similarities.
+two long texts share; and less where each of the two shares such passages with more than FEW.
+Without an index of passages the plain similarity takes the place of `weighted`. A pair of low
+similarity of which one has at least PART of what is rare in the other, as when a short program was
+copied into a long one, counts as if `weighted` was a third of that share, if that is more. Pairs of
+one score are in the order of their similarities.
 
 On labelled programs, licence texts, manuals, sections of law, and generated answers and essays
 (scripts/measure experiments.reports) no other rule found as many true pairs: the similarity in the
@@ -46,6 +47,8 @@ REWORDED = 0.2, 0.4
 """What a pair that only a reworded passage connects scores, at the lowest score of one and at 1.
 
 The lowest is above the scores of pairs that nothing connects, so that the others stand apart."""
+FEW = 4
+"""Texts with reworded passages of one text that count in full; of more, each less in proportion."""
 MIN_WORDS = 15
 """Words of a reworded passage that counts: of shorter ones in short texts, one in 15 is a copy."""
 MIN_GAP = 0.1
@@ -209,7 +212,9 @@ def _ranked(
     reworded = np.array(
         [pair.reworded or 0.0 if (pair.a, pair.b) in long else 0.0 for pair in pairs]
     )
-    second = np.interp(reworded, (MIN_SCORE, 1), REWORDED, left=0)
+    partners = np.bincount(np.concatenate([a, b])[np.tile(reworded > 0, 2)], minlength=len(join))
+    fewer = np.minimum(partners[a], partners[b])
+    second = np.interp(reworded, (MIN_SCORE, 1), REWORDED, left=0) * FEW / np.maximum(fewer, FEW)
     first = np.where(np.isnan(weighted[0]), similarities, weighted[0])
     is_part = (similarities < lowest) & (weighted[1] >= PART)
     first = np.where(is_part, np.maximum(first, weighted[1] / 3), first)
