@@ -134,7 +134,8 @@ class Walk:
     ) -> tuple[str, str]:
         """What kind of entry is skipped, and why; both are empty for others."""
         rules = self._rules
-        hidden = [name for name in entry.name.split("/") if name.startswith(".")]  # of a member
+        names = entry.name.split("/") if isinstance(entry, Member) else [entry.name]
+        hidden = [name for name in names if name.startswith(".")]
         if hidden and (not (rules.hidden or rules.tracked) or _REPOSITORY in hidden):
             return "hidden", "its name begins with a dot"
         if entry.is_symlink():
@@ -162,6 +163,8 @@ class Walk:
         path, packed = entry.path[self._start :], isinstance(entry, Member)
         inner = _as_bytes(path)
         tracked_path = inner + "/" * entry.is_dir()
+        if not (packed or patterns or self._exclude) and tracked_path in (self._directories or ()):
+            return ""  # as most files of a repository
         if self._tracked is not None and not packed and tracked_path not in self._tracked:
             return "not tracked by git"
         if is_dir and self._directories is not None and tracked_path not in self._directories:
