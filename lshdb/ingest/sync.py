@@ -256,6 +256,9 @@ def _walk(
 
 def _compare(plan: _Plan, walked: _FolderFiles, *, again: bool) -> None:
     """Plan what is read, and which documents are gone, by the states of files."""
+    if not plan.known:
+        plan.read.update(walked.files)
+        return
     files = {key: key if key in walked.files else file_of_message(key) for key in plan.known}
     for key, document in plan.known.items():
         if files[key] != key:
@@ -293,6 +296,8 @@ def _recognise(store: Store, plan: _Plan, session: Session) -> None:
         dropped = dropped_contents(store)
     dropped_keys = {key for key, _ in dropped}
     sizes = {document.state.size for document in plan.gone if document.state is not None}
+    if not (dropped_keys or sizes):
+        return
     missing: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
     for document in plan.gone:
         missing[document.digest].append(document)
@@ -441,8 +446,7 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
     What cannot be read is not gone: a message that fails, or all documents of a file that does.
     """
     for key, (path, _) in plan.read.items():
-        stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
-        stored = [document for document in stored if document.state]
+        stored = _stored(plan, key) if plan.known else []
         keys = set[str]()
         is_read = is_failed = False
         for batch in session.file(path, key):
@@ -459,6 +463,12 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
             ]
         if not is_failed:
             plan.gone += [document for document in stored if document.key not in keys]
+
+
+def _stored(plan: _Plan, key: str) -> list[StoredFile]:
+    """The stored documents of a file, of which its state is known."""
+    stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
+    return [document for document in stored if document.state]
 
 
 def _is_plain(state: FileState) -> bool:
