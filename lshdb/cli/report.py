@@ -133,8 +133,11 @@ def _write(
     options: ReportOptions,
     pairs: int,
 ) -> None:
-    """Write pages and rows."""
+    """Write pages and rows; notes are on a page, and for rows alone they are printed."""
     has_page = any(form is None for _, form in outputs)
+    if not has_page:
+        for note in compared.notes:
+            messages.warn(f"lshdb: {note}")
     hidden = _hidden(units) if options.anonymous and has_page else None
     missing = [(left_out.name, left_out.reason) for left_out in compared.left_out]
     about = {

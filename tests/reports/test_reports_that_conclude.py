@@ -139,5 +139,8 @@ def test_what_a_database_lacks_is_said_with_what_adds_it(class_of_essays: Comman
     assert "Not searched: copied passages of 8 words or more and reworded passages" in text
     adds = "lshdb reindex -d plain.db --passages 8 --reworded on"
     assert adds in text
+    for output in (["--json"], ["-o", "out.csv"]):
+        result = class_of_essays.done("report", "-d", "plain.db", *output, says=None)
+        assert adds in result.err
     class_of_essays.done(*adds.split()[1:], says=None)
     assert "Not searched" not in page(class_of_essays, "-d", "plain.db")
