@@ -41,7 +41,7 @@ from lshdb.shingling import boilerplate, positions
 from lshdb.sources import git, paths
 from lshdb.sources.session import session_of
 from lshdb.store import partial_files
-from lshdb.workers import early, in_processes
+from lshdb.workers import in_processes
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "
@@ -197,13 +197,10 @@ def gate(
             raise InputError(f"{paths.printable_path(path)}: no such file or directory")
     top, index_directory = git.repository(directory)
     patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
+    changes = None if request.since is None else git.changes(top, request.since, patterns)
     checked_paths = {paths.key_of(path, top): path for path in files}
-    is_first = not os.path.isdir(index_directory)
-    with early() if is_first else contextlib.nullcontext():
-        changes = None if request.since is None else git.changes(top, request.since, patterns)
-        tag = _tag(version)
-        job = _GateRun(top, index_directory, request, checked_paths, changes, progress, tag)
-        return job.findings(accepted)
+    job = _GateRun(top, index_directory, request, checked_paths, changes, progress, _tag(version))
+    return job.findings(accepted)
 
 
 @dataclass(eq=False)

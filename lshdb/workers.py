@@ -21,7 +21,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -213,33 +213,11 @@ class Workers(Generic[T, R]):
         """A process; OSError if the system does not start one, or none is needed any more."""
         if self._closed:
             raise OSError
-        process = _early.pop() if _early else _process()
+        process = _process()
         self._processes.append(process)
         assert process.stdin is not None
         _send(process.stdin, self.run)
         return process
-
-
-_early: list[subprocess.Popen[bytes]] = []
-"""Processes that no pool has yet."""
-
-
-@contextmanager
-def early() -> Iterator[None]:
-    """Start a process that the first pool in this block takes.
-
-    It loads its modules while the caller finds out what there is to do: 2% of the time of a first
-    run of the gate.
-    """
-    if _can_start() and default_workers():
-        with suppress(OSError):
-            _early.append(_process())
-    try:
-        yield
-    finally:
-        while _early:
-            with _early.pop() as process:
-                process.kill()
 
 
 def _process() -> subprocess.Popen[bytes]:

@@ -18,7 +18,6 @@ from helpers import is_running, signed_elsewhere
 
 import lshdb
 from lshdb.model import Failure
-from lshdb.workers import Workers, early
 
 TEXTS = ["the fox and the grapes", "", "\u72d0\u72f8\u3068\u8461\u8404", "a" * 300, "na\u00efve"]
 MANY = 900
@@ -188,19 +187,3 @@ def test_a_process_that_is_ended_leaves_none_behind(tmp_path: Path, number: int)
     assert "KeyboardInterrupt" in error or number == signal.SIGKILL
     assert error.count("Traceback") <= 1, "workers say nothing"
     wait_until_gone(found)
-
-
-@needs_proc
-def test_a_process_that_is_started_early_is_that_of_the_first_pool() -> None:
-    before = children(os.getpid())
-    with early():
-        early_ones = started(os.getpid(), before)
-        with Workers(eval, 1, alone=0) as pool:
-            future = pool.submit("__import__('os').getpid()")
-            while not (future.running() or future.done()):
-                time.sleep(0.01)
-            assert {pool.result(future)} == early_ones
-    wait_until_gone(early_ones)
-    with early():
-        unused = started(os.getpid(), before)
-    wait_until_gone(unused)
