@@ -73,6 +73,7 @@ def _jobs(lab: Lab, python: Path, corpus: Corpus, queries: Path) -> dict[str, Ca
         "add": partial(once, "lshdb", "add", "-q", corpus.path, "-d", suffix=".db"),
         "query": partial(once, "python", "-c", _QUERIES, database, queries),
         "pairs": partial(once, "lshdb", "pairs", "--json", "-d", database),
+        "clusters": partial(once, "lshdb", "clusters", "--json", "-d", database),
         "dedup": partial(once, "lshdb", "dedup", corpus.path, "-o", suffix=".jsonl"),
         "reindex": partial(once, *reindex, suffix=".db", copy=database),
         "start: query --text": partial(once, "lshdb", "query", "--text", text, "-d", few),
