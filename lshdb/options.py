@@ -117,7 +117,11 @@ Distinguish = Annotated[
 ]
 WhereParameters = Annotated[
     Parameters,
-    Option("Value of a ? in the SQL; repeatable.", metavar="VALUE", flags=("--parameter", "-p")),
+    Option(
+        "Value of a ? in the SQL; repeatable. VALUE:text is a text, also of digits.",
+        metavar="VALUE",
+        flags=("--parameter", "-p"),
+    ),
 ]
 FieldNames = Annotated[
     Sequence[str],

@@ -8,14 +8,14 @@ from lshdb import groups
 from lshdb.cli import files, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, Null, key_argument
 from lshdb.database import store_of
-from lshdb.errors import UsageError
+from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import counted
 from lshdb.ingest.add import removed
 from lshdb.options import RemovalOptions, RemoveOptions
 from lshdb.sources.paths import printable_path
 
 _MAX_UNCONFIRMED = 1_000
-"""Documents that a person may remove without confirmation."""
+"""Documents that a person may remove by other options than --where without confirmation."""
 
 
 def remove(
@@ -34,14 +34,15 @@ def remove(
     ] = None,
     null: Null = False,
     yes: Annotated[
-        bool, groups.Option("Never ask, even for many documents.", flags=("--yes", "-y"))
+        bool, groups.Option("Never ask, whatever is removed.", flags=("--yes", "-y"))
     ] = False,
     form: Form,
 ) -> None:
     """Remove documents: all of them, or none if a key is missing (see --missing-ok).
 
-    At a terminal, removing more than 1,000 asks you to type their number. --decided removes those
-    that `lshdb decide drop` marked, if they have not changed since.
+    --where prints how many it removes before it does. At a terminal it asks you to type their
+    number, and so does removing more than 1,000 by any option. --decided removes those that
+    `lshdb decide drop` marked, if they have not changed since.
 
     Example: lshdb remove -d code.db src/old.py
 
@@ -61,13 +62,21 @@ def remove(
     if options.dry_run:
         form.check(file.db)
     request = RemoveOptions(keys, removal=options)
+    by_condition = options.condition.where is not None
+    confirmed_keys: list[str] | None = None
+
+    def check(keys: list[str]) -> None:
+        if confirmed_keys is None and by_condition:
+            messages.message(f"removing {counted(len(keys), 'document')}")
+        if confirmed_keys not in (None, keys):
+            raise LshdbError("the documents changed meanwhile: nothing is removed; run it again")
+
     with file.open("read" if options.dry_run else "write") as database:
         if not (options.dry_run or yes) and _is_interactive():
-            _ask(
-                len(removed(store_of(database), groups.replaced(request, dry_run=True))),
-                len(database),
-            )
-        removed_keys = removed(store_of(database), request)
+            confirmed_keys = removed(store_of(database), groups.replaced(request, dry_run=True))
+            if len(confirmed_keys) > (0 if by_condition else _MAX_UNCONFIRMED):
+                _ask(len(confirmed_keys), len(database))
+        removed_keys = removed(store_of(database), request, check)
         if options.dry_run:
             rows = ((key,) for key in removed_keys)
             results.write_results({"key": str}, rows, form, noun=("key",))
@@ -88,9 +97,7 @@ def _is_interactive() -> bool:
 
 
 def _ask(documents: int, stored: int) -> None:
-    """Ask a person to type how many documents are removed, if they are many."""
-    if documents <= _MAX_UNCONFIRMED:
-        return
+    """Ask a person to type how many documents are removed."""
     messages.warn(
         f"{documents:,} of {stored:,} documents would be removed. Type their number to remove them:"
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import files, options, results
-from lshdb.cli.sql_values import with_values
+from lshdb.cli.parameters import sql_value
 from lshdb.errors import UsageError
 from lshdb.options import WhereParameters
 from lshdb.sources.paths import opened
@@ -37,6 +37,9 @@ def sql(
     On a terminal the output is a table, in a pipe like that of the sqlite3 shell, but with control
     characters as escapes. A BLOB is x'00ff', in JSON and CSV too.
 
+    A VALUE of -p is a number if it is written as JSON writes that number (2024, 0.5, but not 007 or
+    1e3), else a text. VALUE:text is always a text: 2024:text is 2024, a:text:text is a:text.
+
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
 
     Example: lshdb sql "select key from documents where shingles > ?" -p 1000
@@ -49,9 +52,8 @@ def sql(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
     with file.reading(form) as database:
-        rows = database.sql(statement, parameters)
+        rows = database.sql(statement, [*map(sql_value, map(str, parameters or ()))])
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):
             results.write_results(dict.fromkeys(rows.columns, object), rows.rows(), form)

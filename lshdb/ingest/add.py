@@ -254,8 +254,13 @@ def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> 
         yield AddReport(failed=1)
 
 
-def removed(store: Store, options: RemoveOptions) -> list[str]:
-    """Remove documents, see Database.remove; their keys."""
+def removed(
+    store: Store, options: RemoveOptions, check: Callable[[list[str]], None] | None = None
+) -> list[str]:
+    """Remove documents, see Database.remove; their keys.
+
+    `check` gets the keys before anything is removed, and may raise to remove nothing.
+    """
     keys = [options.keys] if isinstance(options.keys, str) else options.keys
     with store.reading() if options.removal.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
@@ -274,6 +279,8 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
         else:
             doc_ids_by_key = _known(store, list(keys), missing_ok=options.removal.missing_ok)
         if not options.removal.dry_run:
+            if check is not None:
+                check(list(doc_ids_by_key))
             writing.delete(store, sorted(doc_ids_by_key.values()))
     return list(doc_ids_by_key)
 

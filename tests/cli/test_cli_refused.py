@@ -45,7 +45,7 @@ COMMANDS = [
     ("query none", 1, "none: no such file; a text itself goes with --text"),
     ("query in.jsonl --where 'missing = 1'", 1, "missing; the columns are doc_id, key"),
     ("query --key a --threshold 80", 2, "not above 0 and at most 1; did you mean 0.8?"),
-    ("query --text a --where 'key = :no' -p x", 2, "--where has :no: write ? for it"),
+    ("query --text a --where 'key = :no'", 1, "where: Incorrect number of bindings"),
     ("query --text a --where 'key = ?' -p 1 -p 2", 1, "where: "),
     ("clusters -0", 2, "--null is for"),
     ("clusters --where '1;'", 1, "where: "),
@@ -98,7 +98,7 @@ COMMANDS = [
     ("clusters --drop-list --fields x", 2, "give one of --drop-list, --folders and --fields"),
     ("decide --from bad.parquet", 1, "bad.parquet: "),
     # SQL, and the values of its parameters.
-    ("sql 'select :a' -p c", 2, "the SQL has :a: write ? for it, and give each ? a -p VALUE"),
+    ("sql 'select :a'", 1, "SQL: Incorrect number of bindings"),
     ("sql 'select 1' -p 2", 1, "SQL: "),
     ("sql 'delete from documents'", 1, "SQL: "),
     ("sql \"attach 'other.db' as other\"", 1, "SQL: "),

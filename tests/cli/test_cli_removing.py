@@ -9,6 +9,7 @@ from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
+from lshdb.cli import remove
 
 ODD_KEYS = ["a", "b\nc", " spaced ", "-", "*.txt", "été", "\x1b[31m", "b"]
 
@@ -40,9 +41,11 @@ def test_by_a_condition(command: Command) -> None:
     records = command.done(*asked, "--dry-run", "--json", says="would remove 3\n").records
     assert [one["key"] for one in records] == ODD_KEYS[:3]
     assert keys(command) == ODD_KEYS
-    command.done(*asked, says="removed 3\n")
+    command.done(*asked, says="removing 3 documents\nremoved 3\n")
     assert keys(command) == ODD_KEYS[3:]
-    command.done(*asked, says="removed 0\n")
+    command.done(*asked, says="removing 0 documents\nremoved 0\n")
+    command.done(*asked[:-1], "3:text", "--quiet", says="")
+    assert keys(command) == [], "each number is less than any text"
 
 
 def test_by_a_list(command: Command) -> None:
@@ -66,7 +69,7 @@ def test_a_wrong_condition_removes_nothing(command: Command) -> None:
     assert keys(command) == ODD_KEYS
 
 
-def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
+def test_a_person_is_asked_for_the_number(tmp_path: Path) -> None:
     def fill() -> None:
         with lshdb.open(tmp_path / "lsh.db", shingle="set", bands=1, rows=1) as db:
             db.add_many((str(number), [number]) for number in range(1_100))
@@ -78,12 +81,35 @@ def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
         shown, status = command.on_terminal(*many, typed=typed)
         assert status == 1
         assert "1,090 of 1,100 documents would be removed. Type their number" in shown
-    few = command.on_terminal("remove", "--where", "CAST(key AS INTEGER) < 10")
-    assert few == ("removed 10\n", 0), "no question for ten"
+    assert command.on_terminal("remove", "0", "1") == ("removed 2\n", 0), "no question for keys"
+    few = ("remove", "--where", "CAST(key AS INTEGER) < 10")
+    shown, status = command.on_terminal(*few, typed=b"10\n")
+    assert (shown.splitlines()[-1], status) == ("lshdb: nothing is removed", 1)
+    shown, status = command.on_terminal(*few, typed=b"8\n")
+    assert (shown.splitlines()[-1], status) == ("removed 8", 0)
     assert command.on_terminal(*many, "--dry-run")[1] == 0
     shown, status = command.on_terminal(*many, typed=b"1,090\n")
     assert (status, shown.splitlines()[-1]) == (0, "removed 1,090")
     fill()
-    assert command.on_terminal(*many, "--yes") == ("removed 1,090\n", 0)
+    told = "removing 1,090 documents\nremoved 1,090\n"
+    assert command.on_terminal(*many, "--yes") == (told, 0)
     fill()
-    command.done(*many, says="removed 1,090\n")  # no person, no question
+    command.done(*many, says=told)  # no person, no question
+    fill()
+    command.write("list", "\n".join(map(str, range(1_100))))
+    assert "1,100 of 1,100" in command.on_terminal("remove", "--from", "list", typed=b"y\n")[0]
+
+
+def test_what_was_not_confirmed_is_not_removed(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add_another(documents: int, stored: int) -> None:
+        assert (documents, stored) == (3, 8)
+        with lshdb.open(command.path("lsh.db")) as db:
+            db.add("new", [1, 2], {"place": 0})
+
+    monkeypatch.setattr(remove, "_is_interactive", lambda: True)
+    monkeypatch.setattr(remove, "_ask", add_another)
+    reason = command.fails("remove", "--where", "metadata ->> '$.place' < ?", "-p", "3")
+    assert reason == "the documents changed meanwhile: nothing is removed; run it again"
+    assert keys(command) == [*ODD_KEYS, "new"]

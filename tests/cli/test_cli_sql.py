@@ -32,10 +32,14 @@ def test_a_statement_from_standard_input(command: Command) -> None:
 
 
 def test_each_parameter_has_a_value_in_order(command: Command) -> None:
-    assert command.done("sql", ASKED, "-p", "2024").lines == ["b", "c"]
+    assert command.done("sql", ASKED, "-p", "2024").lines == ["c"]
     assert command.done("sql", ASKED, "-p", "2024:text").lines == ["b"]
     limited = ASKED.replace("?", "? /* ? :none */") + " limit ?"
-    assert command.done("sql", limited, "-p", "2024", "--parameter", "1").lines == ["b"]
+    assert command.done("sql", limited, "-p", "2024", "--parameter", "1").lines == ["c"]
     both = ("-p", "x=y", "-p", "null")
-    assert command.done("sql", "select ?1, ?2, ?1, '?'", *both).lines == ["x=y||x=y|?"]
+    assert command.done("sql", "select ?1, ?2, ?1, '?'", *both).lines == ["x=y|null|x=y|?"]
     assert command.done("sql", "-", "-p", "-1.5", stdin="select ? + 1").lines == ["-0.5"]
+    kinds = "select typeof(?), typeof(?), typeof(?), typeof(?)"
+    values = ("-9223372036854775808", "9223372036854775808", "1e+20", "1e20")
+    given = [option for value in values for option in ("-p", value)]
+    assert command.done("sql", kinds, *given).lines == ["integer|text|real|text"]

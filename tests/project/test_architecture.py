@@ -368,7 +368,6 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
         "concurrent.futures",
         "datasette",
         "hashlib",
-        "lshdb.cli.sql_values",
         "lshdb.search.compare",
         "lshdb.search.passages",
         "lshdb.shingling.boilerplate",
