@@ -32,13 +32,8 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
-def option_schema(declared: groups.Declared, kind: Any = None) -> dict[str, Any]:
-    """The schema of an option of a group, with its range, default and help.
-
-    Args:
-        declared: the option, as its group declares it.
-        kind: the type of its values, if they are given in another one.
-    """
+def option_schema(declared: groups.Declared) -> dict[str, Any]:
+    """The schema of an option of a group, with its range, default and help."""
     option = declared.option
     known = {
         "description": option.help.partition(" [default")[0],
@@ -47,8 +42,6 @@ def option_schema(declared: groups.Declared, kind: Any = None) -> dict[str, Any]
         "maximum": option.max,
         "default": declared.default,
     }
-    if kind is None:
-        kind = groups.without_none(declared.annotation)
     missing = (None, Parameter.empty)
     given = {name: value for name, value in known.items() if value not in missing}
-    return schema_of(kind) | given
+    return schema_of(groups.without_none(declared.annotation)) | given

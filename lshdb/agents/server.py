@@ -1,21 +1,20 @@
-"""The server: its tools and resources, and what it says of itself.
+"""The server: its tools and resources, and what it says of itself."""
 
-Tools run one after the other, in the thread that opened the database.
-"""
-
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
+from urllib.parse import quote
 
 import mcp_types as types
-from mcp import MCPError
-from mcp.server import Server, ServerRequestContext
+from mcp.server.mcpserver import MCPServer, ResourceSecurity
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.tools import Tool
+from pydantic import PrivateAttr, ValidationError
 
-from lshdb import Database, LshdbError
-from lshdb.agents import protocol
+from lshdb import Database, LshdbError, UsageError
 from lshdb.agents.answers import URI as ANSWER
 from lshdb.agents.answers import Answers, reason
-from lshdb.agents.arguments import arguments_of, schema_of_tool
-from lshdb.agents.tools import NUMBER, TOOLS, URI, Tool, text_of
+from lshdb.agents.tools import NUMBER, URI, ToolResult, Tools, text_of
 from lshdb.errors import limits_noted
 
 _ABOUT = """\
@@ -38,108 +37,124 @@ the same, leave it; if the new text corrects one, call again with replace, the k
 both hold, call again with force.
 - To forget: remove_documents, by keys.
 """
-_TEMPLATES = (
-    ("document", URI + "{key}", "The content of a document, by its key; of a set, its elements."),
-    ("document by its number", NUMBER + "{number}", "The same where a key is too long."),
-    ("answer", ANSWER + "{number}", "All of an answer that was shortened, as JSON."),
-)
 
-_Context = ServerRequestContext[Any]
-_Paged = types.PaginatedRequestParams | None
+
+class StrictTool(Tool):
+    """A tool that refuses an argument whose name it does not know: the SDK ignores these.
+
+    It runs in the thread that opened the database, one call after the other, and leaves a text
+    that is JSON a text.
+    """
+
+    _answers: Answers = PrivateAttr()
+
+    @classmethod
+    def of(cls, run: Callable[..., ToolResult], answers: Answers, writes: bool) -> "StrictTool":
+        """The tool of a function, whose docstring describes it."""
+        tool = cls.from_function(
+            run,
+            description=" ".join((run.__doc__ or "").split()),
+            annotations=types.ToolAnnotations(
+                read_only_hint=not writes, destructive_hint=writes, open_world_hint=False
+            ),
+            structured_output=False,
+        )
+        assert isinstance(tool, cls)
+        tool.fn_metadata.output_schema = {"type": "object"}
+        tool.parameters["additionalProperties"] = False
+        tool._answers = answers
+        return tool
+
+    async def run(
+        self, arguments: dict[str, Any], *_: object, **__: object
+    ) -> types.CallToolResult:
+        """The result of the tool, or its error, which a model reads and corrects."""
+        try:
+            with limits_noted() as cuts:
+                line, result = self.fn(**self._checked(arguments))
+        except LshdbError as error:
+            content = types.TextContent(type="text", text=reason(error))
+            return types.CallToolResult(content=[content], is_error=True)
+        text, structure = self._answers.shown(line, result | {"notes": [*map(str, cuts)]})
+        content = types.TextContent(type="text", text=text)
+        return types.CallToolResult(content=[content], structured_content=structure)
+
+    def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments in their types; null is the same as leaving one out."""
+        known = self.parameters["properties"]
+        for name in arguments:
+            if name not in known:
+                nearest = get_close_matches(name, known, 1)
+                hint = f"; did you mean {nearest[0]}?" if nearest else ""
+                raise UsageError(
+                    f"{self.name} has no argument {name!r:.100}, only "
+                    f"{', '.join(known) or 'none'}{hint}"
+                )
+        present = {name: value for name, value in arguments.items() if value is not None}
+        try:
+            checked = self.fn_metadata.arg_model.model_validate(present)
+        except ValidationError as error:
+            faults = [f"{fault['loc'][0]}: {fault['msg']}" for fault in error.errors()]
+            raise UsageError(f"{self.name}: {'; '.join(faults)}") from error
+        return checked.model_dump_one_level()
 
 
 def serve(database: Database, version: str, read_only: bool) -> None:
-    """Answer a client over standard input and output, until it ends them."""
-    tools = {tool.name: tool for tool in TOOLS if not (read_only and tool.writes)}
-    answers = Answers()
+    """Answer a client over standard input and output, until it ends them.
 
-    async def list_tools(_: _Context, __: _Paged) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[*map(_described, tools.values())])
-
-    async def call_tool(_: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return _called(database, tools, answers, params.name, params.arguments or {})
-
-    async def list_resources(_: _Context, __: _Paged) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[])
-
-    async def list_templates(_: _Context, __: _Paged) -> types.ListResourceTemplatesResult:
-        templates = [
-            types.ResourceTemplate(name=name, uri_template=uri, description=about)
-            for name, uri, about in _TEMPLATES
-        ]
-        return types.ListResourceTemplatesResult(resource_templates=templates)
-
-    async def read_resource(
-        _: _Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        return _read(database, answers, params.uri)
-
-    server: Server[Any] = Server(
+    Raises:
+        OSError: nobody can be answered.
+    """
+    tools, answers = Tools(database), Answers()
+    server = MCPServer[Any](
         "lshdb",
         version=version,
         instructions=_ABOUT.format(writing="" if read_only else _WRITING),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        log_level="ERROR",
+        tools=[
+            StrictTool.of(run, answers, writes)
+            for run, writes in tools.listed()
+            if not (read_only and writes)
+        ],
     )
-    protocol.speak(server)
-
-
-def _described(tool: Tool) -> types.Tool:
-    """A tool as clients see it."""
-    return types.Tool(
-        name=tool.name,
-        description=" ".join((tool.run.__doc__ or "").split()),
-        input_schema=schema_of_tool(tool.arguments),
-        output_schema={"type": "object"},
-        annotations=types.ToolAnnotations(
-            read_only_hint=not tool.writes,
-            destructive_hint=tool.writes,
-            open_world_hint=False,
-        ),
-    )
-
-
-def _called(
-    database: Database, tools: dict[str, Tool], answers: Answers, name: str, values: dict[str, Any]
-) -> types.CallToolResult:
-    """The result of a tool, or its error, which a model reads and corrects."""
-    if name not in tools:
-        names = get_close_matches(name, tools, 1) or [", ".join(tools)]
-        return _failed(f"no tool has the name {name!r:.100}: use {names[0]}")
-    tool = tools[name]
+    _add_resources(server, database, answers)
     try:
-        arguments, notes = arguments_of(name, tool.arguments, values)
-        with limits_noted() as cuts:
-            line, result = tool.run(database, arguments)
-    except LshdbError as error:
-        return _failed(reason(error))
-    text, structure = answers.shown(line, result | {"notes": [*notes, *map(str, cuts)]})
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], structured_content=structure
+        server.run()
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
+
+
+def _add_resources(server: MCPServer[Any], database: Database, answers: Answers) -> None:
+    """Offer whole documents, and whole answers.
+
+    The functions are async so that they run in the thread that opened the database.
+    """
+
+    def text_at(uri: str) -> str:
+        try:
+            return text_of(database, uri)
+        except LshdbError as error:
+            raise ResourceNotFoundError(reason(error)) from error
+
+    @server.resource(
+        URI + "{key}", name="document", security=ResourceSecurity(exempt_params={"key"})
     )
+    async def document(key: str) -> str:
+        """The content of a document, by its key; of a set, its elements."""
+        return text_at(URI + quote(key, safe=""))
 
+    @server.resource(NUMBER + "{number}", name="document by its number")
+    async def document_by_number(number: str) -> str:
+        """The same where a key is too long."""
+        return text_at(NUMBER + number)
 
-def _failed(text: str) -> types.CallToolResult:
-    content = types.TextContent(type="text", text=reason(LshdbError(text)))
-    return types.CallToolResult(content=[content], is_error=True)
-
-
-def _read(database: Database, answers: Answers, uri: str) -> types.ReadResourceResult:
-    """The content of a resource."""
-    kind, text = "text/plain", None
-    try:
-        if uri.startswith(ANSWER):
-            kind, text = "application/json", answers.whole(uri.removeprefix(ANSWER))
-            if text is None:
-                raise LshdbError("this answer is not kept any more: ask again")
-        elif uri.startswith((URI, NUMBER)):
-            text = text_of(database, uri)
-        else:
-            raise LshdbError(f"no resource has the uri {uri!r:.100}: it begins with {URI}")
-    except LshdbError as error:
-        raise MCPError(types.INVALID_PARAMS, reason(error), {"uri": uri}) from error
-    contents = types.TextResourceContents(uri=uri, text=text, mime_type=kind)
-    return types.ReadResourceResult(contents=[contents])
+    @server.resource(ANSWER + "{number}", name="answer", mime_type="application/json")
+    async def answer(number: str) -> str:
+        """All of an answer that was shortened, as JSON."""
+        text = answers.whole(number)
+        if text is None:
+            raise ResourceNotFoundError("this answer is not kept any more: ask again")
+        return text

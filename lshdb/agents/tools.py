@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
+from pydantic import Field, WithJsonSchema
+
 from lshdb import (
     Admission,
     Change,
@@ -19,8 +21,6 @@ from lshdb import (
     UsageError,
     formatting,
 )
-from lshdb.agents.arguments import ComparedText, Key, ToolThreshold, ToolTop
-from lshdb.groups import Option, Options, argument
 from lshdb.keys import key_argument, key_arguments
 from lshdb.search.differences import changed_words
 from lshdb.search.query import comparison_at
@@ -45,288 +45,242 @@ ToolResult = tuple[str, dict[str, Any]]
 """A short text, and the result as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that a client may call.
+_KEY = WithJsonSchema({"type": ["string", "integer"]})
+"""The type that clients send for a key, of which `lshdb.keys` makes a text."""
+_KEYS = WithJsonSchema({"type": ["array", "string", "integer"], "items": _KEY.json_schema})
 
-    Attributes:
-        run: the function that does it; its docstring is the description for the model, and its
-            name is the tool's.
-        arguments: the class of its arguments.
-        writes: whether it changes the database, and may remove stored documents.
-    """
-
-    run: Callable[[Database, Any], ToolResult]
-    arguments: type[Options]
-    writes: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name by which clients call the tool."""
-        return self.run.__name__
+Key = Annotated[Any, _KEY, Field(description="A stored document: its key or its uri.")]
+Text = Annotated[str | None, Field(description="A text to compare; or give a key.")]
+Top = Annotated[int, Field(ge=1, le=100, description="Maximum number of results.")]
+Threshold = Annotated[
+    float | None, Field(gt=0, le=1, description="Minimum similarity; by default the database's.")
+]
+Words = Annotated[
+    str, Field(description="Words or parts of words, with blanks between, all of which a text has.")
+]
+After = Annotated[
+    int, Field(ge=0, lt=1 << 63, description="Where to go on: `next` of the answer before.")
+]
 
 
-class SimilarArguments(Options):
-    """Arguments of find_similar."""
+@dataclass(frozen=True)
+class Tools:
+    """The tools of a database: their names are the methods', their descriptions the docstrings."""
 
-    text: ComparedText = None
-    key: Key = None
-    top: ToolTop = 5
-    threshold: ToolThreshold = None
+    database: Database
 
-
-class PassageArguments(Options):
-    """Arguments of find_passages."""
-
-    text: ComparedText = None
-    key: Key = None
-    top: ToolTop = 5
-
-
-class PairArguments(Options):
-    """Arguments of compare_documents."""
-
-    a: Annotated[Any, argument("A stored document: its key or its uri.", convert=key_argument)]
-    b: Annotated[Any, argument("Another one.", convert=key_argument)]
-
-
-class WordsArguments(Options):
-    """Arguments of find_words."""
-
-    words: Annotated[
-        str, argument("Words or parts of words, with blanks between, all of which a text has.")
-    ]
-    top: ToolTop = 5
-    after: Annotated[
-        int, Option("Where to go on: `next` of the answer before.", min=0, max=(1 << 63) - 1)
-    ] = 0
-
-
-class ClustersArguments(Options):
-    """Arguments of list_clusters."""
-
-    top: ToolTop = 10
-
-
-class PairsArguments(Options):
-    """Arguments of list_pairs."""
-
-    top: ToolTop = 10
-    threshold: ToolThreshold = None
-    max_similarity: Annotated[float | None, Option("Maximum similarity.", above=0, max=1)] = None
-    sample: Annotated[bool, argument("Draw them at random from all pairs.")] = False
-
-
-class NoArguments(Options):
-    """Arguments of a tool that has none."""
-
-
-class AdditionArguments(Options):
-    """Arguments of add_unless_similar."""
-
-    key: Annotated[Any, argument("A new name for the text.", convert=key_argument)]
-    text: Annotated[str, argument("The text to store.")]
-    threshold: ToolThreshold = None
-    top: Annotated[int, Option("Maximum number of similar documents named.", min=1, max=100)] = 5
-    replace: Annotated[
-        Any,
-        argument(
-            "A stored document whose place the text takes: its key or its uri.",
-            convert=key_argument,
-        ),
-    ] = None
-    force: Annotated[bool, argument("Whether to store it beside similar ones.")] = False
-
-
-class RemovalArguments(Options):
-    """Arguments of remove_documents."""
-
-    keys: Annotated[Any, argument("Stored documents: keys or uris.", convert=key_arguments)]
-
-
-def find_similar(database: Database, arguments: SimilarArguments) -> ToolResult:
-    """Find stored documents that are near duplicates of a text or of a stored document.
-
-    For a text that shares only words or a name with them, use find_words.
-    """
-    threshold, compares_all, recall = comparison_at(database.settings, arguments.threshold)
-    key = named(database, arguments.key)
-    nearest = database.query(
-        arguments.text,
-        key=key,
-        top=arguments.top + 1,
-        threshold=threshold,
-        exhaustive=compares_all,
-    )
-    text = arguments.text if key is None else _text(database.get(key).content)
-    matches: list[dict[str, Any]] = []
-    for match in nearest[: arguments.top]:
-        stored = database.get(match.key)
-        matches.append(
-            {"key": match.key, **_scores(match), "changes": _changes(text, stored)}
-            | _excerpt(stored)
+    def listed(self) -> list[tuple[Callable[..., ToolResult], bool]]:
+        """The tools, and whether each changes the database and may remove documents."""
+        reading = (
+            self.describe_database,
+            self.find_similar,
+            self.find_words,
+            self.find_passages,
+            self.compare_documents,
+            self.list_clusters,
+            self.list_pairs,
         )
-    names = [f"{match['key']} ({formatting.number(match['similarity'])})" for match in matches]
-    result = {"matches": matches, "more": len(nearest) > arguments.top}
-    return _listed("similar document", names), result | _compared(threshold, compares_all, recall)
+        writing = (self.add_unless_similar, self.remove_documents)
+        return [*((tool, False) for tool in reading), *((tool, True) for tool in writing)]
 
+    def find_similar(
+        self, text: Text = None, key: Key = None, top: Top = 5, threshold: Threshold = None
+    ) -> ToolResult:
+        """Find stored documents that are near duplicates of a text or of a stored document.
 
-def find_passages(database: Database, arguments: PassageArguments) -> ToolResult:
-    """Find which passages of a text are copied from stored documents, and where they are."""
-    passages = database.passages(
-        arguments.text, key=named(database, arguments.key), top=arguments.top
-    )
-    names = [
-        f"{source.key} ({formatting.counted(source.words, passages.unit)})" for source in passages
-    ]
-    sources = [asdict(source) | {"uri": uri_of(database.get(source.key))} for source in passages]
-    line = _listed("source", names)
-    return line, {"words": passages.words, "unit": passages.unit, "sources": sources}
-
-
-def find_words(database: Database, arguments: WordsArguments) -> ToolResult:
-    """Find stored texts that have all of some words, whatever their case, in order of addition.
-
-    Of a text, the first million characters are searched.
-    """
-    words = arguments.words.split()
-    if not words or len(words) > _MAX_WORDS:
-        raise UsageError(
-            f"words has {formatting.counted(len(words), 'word')}: give 1 to {_MAX_WORDS}"
+        For a text that shares only words or a name with them, use find_words.
+        """
+        threshold, compares_all, recall = comparison_at(self.database.settings, threshold)
+        key = self._named("key", key)
+        nearest = self.database.query(
+            text,
+            key=key,
+            top=top + 1,
+            threshold=threshold,
+            exhaustive=compares_all,
         )
-    if not database.settings.content:
-        raise UsageError("find_words searches contents, and this database keeps signatures only")
-    matches = database.find_words(
-        words, after=arguments.after, top=arguments.top, seconds=_SEARCH_SECONDS
-    )
-    keys = [key for key, _ in matches.documents]
-    documents = [{"key": key, **_excerpt(database.get(key), words)} for key in keys]
-    line, following = _listed("document", keys), matches.following
-    if following is not None:
-        line += f"; not all documents were searched: call again with after {following} to go on"
-    return line, {"documents": documents, "next": following}
+        text = text if key is None else _text(self.database.get(key).content)
+        matches: list[dict[str, Any]] = []
+        for match in nearest[:top]:
+            stored = self.database.get(match.key)
+            matches.append(
+                {"key": match.key, **_scores(match), "changes": _changes(text, stored)}
+                | _excerpt(stored)
+            )
+        names = [f"{match['key']} ({formatting.number(match['similarity'])})" for match in matches]
+        result = {"matches": matches, "more": len(nearest) > top}
+        return _listed("similar document", names), result | _compared(
+            threshold, compares_all, recall
+        )
 
+    def find_passages(self, text: Text = None, key: Key = None, top: Top = 5) -> ToolResult:
+        """Find which passages of a text are copied from stored documents, and where they are."""
+        passages = self.database.passages(text, key=self._named("key", key), top=top)
+        names = [
+            f"{source.key} ({formatting.counted(source.words, passages.unit)})"
+            for source in passages
+        ]
+        sources = [
+            asdict(source) | {"uri": uri_of(self.database.get(source.key))} for source in passages
+        ]
+        line = _listed("source", names)
+        return line, {"words": passages.words, "unit": passages.unit, "sources": sources}
 
-def compare_documents(database: Database, arguments: PairArguments) -> ToolResult:
-    """Compare two stored documents: similarity, what both have, and the words that differ."""
-    a, b = (named(database, key) or "" for key in (arguments.a, arguments.b))
-    compared = database.compare(a, b).record()
-    del compared["shared_buckets"]
-    compared["changes"] = _changes(_text(database.get(a).content), database.get(b))
-    return f"similarity {formatting.number(compared['similarity'])}", compared
+    def find_words(self, words: Words, top: Top = 5, after: After = 0) -> ToolResult:
+        """Find stored texts that have all of some words, whatever their case, in order of addition.
 
+        Of a text, the first million characters are searched.
+        """
+        searched = words.split()
+        if not searched or len(searched) > _MAX_WORDS:
+            raise UsageError(
+                f"words has {formatting.counted(len(searched), 'word')}: give 1 to {_MAX_WORDS}"
+            )
+        if not self.database.settings.content:
+            raise UsageError(
+                "find_words searches contents, and this database keeps signatures only"
+            )
+        matches = self.database.find_words(searched, after=after, top=top, seconds=_SEARCH_SECONDS)
+        keys = [key for key, _ in matches.documents]
+        documents = [{"key": key, **_excerpt(self.database.get(key), searched)} for key in keys]
+        line, following = _listed("document", keys), matches.following
+        if following is not None:
+            line += f"; not all documents were searched: call again with after {following} to go on"
+        return line, {"documents": documents, "next": following}
 
-def list_clusters(database: Database, arguments: ClustersArguments) -> ToolResult:
-    """List groups of near duplicates, the most similar first, with the one of each to keep."""
-    clusters = [asdict(cluster) for cluster in database.clusters(top=arguments.top)]
-    names = [f"{cluster['keep']} ({len(cluster['members'])})" for cluster in clusters]
-    return _listed("cluster", names), {"clusters": clusters}
+    def compare_documents(self, a: Key, b: Key) -> ToolResult:
+        """Compare two stored documents: similarity, what both have, and the words that differ."""
+        a, b = self._named("a", a), self._named("b", b)
+        compared = self.database.compare(a, b).record()
+        del compared["shared_buckets"]
+        compared["changes"] = _changes(_text(self.database.get(a).content), self.database.get(b))
+        return f"similarity {formatting.number(compared['similarity'])}", compared
 
+    def list_clusters(self, top: Top = 10) -> ToolResult:
+        """List groups of near duplicates, the most similar first, with the one of each to keep."""
+        clusters = [asdict(cluster) for cluster in self.database.clusters(top=top)]
+        names = [f"{cluster['keep']} ({len(cluster['members'])})" for cluster in clusters]
+        return _listed("cluster", names), {"clusters": clusters}
 
-def list_pairs(database: Database, arguments: PairsArguments) -> ToolResult:
-    """List pairs of near duplicates, the most similar first, or some drawn at random.
+    def list_pairs(
+        self,
+        top: Top = 10,
+        threshold: Threshold = None,
+        max_similarity: Annotated[
+            float | None, Field(gt=0, le=1, description="Maximum similarity.")
+        ] = None,
+        sample: Annotated[bool, Field(description="Draw them at random from all pairs.")] = False,
+    ) -> ToolResult:
+        """List pairs of near duplicates, the most similar first, or some drawn at random.
 
-    To choose a threshold, read a sample of the pairs between two similarities.
-    """
-    result = database.pairs(
-        threshold=arguments.threshold,
-        max_similarity=arguments.max_similarity,
-        top=None if arguments.sample else arguments.top,
-        sample=arguments.top if arguments.sample else None,
-    )
-    stored_pairs = [*result]
-    pairs = [
-        {
-            **_scores(pair),
-            "a": {"key": pair.a, **_excerpt(database.get(pair.a))},
-            "b": {"key": pair.b, **_excerpt(database.get(pair.b))},
+        To choose a threshold, read a sample of the pairs between two similarities.
+        """
+        result = self.database.pairs(
+            threshold=threshold,
+            max_similarity=max_similarity,
+            top=None if sample else top,
+            sample=top if sample else None,
+        )
+        stored_pairs = [*result]
+        pairs = [
+            {
+                **_scores(pair),
+                "a": {"key": pair.a, **_excerpt(self.database.get(pair.a))},
+                "b": {"key": pair.b, **_excerpt(self.database.get(pair.b))},
+            }
+            for pair in stored_pairs
+        ]
+        names = [
+            f"{pair.a} and {pair.b} ({formatting.number(pair.similarity)})" for pair in stored_pairs
+        ]
+        return _listed("pair", names), {"pairs": pairs, "drawn_from": result.drawn_from}
+
+    def describe_database(self) -> ToolResult:
+        """Describe the database: how many documents it has, and what counts as similar."""
+        info = self.database.info()
+        settings = settings_record(info.settings)
+        line = (
+            f"{formatting.counted(info.documents, 'document')}; similar from "
+            f"{settings['threshold']} on, by {settings['shingle']}"
+        )
+        counts = {"documents": info.documents, "empty": info.empty, "bytes": info.bytes}
+        return line, counts | settings | {"read_only": self.database.read_only}
+
+    def add_unless_similar(
+        self,
+        key: Annotated[Any, _KEY, Field(description="A new name for the text.")],
+        text: Annotated[str, Field(description="The text to store.")],
+        threshold: Threshold = None,
+        top: Top = 5,
+        replace: Annotated[
+            Any,
+            _KEY,
+            Field(description="A stored document whose place the text takes: its key or its uri."),
+        ] = None,
+        force: Annotated[
+            bool, Field(description="Whether to store it beside similar ones.")
+        ] = False,
+    ) -> ToolResult:
+        """Store a text under a new key, unless similar ones are stored; the answer names these.
+
+        The answer has the similar texts, their similarity and the words that differ (given,
+        stored). Read them: "lives in Berlin" and "lives in Munich" are similar and not the same.
+        Then leave it, or call again with `replace` (the text takes the place of that document) or
+        with `force` (it is stored beside them). A key that is in use is an error, unless it is the
+        one to replace.
+        """
+        admission = self.database.add_unless_similar(
+            self._named("key", key),
+            text,
+            threshold=threshold,
+            top=top,
+            replace=self._named("replace", replace),
+            force=force,
+        )
+        similar = [
+            {
+                "key": match.key,
+                **_scores(match),
+                "changes": [asdict(change) for change in match.changes],
+                "excerpt": formatting.shortened(_text(match.content), _LONGEST),
+                "uri": _uri_if_stored(self.database, match.key),
+            }
+            for match in admission.similar
+        ]
+        replaced = admission.replaced
+        result = {
+            "result": admission.outcome,
+            "key": admission.key,
+            "similar": similar,
+            "more": admission.more,
+            "replaced": replaced and {"key": replaced.key, "text": _text(replaced.content)},
+            "empty": admission.empty,
         }
-        for pair in stored_pairs
-    ]
-    names = [
-        f"{pair.a} and {pair.b} ({formatting.number(pair.similarity)})" for pair in stored_pairs
-    ]
-    return _listed("pair", names), {"pairs": pairs, "drawn_from": result.drawn_from}
+        return _admitted(admission), result | _compared(
+            admission.threshold, admission.compared_all, admission.recall
+        )
 
-
-def describe_database(database: Database, _: NoArguments) -> ToolResult:
-    """Describe the database: how many documents it has, and what counts as similar."""
-    info = database.info()
-    settings = settings_record(info.settings)
-    line = (
-        f"{formatting.counted(info.documents, 'document')}; similar from "
-        f"{settings['threshold']} on, by {settings['shingle']}"
-    )
-    counts = {"documents": info.documents, "empty": info.empty, "bytes": info.bytes}
-    return line, counts | settings | {"read_only": database.read_only}
-
-
-def add_unless_similar(database: Database, arguments: AdditionArguments) -> ToolResult:
-    """Store a text under a new key, unless similar ones are stored; the answer names these.
-
-    The answer has the similar texts, their similarity and the words that differ (given, stored).
-    Read them: "lives in Berlin" and "lives in Munich" are similar and not the same. Then leave it,
-    or call again with `replace` (the text takes the place of that document) or with `force` (it is
-    stored beside them). A key that is in use is an error, unless it is the one to replace.
-    """
-    admission = database.add_unless_similar(
-        named(database, arguments.key),
-        arguments.text,
-        threshold=arguments.threshold,
-        top=arguments.top,
-        replace=named(database, arguments.replace),
-        force=arguments.force,
-    )
-    similar = [
-        {
-            "key": match.key,
-            **_scores(match),
-            "changes": [asdict(change) for change in match.changes],
-            "excerpt": formatting.shortened(_text(match.content), _LONGEST),
-            "uri": _uri_if_stored(database, match.key),
+    def remove_documents(
+        self, keys: Annotated[Any, _KEYS, Field(description="Stored documents: keys or uris.")]
+    ) -> ToolResult:
+        """Remove stored documents; all of them, or none if one is not stored."""
+        keys = [named(self.database, key) for key in key_arguments("keys", keys)]
+        removed = [
+            {"key": key, "excerpt": _excerpt(self.database.get(key))["excerpt"]} for key in keys
+        ]
+        count = self.database.remove(keys)
+        return f"removed {formatting.counted(count, 'document')}: {', '.join(keys)}", {
+            "removed": removed
         }
-        for match in admission.similar
-    ]
-    replaced = admission.replaced
-    result = {
-        "result": admission.outcome,
-        "key": admission.key,
-        "similar": similar,
-        "more": admission.more,
-        "replaced": replaced and {"key": replaced.key, "text": _text(replaced.content)},
-        "empty": admission.empty,
-    }
-    return _admitted(admission), result | _compared(
-        admission.threshold, admission.compared_all, admission.recall
-    )
+
+    def _named(self, name: str, key: Any) -> Any:
+        """The key of a document, from what an argument of this name gives; None for None."""
+        return None if key is None else named(self.database, key_argument(name, key))
 
 
-def remove_documents(database: Database, arguments: RemovalArguments) -> ToolResult:
-    """Remove stored documents; all of them, or none if one is not stored."""
-    keys = [named(database, key) or "" for key in arguments.keys]
-    removed = [{"key": key, "excerpt": _excerpt(database.get(key))["excerpt"]} for key in keys]
-    count = database.remove(keys)
-    return f"removed {formatting.counted(count, 'document')}: {', '.join(keys)}", {
-        "removed": removed
-    }
-
-
-TOOLS = (
-    Tool(describe_database, NoArguments),
-    Tool(find_similar, SimilarArguments),
-    Tool(find_words, WordsArguments),
-    Tool(find_passages, PassageArguments),
-    Tool(compare_documents, PairArguments),
-    Tool(list_clusters, ClustersArguments),
-    Tool(list_pairs, PairsArguments),
-    Tool(add_unless_similar, AdditionArguments, writes=True),
-    Tool(remove_documents, RemovalArguments, writes=True),
-)
-
-
-def named(database: Database, key: str | None) -> str | None:
+def named(database: Database, key: str) -> str:
     """The key of a document, from its key or its address."""
-    if key is None or key in database:
+    if key in database:
         return key
     if key.startswith(NUMBER):
         digits = key.removeprefix(NUMBER)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from helpers import Command, database_of, environment, installed
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import INVALID_PARAMS
 
 TEXT = (
     "The museum opens at nine on weekdays and at ten on Sundays and holidays, but never on Mondays."
@@ -87,6 +90,72 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
         assert drawn == result | {"drawn_from": 1}
 
     ask(path, asked, "--read-only")
+
+
+ADD, WORDS = "add_unless_similar", "find_words"
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("find_similar", {"text": TEXT, "treshold": 0.3}, "only text, key, top, threshold; did you"),
+    ("find_similar", {"text": TEXT, "threshold": 0.3, "1": 2}, "no argument '1', only text, key"),
+    ("describe_database", {"top": 3}, "describe_database has no argument 'top', only none"),
+    ("remove_everything", {}, "remove_everything"),
+    (ADD, {"key": "a"}, "add_unless_similar: text: Field required"),
+    (ADD, {"key": None, "text": "a", "top": 0}, "key: Field required; top: Input should be gr"),
+    (ADD, {"key": "a\0", "text": "a"}, r"key 'a\x00' has a NUL character"),
+    (ADD, {"key": 1.5, "text": "a"}, "key 1.5 is 1.5, a float that is not whole"),
+    (ADD, {"key": "a", "text": 12}, "text: Input should be a valid string"),
+    (ADD, {"key": "a", "text": "b", "threshold": 0}, "threshold: Input should be greater than 0"),
+    (ADD, {"key": "a", "text": "b", "force": "maybe"}, "force: Input should be a valid boolean"),
+    ("find_similar", {"text": "a", "top": "x"}, "top: Input should be a valid integer"),
+    ("find_similar", {}, "a query takes either a document or a key"),
+    ("find_passages", {"text": "a text"}, "lshdb reindex --passages 8"),
+    ("compare_documents", {"a": "none", "b": ["b"]}, "b ['b'] is an array, which gives no key"),
+    (WORDS, {"words": " "}, "words has 0 words: give 1 to 20"),
+]
+"""What is called, with which arguments, and what the error says."""
+TAKEN: list[tuple[str, dict[str, Any], str]] = [
+    (ADD, {"key": "nul \x1b[1m", "text": "a\0b \x1b[31m c"}, "added: nul \\x1b[1m\n"),
+    (ADD, {"key": "large", "text": "word " * 400_000}, "added: large\n"),
+    (ADD, {"key": "k" * 100_000, "text": "a long key"}, "added: kkk"),
+    (ADD, {"key": "null", "text": '{"a": ["text", "in JSON"]}'}, "added: null\n"),
+    ("find_similar", {"text": '{"a": ["text", "in JSON"]}', "key": None, "top": 3.0}, "1 similar"),
+    ("find_similar", {"text": "null", "top": "3"}, "no similar document\n"),
+    ("find_similar", {"key": "null"}, "no similar document\n"),
+    (ADD, {"key": 7, "text": "seven", "force": "true"}, "added: 7\n"),
+    ("remove_documents", {"keys": 7}, "removed 1 document: 7\n"),
+    ("remove_documents", {"keys": ["lshdb://document/null", "large"]}, "removed 2 documents: null"),
+]
+"""What is called, with which arguments, and how the answer begins."""
+
+
+def test_what_a_tool_cannot_take_is_an_error_that_a_model_can_correct(tmp_path: Path) -> None:
+    async def asked(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            assert tool.output_schema == {"type": "object"}
+        for name, given, reason in REFUSED:
+            done = await client.call_tool(name, given)
+            (block,) = done.content
+            assert block.type == "text"
+            assert done.is_error, block.text
+            assert reason in block.text
+            assert "\n" not in block.text
+        for name, given, beginning in TAKEN:
+            text, _ = await call(client, name, **given)
+            assert text.startswith(beginning), text[:200]
+            assert not {"\x1b", "\0", "\x07"} & {*text}
+        for uri in ("lshdb://document/none", "lshdb://number/99", "lshdb://answer/9", "a:b"):
+            with pytest.raises(MCPError) as error:
+                await client.read_resource(uri)
+            assert error.value.error.code == INVALID_PARAMS
+
+    ask(tmp_path / "lsh.db", asked)
+
+
+def test_a_line_that_is_no_message_does_not_end_the_server(tmp_path: Path) -> None:
+    lines = b"no JSON\n[]\n\n\xff\n" + b"[" * 100_000 + b"\n"
+    lines += b'{"jsonrpc":"2.0","id":7,"method":"ping"}\n'
+    done = Command(tmp_path).done("mcp", "-d", "lsh.db", stdin=lines)
+    assert json.loads(done.out)["id"] == 7
 
 
 def test_what_keeps_the_server_from_starting(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ KERNELS = {
     # what every interface for users is made of
     "errors": "how limits that were reached are noted",
     "formatting": "numbers and counts as people read them",
-    "groups": "what an option is: addresses and tools declare theirs",
-    "json_schema": "descriptions of tools and forms",
+    "groups": "what an option is: addresses declare theirs",
+    "json_schema": "descriptions of forms",
     "json_text": "JSON in which any text survives",
     "keys": "what may be a key",
     "options": "the options of methods, for calls that hand them on",
@@ -316,7 +316,7 @@ def test_dependencies_are_those_imported() -> None:
     assert required == {"numpy", "orjson", "pathspec", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
     extras = {
-        "agents": {"anyio", "mcp", "mcp_types", "pydantic"},
+        "agents": {"mcp", "mcp_types", "pydantic"},
         "sources": {"pyarrow"},
         "sources.documents.__main__": {"documents"},
         "sources.documents.books": {"lxml"},
