@@ -30,7 +30,7 @@ HOSTILE = {
     "\u05e9\u05dc\u05d5\u05dd \U0001f98a": "\u05e9\u05dc\u05d5\u05dd \U0001f98a",
 }
 """Keys, and how a page shows them."""
-PAGES = ("", "clusters", "pairs", "query", "decisions", "sql", "openapi")
+PAGES = ("", "clusters", "pairs", "query", "decisions", "openapi")
 
 
 def make_databases(directory: Path) -> None:
@@ -132,8 +132,8 @@ def json_lines(answer: Answer) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def check_sites(site: Site, index: str, pages: Sequence[str], sql: Sequence[str]) -> None:
-    """Assert that pages of other sites may link to pages, without SQL in the address, only."""
+def check_sites(site: Site, index: str, pages: Sequence[str], sql: Sequence[str] = ()) -> None:
+    """Assert that pages of other sites may only link to pages, and not with SQL in the address."""
     clicked = {
         "Sec-Fetch-Site": index,
         "Sec-Fetch-Mode": "navigate",
@@ -159,10 +159,7 @@ class DirectSite(Site):
         super().__init__("http://127.0.0.1:80", os.getpid())
         review = None if who is None else reviewing.Review(path, who, False)
         self.runner = runner
-        self._app = guarding.guarded(
-            app.pages(path.absolute(), path.stem, review),
-            lambda scope: app.runs_no_sql(scope["path"]),
-        )
+        self._app = guarding.guarded(app.pages(path.absolute(), path.stem, review))
 
     def ask(
         self,

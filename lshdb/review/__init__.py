@@ -7,7 +7,7 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     beginnings  titles, first lines and first differences of documents in a list
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
-    page_file   a file as pages read it: it cannot be changed, and SQL has a limit of time
+    page_file   a file as pages read it: it cannot be changed
     hidden_names  the names of submissions in texts, and what replaces them
     file_state  whether a file has changed since a result was computed
 

@@ -1,11 +1,11 @@
 """A file as pages read it: it cannot be changed, and no call takes long or needs much memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from lshdb.database import Database, store_of
 from lshdb.model import Pair
-from lshdb.options import PairsOptions, SqlValue
+from lshdb.options import PairsOptions
 from lshdb.search import pairs
 from lshdb.store.store import Store
 
@@ -38,10 +38,3 @@ def byte_lengths(database: Database, keys: Sequence[str]) -> dict[str, int]:
 def pairs_within(database: Database, keys: Sequence[str], options: PairsOptions) -> list[Pair]:
     """The similar pairs of candidates among some documents, each of which is read once."""
     return pairs.pairs_within(store_of(database), keys, options)
-
-
-def limited_sql(
-    database: Database, statement: str, seconds: float
-) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
-    """The columns and rows of a SELECT; QueryError if it takes longer, or a row is too large."""
-    return store_of(database).sql(statement, (), seconds)

@@ -12,7 +12,7 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     store          writes documents, decisions and the settings; lookups reads everything
     index          writes signatures, bands and fingerprints, and reads them for `check`
     late           the band rows of a large addition, written when its documents are
-    readonly_sql   runs a user's SELECT, or condition on documents; page_sql limits that of a page
+    readonly_sql   runs a user's SELECT, or condition on documents
     functions      SQL functions such as lsh_similarity, for any connection
     backup         copies a file in use
     replacing      changes a file for another one, in one step

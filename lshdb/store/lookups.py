@@ -710,16 +710,16 @@ class StoreReader:
         return self._number(sql.FREE_PAGES) * self._number(sql.PAGE_SIZE)
 
     def sql(
-        self, statement: str, parameters: Parameters, seconds: float | None = None
+        self, statement: str, parameters: Parameters
     ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
         """Run a user's SQL on a connection that only reads: column names and rows.
 
-        After `seconds` it is interrupted. A LimitWarning says if it names a table or view that
-        lacks rows which are still to be written.
+        A LimitWarning says if it names a table or view that lacks rows which are still to be
+        written.
         """
         if _NAMES_BANDS.search(statement):
             self.warn_of_unindexed("sql")
-        return readonly_sql.run_readonly(self._connection, statement, parameters, seconds)
+        return readonly_sql.run_readonly(self._connection, statement, parameters)
 
     def _signature_matrix(self, rows: list[tuple[SqlValue, ...]]) -> index.Signatures:
         settings = self.settings

@@ -8,8 +8,6 @@ between the words of a CASE. A text that ends one of them early is a syntax erro
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +15,8 @@ from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.shingling import arrays
-from lshdb.store import functions, guard, page_sql
-from lshdb.store.connection import connect, file_size, is_lshdb
+from lshdb.store import functions, guard
+from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
 
 _ALLOWED = {
@@ -76,13 +74,11 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-LARGEST_VALUE = 16 << 20
-"""Bytes of a value that SQL may make or read; `lshdb sql` reads what a larger file can hold."""
+_LARGEST_VALUE = 16 << 20
+"""Bytes of a value that SQL may make or read, but what a larger file can hold."""
 
 
-def _authorize(
-    attaching: bool, action: int, first: str | None, second: str | None, *_where: str | None
-) -> int:
+def _authorize(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
     if action == sqlite3.SQLITE_PRAGMA:
         name = (first or "").lower()
         reading = name in _READING_PRAGMAS and (second is None or name in _WITH_ARGUMENT)
@@ -92,45 +88,7 @@ def _authorize(
         return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
         return sqlite3.SQLITE_DENY
-    allowed = action in _ALLOWED or (attaching and action == sqlite3.SQLITE_ATTACH)
-    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-
-def _authorize_in_time(limits: page_sql.PageLimits, *arguments: Any) -> int:
-    """Authorize as `_authorize` until the time is over, and nothing afterwards."""
-    return sqlite3.SQLITE_DENY if limits.is_over else _authorize(False, *arguments)
-
-
-def restrict(
-    connection: sqlite3.Connection, *, largest: int = LARGEST_VALUE, attaching: bool = False
-) -> None:
-    """Let SQL on a connection only read, and make values of up to `largest` bytes.
-
-    With `attaching` it may still attach files.
-    """
-    connection.set_authorizer(partial(_authorize, attaching))
-    for limit, value in _LIMITS.items():
-        if not (attaching and limit == sqlite3.SQLITE_LIMIT_ATTACHED):
-            connection.setlimit(limit, value)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
-
-
-def protect(connection: sqlite3.Connection, seconds: float) -> None:
-    """Make another program's connection to an lshdb file one for users' SQL.
-
-    Their SQL only reads, may call lshdb's functions, and ends after some seconds. A connection to
-    another program's file stays as it is.
-    """
-    if is_lshdb(connection):
-        restrict(connection)
-        functions.register_functions(connection)
-        page_sql.limit_each(connection, seconds)
-
-
-def protect_attaching(connection: sqlite3.Connection, seconds: float) -> None:
-    """The same for a connection to which the program attaches lshdb files later."""
-    restrict(connection, attaching=True)
-    page_sql.limit_each(connection, seconds)
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
 def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> guard.Connection:
@@ -147,9 +105,12 @@ def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> gua
             if snapshot:
                 connection.execute("BEGIN")  # no SQL may, once it is sealed
             functions.register_functions(connection)
+            connection.set_authorizer(_authorize)
             # In hexadecimal a value has twice its bytes.
-            largest = min(max(LARGEST_VALUE, 2 * file_size(connection.real_path)), 1_000_000_000)
-            restrict(connection, largest=largest)
+            largest = min(max(_LARGEST_VALUE, 2 * file_size(connection.real_path)), 1_000_000_000)
+            limits = _LIMITS | {sqlite3.SQLITE_LIMIT_LENGTH: largest}
+            for limit, value in limits.items():
+                connection.setlimit(limit, value)
             connection.text_factory = _text
     except BaseException:
         connection.close()
@@ -170,9 +131,7 @@ _REASONS = {
     sqlite3.SQLITE_ERROR: "",
     sqlite3.SQLITE_AUTH: _ONLY_READS,
     sqlite3.SQLITE_READONLY: _ONLY_READS,
-    sqlite3.SQLITE_TOOBIG: ": a value may be as large as one in the file, and "
-    f"{page_sql.TOO_LARGE}",
-    sqlite3.SQLITE_INTERRUPT: f": {page_sql.TOO_LONG}",
+    sqlite3.SQLITE_TOOBIG: ": a value may be as large as one in the file",
 }
 """SQLite's errors that the user's SQL causes, and additions to their messages."""
 
@@ -197,7 +156,7 @@ def user_errors(connection: guard.Connection, what: str, hint: str = "") -> Iter
 
 
 def run_readonly(
-    other: guard.Connection, sql: str, parameters: Parameters, seconds: float | None
+    other: guard.Connection, sql: str, parameters: Parameters
 ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
     """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
 
@@ -205,52 +164,31 @@ def run_readonly(
         other: a connection to the file.
         sql: the statement.
         parameters: values for each ? or :name.
-        seconds: for a page, the time until it is interrupted, see page_sql; None for no limits.
 
     Raises:
-        QueryError: wrong SQL or parameters, several statements, one that does not only read, or one
-            that takes too long.
+        QueryError: wrong SQL or parameters, several statements, or one that does not only read.
     """
     other.check_owner()
     connection = sealed_connection(other)
-    limits = None if seconds is None else page_sql.PageLimits(connection, seconds)
-    if limits is not None:
-        # An interrupt does not end the preparation of a statement, as of views in views, but the
-        # authorizer is asked meanwhile.
-        connection.set_authorizer(partial(_authorize_in_time, limits))
     try:
         with user_errors(connection, "SQL"):
-            if limits is not None:
-                limits.divide(sql, parameters)
             cursor = connection.execute(sql, parameters)
-    except BaseException as error:
-        _close(connection, limits)
-        if limits is not None and limits.is_over and isinstance(error, QueryError):
-            raise QueryError(f"SQL: interrupted: {page_sql.TOO_LONG}") from error
+    except BaseException:
+        connection.close()
         raise
     names = [column[0] for column in cursor.description or ()]
-    return names, _rows(connection, cursor, limits)
+    return names, _rows(connection, cursor)
 
 
-def _rows(
-    connection: guard.Connection, cursor: sqlite3.Cursor, limits: page_sql.PageLimits | None
-) -> Iterator[tuple[SqlValue, ...]]:
+def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[SqlValue, ...]]:
     try:
         with user_errors(connection, "SQL"):
             for row in cursor:
-                if limits is not None:
-                    limits.check(row)
                 yield row
                 connection.check_owner()
             connection.check_unchanged()
     finally:
-        _close(connection, limits)
-
-
-def _close(connection: guard.Connection, limits: page_sql.PageLimits | None) -> None:
-    if limits is not None:
-        limits.end()
-    connection.close()
+        connection.close()
 
 
 def _text(raw: bytes) -> str:

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 import uvicorn
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -35,8 +35,6 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 _files = StaticFiles(directory=STATIC)
 _LARGEST_BODY = 2_000_000
 """Maximum bytes of a request: a form with the longest text, each character escaped."""
-_MAX_STATEMENTS = 4
-"""Statements of visitors that run at the same time; others wait, but no other page waits."""
 
 
 def pages(
@@ -67,16 +65,12 @@ class _Site:
         name: what its pages call it.
         review: the review whose decisions they write; None if they only read.
         open_files: whether the page of a document has a link to its file.
-        statement_limiter: limits how many statements of visitors run at the same time.
     """
 
     path: Path
     name: str
     review: reviewing.Review | None
     open_files: bool
-    statement_limiter: CapacityLimiter = dataclasses.field(
-        default_factory=lambda: CapacityLimiter(_MAX_STATEMENTS)
-    )
 
     def routes(self) -> list[BaseRoute]:
         """A route for each path, and for the other files that pages load."""
@@ -114,8 +108,7 @@ class _Site:
                 )
                 return self.respond(request, visit.page(page))
 
-        limiter = self.statement_limiter if page == "sql" else None
-        return await to_thread.run_sync(run, limiter=limiter)
+        return await to_thread.run_sync(run)
 
     async def answer(self, operation: str, request: Request) -> Response:
         """Answer a program that posts JSON."""
@@ -201,12 +194,6 @@ async def _static(scope: Scope, receive: Receive, send: Send) -> None:
         await _other_method(scope["method"], ["GET"])(scope, receive, send)
 
 
-def runs_no_sql(path: str) -> bool:
-    """Whether the page at a path of the application runs no SQL, whatever its query."""
-    page = path.removeprefix("/").removesuffix(".json")
-    return ("" if page == "overview" else page) in views.WITHOUT_SQL
-
-
 class _Server(uvicorn.Server):
     """A server that logs nothing about the requests that it cuts off at its end."""
 
@@ -239,10 +226,7 @@ def serve(
     """
     path = path.absolute()
     config = uvicorn.Config(
-        guarding.guarded(
-            pages(path, name or path.stem, review, open_files),
-            lambda scope: runs_no_sql(scope["path"]),
-        ),
+        guarding.guarded(pages(path, name or path.stem, review, open_files)),
         log_level="error",
         lifespan="off",
         server_header=False,

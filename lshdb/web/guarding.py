@@ -2,11 +2,11 @@
 
 A web site can make its own name lead to this machine (DNS rebinding): a browser then lets the
 site's scripts read our answers. So requests must name this machine, or a host that the owner
-allows. Other sites may link to pages, but request nothing: an image's address would run SQL. A link
-to a page that runs SQL must have no query, as no list of the fields that run SQL would be complete.
+allows. Other sites may link to pages, but request nothing. A link to Datasette's own pages must
+have no query, which may be SQL.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -32,26 +32,24 @@ _WRONG_HOST = (
     'setting of Datasette: "plugins": {"lshdb": {"hosts": ["NAME"]}}\n'
 )
 _WRONG_SITE = (
-    "A page of another site requested this. Other sites may only link to pages, and to those that "
-    "run SQL only without a query in the address: open it yourself.\n"
+    "A page of another site requested this. Other sites may only link to pages, and to Datasette's "
+    "own only without a query in the address: open it yourself.\n"
 )
 
 
-def guarded(
-    app: ASGIApp, runs_no_sql: Callable[[Scope], bool], hosts: Collection[str] = ()
-) -> ASGIApp:
+def guarded(app: ASGIApp, below: str = "", hosts: Collection[str] = ()) -> ASGIApp:
     """An application that refuses requests to other hosts and requests from other sites.
 
     Args:
         app: the application that answers the other requests.
-        runs_no_sql: whether a request is for a page that runs no SQL, whatever its query.
+        below: what the paths of lshdb's own pages begin with, to which links may have a query.
         hosts: allowed host names besides those of this machine.
     """
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         reason = ""
         if scope["type"] == "http":
-            reason = _refusal(scope, Headers(scope=scope), runs_no_sql, hosts)
+            reason = _refusal(scope, Headers(scope=scope), below, hosts)
         if reason and scope["path"].endswith(".json"):
             await JSONResponse({"reason": reason.strip()}, 403)(scope, receive, send)
         else:
@@ -76,9 +74,7 @@ def ruled(app: ASGIApp, rules: Mapping[str, str]) -> ASGIApp:
     return answer
 
 
-def _refusal(
-    scope: Scope, headers: Headers, runs_no_sql: Callable[[Scope], bool], hosts: Collection[str]
-) -> str:
+def _refusal(scope: Scope, headers: Headers, below: str, hosts: Collection[str]) -> str:
     """Why a request is refused; empty if it is not."""
     host = headers.get("host", "")
     if not _is_allowed(host, hosts):
@@ -90,7 +86,9 @@ def _refusal(
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
-        if not clicked or (scope["query_string"] and not runs_no_sql(scope)):
+        # Datasette chooses pages by the path before it is decoded.
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        if not clicked or (scope["query_string"] and not path.startswith(below)):
             return _WRONG_SITE
     # Older browsers name the site of a form only in this header.
     if scope["method"] not in ("GET", "HEAD") and "origin" in headers:

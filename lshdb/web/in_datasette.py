@@ -1,8 +1,8 @@
 """Datasette's hooks: lshdb's pages within Datasette, and the guard of lshdb files.
 
 The pages of a file are below /-/lshdb and its name; the menu of its database leads to them. The SQL
-functions and limits are for lshdb files, the guard is for all addresses. Only documented hooks are
-used.
+functions are for lshdb files, the guard is for all addresses. SQL is Datasette's, with its limits.
+Only documented hooks are used.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from datasette import hookimpl
 from datasette.utils import tilde_decode
-from datasette.utils.asgi import Forbidden, NotFound, Response
+from datasette.utils.asgi import NotFound
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lshdb import LshdbError, NotADatabase
+from lshdb import LshdbError, NotADatabase, register_functions
 from lshdb.review import page_file
-from lshdb.store import readonly_sql
 from lshdb.web import guarding, rendering
-from lshdb.web.app import pages, runs_no_sql
+from lshdb.web.app import pages
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -40,12 +39,6 @@ _DATASETTE_RULES = {
     "x-content-type-options": "nosniff",
 }
 """Rules for browsers on Datasette's own pages: they load nothing from other sites."""
-_REFUSED = {
-    23: "of an lshdb file only reading is allowed",
-    18: f"of an lshdb file Datasette shows values of up to {readonly_sql.LARGEST_VALUE >> 20} MiB; "
-    "lshdb's own pages have larger documents",
-}
-"""What SQLite's codes SQLITE_AUTH and SQLITE_TOOBIG mean here."""
 _pages = cache(pages)
 
 
@@ -61,14 +54,9 @@ def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
     names = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
     hosts = {name.lower() for name in ([names] if isinstance(names, str) else names)}
 
-    def is_ours_without_sql(scope: Scope) -> bool:
-        # Datasette chooses pages by the path before it is decoded.
-        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        ours, _, page_path = path.removeprefix(f"{_root(datasette)}/").partition("/")
-        return path.startswith(f"{_root(datasette)}/{ours}/") and runs_no_sql(page_path)
-
     def wrap(app: ASGIApp) -> ASGIApp:
-        ours = guarding.guarded(guarding.ruled(app, _DATASETTE_RULES), is_ours_without_sql, hosts)
+        ruled = guarding.ruled(app, _DATASETTE_RULES)
+        ours = guarding.guarded(ruled, f"{_root(datasette)}/", hosts)
 
         async def choose(scope: Scope, receive: Receive, send: Send) -> None:
             shown = scope["type"] == "http" and any(map(_is_ours, datasette.databases.values()))
@@ -79,31 +67,13 @@ def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
     return wrap
 
 
-@hookimpl(trylast=True)  # other plugins may need what is then no longer allowed
-def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
-    """Register the SQL functions on connections to lshdb files, and let SQL there only read."""
-    path = getattr(datasette.databases.get(database), "path", None)
-    seconds = datasette.setting("sql_time_limit_ms") / 1000
-    if path is None:
-        several = database == "_memory" and datasette.crossdb
-        if several and any(map(_is_ours, datasette.databases.values())):
-            readonly_sql.protect_attaching(conn, seconds)  # Datasette attaches the files to it next
-        return
-    # Datasette reports damaged files and those of other programs.
-    with suppress(LshdbError, conn.Error):
-        readonly_sql.protect(conn, seconds)
-
-
 @hookimpl
-def handle_exception(request: Request, exception: Exception) -> Any:
-    """Explain an error of SQL that lshdb's rules refused; None for other errors."""
-    code = getattr(exception, "sqlite_errorcode", 0) & 0xFF
-    if code not in _REFUSED:
-        return None
-    reason = f"{exception}: {_REFUSED[code]}"
-    if request.path.endswith(".json"):
-        return Response.json({"ok": False, "error": reason, "status": 400}, status=400)
-    return Response.text(reason, 400)
+def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
+    """Register the SQL functions on connections to lshdb files."""
+    if getattr(datasette.databases.get(database), "path", None) is not None:
+        # Datasette reports damaged files and those of other programs.
+        with suppress(LshdbError):
+            register_functions(conn)
 
 
 @hookimpl
@@ -124,7 +94,7 @@ async def _show(
     datasette: Datasette, request: Request, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Answer a request for one of lshdb's pages."""
-    route, page_path = request.url_vars["route"], request.url_vars["rest"]
+    route, page_path = request.url_vars["route"], request.url_vars["rest"] or ""
     try:
         attached = datasette.get_database(route=tilde_decode(route))
     except KeyError:
@@ -134,12 +104,8 @@ async def _show(
     await datasette.ensure_permissions(request.actor, needed)
     if attached.path is None:
         raise NotFound(f"{name} is not an lshdb database: these pages are for lshdb's")
-    if (page_path or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
-        request.actor, "execute-sql", name, default=True
-    ):
-        raise Forbidden("SQL is not allowed")
     links = _links(datasette, name)
-    inner = {**scope, "root_path": "", "path": f"/{page_path or ''}", "lshdb.links": links}
+    inner = {**scope, "root_path": "", "path": f"/{page_path}", "lshdb.links": links}
     await _pages(Path(attached.path), name)(inner, receive, send)
 
 

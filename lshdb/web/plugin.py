@@ -9,7 +9,6 @@ with suppress(ModuleNotFoundError):
     from lshdb.web.in_datasette import (  # noqa: F401
         asgi_wrapper,
         database_actions,
-        handle_exception,
         prepare_connection,
         register_routes,
         skip_csrf,

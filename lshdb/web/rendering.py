@@ -91,15 +91,6 @@ def similarity_scale(threshold: float, shingling: Shingling) -> dict[str, Any]:
     return {"low": min(threshold, 0.99), "same": f"same {kind}"}
 
 
-def cell(value: object) -> str:
-    """A value of a table in SQL, as `lshdb sql` shows it, cut if it is long.
-
-    >>> cell(bytes([0, 255])), cell(1.5)
-    ("x'00ff'", '1.5')
-    """
-    return templates.visible(formatting.shortened(formatting.plain(value), _EXCERPT))
-
-
 def sentence(text: str) -> str:
     """A message as a sentence.
 
@@ -163,8 +154,7 @@ _TEMPLATES.filters.update(
         "log_ticks": log_ticks,
         "last_similarity": last_similarity,
         "excerpt": lambda text: formatting.shortened(text, _EXCERPT),
-        "cell": cell,
         # A value of metadata, as text.
-        "field": lambda value: cell(value if isinstance(value, str) else dumps(value)),
+        "field": lambda value: value if isinstance(value, str) else dumps(value),
     }
 )

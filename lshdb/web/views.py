@@ -26,7 +26,6 @@ from lshdb import (
     Decision,
     Document,
     Pair,
-    formatting,
     groups,
     json_text,
 )
@@ -36,7 +35,6 @@ from lshdb.options import (
     JoinOptions,
     PairsOptions,
     SimilarOptions,
-    SqlValue,
 )
 from lshdb.progress import Progress
 from lshdb.review import beginnings, beside, drawing, listing, page_file, reviewing
@@ -92,14 +90,6 @@ _CHIPS = 12
 """Copied passages to which a page of two texts has links."""
 _COMPARED = 2
 """Comparisons kept in memory: a comparison of the longest texts takes some 60 MB."""
-_SQL_SECONDS = 2.0
-"""Seconds for a visitor's statement."""
-_SQL_ROWS = 1_000
-_SQL_VALUE = 100_000
-"""Maximum characters or bytes that a page of SQL shows of a value: its beginning and its end."""
-_SQL_CHARACTERS = 2_000_000
-"""Characters of all values on a page of SQL: the row that exceeds them is the last."""
-
 _T = TypeVar("_T")
 _Options = TypeVar("_Options", bound=groups.Options)
 _results = ResultCache()
@@ -136,7 +126,6 @@ class Address(groups.Options):
     clustered: Flag = False  # the pair is shown as a part of its cluster
     finished: Text = ""  # the page whose list is finished
     format: Annotated[Literal["jsonl"] | None, groups.Option("Of a file to download.")] = None
-    sql: Text = ""
 
 
 def parsed(group: type[_Options], texts: Mapping[str, str]) -> _Options:
@@ -287,15 +276,10 @@ def overview(visit: Visit) -> Page:
     with contextlib.suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
         data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
+    view = {"file": shlex.quote(str(visit.database.path))}
     if not info.documents:
-        command = _command_line(visit, "add")
-        return Page("empty", f"{visit.name} has no documents yet", data, {"command": command})
-    return Page("overview", visit.name, data)
-
-
-def _command_line(visit: Visit, command: str, *options: str) -> str:
-    """A command about the file, to copy to a terminal."""
-    return " ".join(["lshdb", command, "-d", shlex.quote(str(visit.database.path)), *options])
+        return Page("empty", f"{visit.name} has no documents yet", data, view)
+    return Page("overview", visit.name, data, view)
 
 
 # documents
@@ -712,7 +696,7 @@ def decisions(visit: Visit) -> Page:
         "paging": paging,
         "drop": len(dropped),
         "dropped": dropped[:_DROPPED],
-        "command": _command_line(visit, "remove", "--decided"),
+        "command": f"lshdb remove -d {shlex.quote(str(visit.database.path))} --decided",
     }
     return Page("decisions", f"Decisions about {visit.name}", data)
 
@@ -753,7 +737,7 @@ def _described(visit: Visit, press: reviewing.Press, staying: Mapping[str, str])
     }
 
 
-# a text that is pasted, and SQL
+# a text that is pasted
 
 
 def query(visit: Visit) -> Page:
@@ -815,64 +799,11 @@ def _content_of(visit: Visit, text: str) -> Content:
     return RecordOptions(visit.database.settings.shingling.of_sets).content_of(text)
 
 
-def sql(visit: Visit) -> Page:
-    """The rows of a statement as `lshdb sql` shows them, within limits of time and size."""
-    statement = visit.address.sql.strip()
-    data: dict[str, Any] = {
-        "sql": statement,
-        "columns": [],
-        "rows": [],
-        "cut": False,
-        "problem": None,
-    }
-    page = Page("sql", "SQL", data, {"tables": _TABLES})
-    if not statement:
-        return page
-    try:
-        data["columns"], result_rows = page_file.limited_sql(
-            visit.database, statement, _SQL_SECONDS
-        )
-        with contextlib.closing(result_rows) as rows:  # type: ignore[type-var]  # a generator
-            size = long = 0
-            for row in rows:
-                shown = [_shown(value) for value in row]
-                data["rows"].append([cell for cell, _ in shown])
-                long += sum(is_cut for _, is_cut in shown)
-                size += sum(len(cell) for cell, _ in shown if isinstance(cell, str))
-                if size > _SQL_CHARACTERS or len(data["rows"]) == _SQL_ROWS:
-                    data["cut"] = next(rows, None) is not None
-                    break
-        if long:
-            visit.notes.append(
-                f"{formatting.counted(long, 'long value')} shortened to {_SQL_VALUE:,} characters: "
-                "lshdb sql shows all"
-            )
-    except lshdb.QueryError as error:
-        data |= {"columns": [], "rows": [], "problem": str(error)}
-        return dataclasses.replace(page, status=400)
-    return page
-
-
-def _shown(value: SqlValue) -> tuple[SqlValue, bool]:
-    """A value as a page of SQL shows it, a BLOB in hexadecimal; and whether it was shortened."""
-    if not isinstance(value, str | bytes):
-        return value, False
-    text = formatting.plain(value) if isinstance(value, bytes) else value
-    return formatting.shortened(text, _SQL_VALUE), len(text) > _SQL_VALUE
-
-
-_TABLES = (
-    *("documents", "settings", "signatures", "bands", "fingerprints", "files", "decisions"),
-    *("buckets", "bucket_members", "candidate_pairs"),
-)
-_VIEWS = (find, document, compare, pairs, clusters, cluster, decide, decisions, query, sql)
+_VIEWS = (find, document, compare, pairs, clusters, cluster, decide, decisions, query)
 PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     **{view.__name__: view for view in _VIEWS},
 }
-WITHOUT_SQL = frozenset(name for name, view in PAGES.items() if view is not sql)
-"""Pages that run no SQL of visitors, whatever their address has."""
-
 _CONNECTED = 60
 """Maximum documents of a cluster whose connections are drawn."""
 _FORMS = frozenset(["cluster", "clusters", "compare", "document", "decisions"])

@@ -25,7 +25,7 @@ GET, POST, BOTH = "GET, HEAD, OPTIONS", "POST, OPTIONS", "GET, POST, HEAD, OPTIO
 ALLOWED = {
     "/": GET,
     "/clusters.json": GET,
-    "/sql": GET,
+    "/decisions": GET,
     "/query": BOTH,
     "/passages.json": POST,
     "/openapi.json": GET,
@@ -62,7 +62,7 @@ def test_another_method_is_refused_with_those_there_are(site: Site, path: str) -
 
 
 def test_what_is_not_there_is_not_there_for_any_method(site: Site) -> None:
-    for path in ("/none", "/passages", "/decide", "/decide.json", "/sql/"):
+    for path in ("/none", "/passages", "/decide", "/decide.json", "/sql"):
         for method in ("GET", "POST", "OPTIONS"):
             assert site.ask(path, method=method).status == 404, (path, method)
 

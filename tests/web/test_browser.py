@@ -231,7 +231,6 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
             ("texts", "openapi", {}),
             ("texts", "document", {"key": HOSTILE}),
             ("texts", "find", {"q": "quick <b>"}),
-            ("texts", "sql", {"sql": "select * from documents"}),
             ("texts", "compare", {"a": HOSTILE, "b": "long word", "listed": "yes"}),
             ("texts", "compare", {"a": "mean.py", "b": "other.py", "only": "2"}),
             ("texts", "cluster", {"key": "fox"}),

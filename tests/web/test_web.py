@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 from collections.abc import Iterator
@@ -28,7 +28,6 @@ from web_pages import (
     HOSTILE,
     PAGES,
     TEXT,
-    DirectSite,
     check,
     check_sites,
     direct,
@@ -44,8 +43,6 @@ from lshdb.progress import Progress
 from lshdb.review import page_file
 from lshdb.web import rendering, views
 from lshdb.web.computing import ResultCache
-
-ENDLESS = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
 
 
 @pytest.fixture(scope="module")
@@ -456,9 +453,9 @@ def test_a_foreign_name_for_this_machine_is_refused(site: Site) -> None:
 
 @pytest.mark.parametrize("place", ["cross-site", "same-site"])
 def test_other_sites_may_only_link_to_pages(directory: Path, place: str) -> None:
-    pages = ["/", "/document?key=fox", "/document.json?key=fox", "/sql", "/lshdb.css"]
+    pages = ["/", "/document?key=fox", "/document.json?key=fox", "/query", "/lshdb.css"]
     with direct(directory / "texts.db") as site:
-        check_sites(site, place, pages, ["/sql?sql=select+1", "/sql.json?%73ql=select+1"])
+        check_sites(site, place, pages)
 
 
 def test_it_is_served_to_this_machine_only(site: Site) -> None:
@@ -495,7 +492,6 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(path: Path, writable:
         with served(path.parent, end=signal.SIGTERM, before=who) as site:
             for page in (*PAGES, "document?key=fox", "compare?a=fox&b=fox+2"):
                 assert eventually(site, page).status == 200
-            assert site.get("sql", sql="select * from documents").status == 200
             site.post("query", text=TEXT)
     finally:
         path.parent.chmod(0o755)
@@ -528,70 +524,18 @@ def test_without_the_extra_serve_says_what_to_install(path: Path) -> None:
     assert says == "lshdb: lshdb serve needs Starlette and jinja2: pip install 'lshdb[web]'\n"
 
 
-# SQL
-
-
-def test_sql_is_that_of_the_command(directory: Path, site: Site) -> None:
-    statement = "select key, shingles, null, x'00ff' as b from documents order by key"
-    with lshdb.open(directory / "texts.db", mode="read") as db:
-        expected = db.sql(statement)
-        columns, rows = expected.columns, list(expected.rows())
-    page = check(site.get("sql", sql=statement)).page
-    assert page.texts("td")[2:4] == ["null", "x'00ff'"]
-    assert page.texts("textarea") == [f"\n{statement}"]
-    found = as_json(site, "sql", sql=statement)
-    assert found["columns"] == columns
-    assert found["rows"] == [[key, count, None, "x'00ff'"] for key, count, *_ in rows]
-    sums = site.get("sql", sql="select 0.1 + 0.2, 1e20").page.texts("td")
-    assert sums == ["0.3", "1.0e+20"], "as the sqlite3 shell"
-
-
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        ("delete from documents", "not authorized"),
-        ("select length(zeroblob(20000000))", "too big"),
-        (f"select 1{', 1' * 64}", "too many columns"),
-        ("select <b>", "syntax error"),
-    ],
-)
-def test_sql_only_reads(site: Site, statement: str, says: str) -> None:
-    answer = check(site.get("sql", sql=statement))
-    assert answer.status == 400
-    assert says in answer.page.texts("p", class_="note")[0].casefold()
-    assert says in json.loads(site.get("sql.json", sql=statement).text)["problem"].casefold()
-
-
-def test_sql_has_a_limit_of_rows_and_characters(site: Site) -> None:
-    many = (
-        "with recursive c(x) as (select 1 union all select x + 1 from c) select x from c limit {}"
-    )
-    for count, rows, cut in ((1_000, 1_000, False), (1_001, 1_000, True)):
-        found = json.loads(site.get("sql.json", sql=many.format(count)).text)
-        assert (len(found["rows"]), found["cut"]) == (rows, cut)
-    large = f"select hex(zeroblob(600000)) from ({many.format(30)})"
-    found = json.loads(site.get("sql.json", sql=large).text)
-    assert (len(found["rows"]), found["cut"]) == (21, True)
-
-
-def test_endless_sql_of_others_delays_no_page(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More statements than may run at once: each ends, and says so."""
-    monkeypatch.setattr(views, "_SQL_SECONDS", 0.2)
-
-    async def ask(site: DirectSite) -> list[Answer]:
-        endless = (site.answer(f"/sql?{urlencode({'sql': ENDLESS})}") for _ in range(5))
-        slow = [asyncio.create_task(answer) for answer in endless]
-        await asyncio.sleep(0.05)
-        assert (await site.answer("/document?key=fox")).status == 200
-        assert not all(answer.done() for answer in slow)
-        return await asyncio.gather(*slow)
-
-    with direct(directory / "texts.db") as site:
-        answers = site.runner.run(ask(site))
-    assert {answer.status for answer in answers} == {400}
-    assert all("takes too long for a page" in answer.text for answer in answers)
+def test_the_overview_says_where_sql_is(path: Path) -> None:
+    path = path.with_name("the file's.db")
+    for contents in ({}, {"fox": TEXT}):
+        database_of(path, contents).close()
+        with direct(path) as site:
+            page = check(eventually(site, "")).page
+            assert site.get("sql", sql="select 1").status == 404
+        command, datasette = page.texts("code")[-2:]
+        assert shlex.split(command)[:4] == ["lshdb", "sql", "-d", str(path)]
+        assert shlex.split(datasette) == ["datasette", str(path)]
+        run = Command(path.parent).done(*shlex.split(command)[1:])
+        assert run.lines == [*contents]
 
 
 # JSON
@@ -659,7 +603,6 @@ def test_json_has_the_fields_that_the_manual_names(quoted: tuple[Path, Site]) ->
         "a": "fox",
         "b": "fox 2",
         "q": "fo",
-        "sql": "select 1",
         "pasted": pasted,
     }
     manual = (Path(__file__).parents[2] / "docs" / "browser.md").read_text("utf-8")
