@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lshdb import __version__
 from lshdb.cli import messages, running
-from lshdb.cli.help import HelpPage
+from lshdb.cli.help import HelpPage, write_page
 from lshdb.sources import paths
 
 _FIRST_STEPS = """\
@@ -116,6 +116,15 @@ class Commands(TyperGroup):
                     error.message = f"{said}{name} is a database: give it as -d {name}"
                     break
             raise
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by their summaries, for which no module of a command is loaded."""
+        summaries = {
+            name: TyperCommand(name, help=text, rich_help_panel=heading)
+            for heading, names in GROUPS.items()
+            for name, text in names.items()
+        }
+        write_page(self, ctx, formatter, commands=summaries)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the commands under headings."""

@@ -54,7 +54,7 @@ def decide(
     A file for --from has the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or
     Parquet; digests, note, who and decided may be missing.
 
-    Example: lshdb decide drop drafts/old.txt --note "the final version is in books/"
+    Example: lshdb decide drop drafts/old.txt --note "final: books/old.txt"
 
     Example: lshdb decide different licences/mit.txt licences/isc.txt
     """

@@ -91,7 +91,7 @@ def dedup(
 
     Example: lshdb dedup shards/ -o clean/ --key-field url --text-field body
 
-    Example: lshdb dedup a.jsonl --against test.csv:text=q --only-against -o b.jsonl
+    Example: lshdb dedup a.csv --against b.csv:text=q --only-against -o c.csv
     """
     job = _job(inputs, outputs, earlier, settings, rows, reference_fields, print_all=list_skipped)
     files.check_distinct(job.files_read, job.files_written)

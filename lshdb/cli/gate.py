@@ -72,7 +72,7 @@ def gate(
 
     Example: lshdb gate --since origin/main
 
-    Example: lshdb gate --json > accepted.jsonl; lshdb gate --baseline accepted.jsonl
+    Example: lshdb gate --json > known.jsonl; lshdb gate --baseline known.jsonl
     """
     checked_paths = paths or []
     form.usual.check(*checked_paths, more_suffixes=[_SARIF])

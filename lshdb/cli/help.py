@@ -1,7 +1,9 @@
-"""Help pages: options by what they are about."""
+"""Help pages: what most people use, or all of it; panels on a terminal, plain text in a pipe."""
 
-import re
-from collections.abc import Callable, Iterator
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from copy import copy
 from functools import partial
 from inspect import cleandoc
 from typing import Any
@@ -10,21 +12,8 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from lshdb import options
-from lshdb.cli.parameters import Heading
 from lshdb.sources.paths import escaped
 
-_HEADINGS = (
-    "",
-    options.STAYS,
-    options.REFERENCES,
-    options.CUTTING,
-    options.INPUT,
-    options.MATCHING,
-    options.OUTPUT,
-    options.INDEX,
-    options.ADVANCED,
-)
-"""In the order of a page. Each option has that of its group."""
 _ALL = "--help-all"
 _PARAGRAPHS = 2
 """Of what a command does, on its short page."""
@@ -32,15 +21,30 @@ _MAKING = ("init", "reindex", "tune")
 """Commands whose options of the index are common; others rarely need more than a threshold."""
 _EXAMPLE = "Example: "
 _VALUE_SHOWN = 60
-_BOUNDS = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
 
 
 class HelpPage(TyperCommand):
-    """A command whose help page has examples, and its options under headings.
+    """A command whose `--help` has the options that most people use, and `--help-all` all.
 
     An option of one value cannot have two: the last one would win, and a script that builds its
     command from parts would never know.
     """
+
+    params: list[Any]
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self._uncommon = []
+        for parameter in self.params:
+            is_of_index = parameter.rich_help_panel == options.INDEX
+            is_rare = parameter.name == "quiet" or (is_of_index and self.name not in _MAKING)
+            if parameter.hidden or is_rare:
+                self._uncommon.append(parameter)
+                parameter.hidden = False  # only on the short page: the shell completes it
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, with --help-all beside --help."""
+        return [*super().get_params(ctx), _help_all()]
 
     def make_parser(self, ctx: Any) -> Any:
         """The parser of the command line."""
@@ -51,62 +55,60 @@ class HelpPage(TyperCommand):
                 option.process = once
         return parser
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the command does, then the examples, each as one line to copy."""
-        paragraphs = cleandoc(self.help or "").split("\n\n")
-        examples = [text for text in paragraphs if text.startswith(_EXAMPLE)]
-        texts = [text for text in paragraphs if text not in examples]
-        if not ctx.meta.get(_ALL):
-            texts = texts[:_PARAGRAPHS]
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text("\n\n".join(texts))
-        if examples:
-            with formatter.section("Examples" if len(examples) > 1 else "Example"):
-                for example in examples:
-                    line = " ".join(example.removeprefix(_EXAMPLE).split())
-                    formatter.write(f"  {line}\n")
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The parameters, with --help-all beside --help."""
-        return [*super().get_params(ctx), _help_all()]
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command does, with examples, then its options."""
+        if ctx.meta.get(_ALL):
+            write_page(self, ctx, formatter)
+            return
+        texts = cleandoc(self.help or "").split("\n\n")
+        examples = [text for text in texts[_PARAGRAPHS:] if text.startswith(_EXAMPLE)]
+        common = [copy(each) for each in self.params if each not in self._uncommon]
+        for parameter in common:
+            parameter.rich_help_panel = None  # few options need one heading
+        more = f"{len(self._uncommon)} more options: lshdb {self.name} {_ALL}"
+        write_page(
+            self,
+            ctx,
+            formatter,
+            help="\n\n".join(texts[:_PARAGRAPHS] + examples),
+            params=common,
+            epilog=more if self._uncommon else None,
+        )
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options under headings: what most people use, or all of them."""
-        shows_all = bool(ctx.meta.get(_ALL))
-        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
-        left = 0
-        for parameter, option, text in described(self, ctx):
-            heading = getattr(parameter, "rich_help_panel", None) or Heading("")
-            is_common = getattr(heading, "is_common", True)
-            is_common &= heading != options.INDEX or self.name in _MAKING
-            left += not is_common
-            if shows_all:
-                sections[heading].append((option, text))
-            elif is_common:
-                # The few options of other headings need none.
-                section = (
-                    heading
-                    if heading in (options.STAYS, options.REFERENCES, options.CUTTING)
-                    else ""
-                )
-                sections[section].append((option, text))
-        sections[""].sort(key=_rank)
-        for heading, rows in sections.items():
-            if rows:
-                with formatter.section(heading or "Options"):
-                    formatter.write_dl(rows)
-        if left and not shows_all:
-            formatter.write_paragraph()
-            formatter.write_text(f"{left} more options: lshdb {self.name} {_ALL}")
+        """Write the options under headings, which are those of the panels on a terminal."""
+        sections = defaultdict(list)
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                heading = parameter.rich_help_panel or f"{parameter.param_type_name.title()}s"
+                sections[heading].append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
-def _rank(row: tuple[str, str]) -> int:
-    """The order of options: arguments, the output, those of the command, help."""
-    option = row[0]
-    if not option.startswith("-"):
-        return 0
-    return 1 if "--output" in option else 3 if "--help" in option else 2
+def write_page(command: Any, ctx: Any, formatter: Any, **changes: Any) -> None:
+    """Write the help page of a command by typer; on a terminal, as panels of rich.
+
+    Args:
+        command: the command, which stays as it is.
+        ctx: its context.
+        formatter: takes the plain text.
+        changes: what the page has in place of the command's attributes.
+    """
+    page = copy(command)
+    vars(page).update(changes)
+    if sys.stdout.isatty():
+        from rich.markup import escape
+
+        # typer would break lines where the source does, and take `[...]` for a style.
+        texts = [" ".join(text.split()) for text in cleandoc(page.help).split("\n\n")]
+        page.help = escape("\n\n".join(texts))
+        page.params = [copy(parameter) for parameter in page.params]
+        for parameter in page.params:
+            parameter.help = escape(parameter.help)
+        page.rich_markup_mode = "rich"
+    super(type(command), page).format_help(ctx, formatter)
 
 
 def _help_all() -> Any:
@@ -126,18 +128,6 @@ def _help_all() -> Any:
         callback=show,
         help="Show all options and exit.",
     )
-
-
-def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:
-    """Each argument and option of a command, how it is written, and its description."""
-    for parameter in command.get_params(ctx):
-        if parameter.metavar is None and parameter.type.name.startswith(("int", "float")):
-            parameter.metavar = "N" if parameter.type.name.startswith("int") else "NUMBER"
-        record = parameter.get_help_record(ctx)
-        if record is not None:
-            option, text = record
-            # A minimum of 1 is obvious; the error says so if needed.
-            yield parameter, option, _BOUNDS.sub("", text)
 
 
 def _store_once(

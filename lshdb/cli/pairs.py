@@ -35,7 +35,7 @@ def pairs(
 
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
 
-    Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20 --fields text
+    Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20
     """
     if into_table:
         if not form.is_text:

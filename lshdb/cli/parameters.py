@@ -22,27 +22,9 @@ _KEYS_OFFERED = 100
 _OF_MOST = ("", options.OUTPUT, options.STAYS, options.REFERENCES, options.CUTTING)
 """Headings of options that most people use, unless the option says otherwise."""
 _INT64 = range(-(1 << 63), 1 << 63)
+_METAVARS = {int: "N", float: "NUMBER"}
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
-
-
-class Heading(str):
-    """The heading of an option in help pages.
-
-    Attributes:
-        is_common: whether `--help` shows the option, and not only `--help-all`.
-    """
-
-    is_common: bool
-
-    def __new__(cls, section: str, common: bool | None = None) -> "Heading":
-        """Take what the option says; None for what its section says."""
-        heading = super().__new__(cls, section)
-        heading.is_common = section in _OF_MOST if common is None else common
-        return heading
-
-    def __bool__(self) -> bool:
-        return True  # also without text: typer drops what is false
 
 
 def parameters_of(parameter: Parameter) -> list[Parameter]:
@@ -75,17 +57,18 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
         # Of a union, such as values with and without names, the command line has the list.
         is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
-    info: Any = typer.Option(  # type: ignore[call-overload]
+    info: Any = typer.Option(  # type: ignore[call-overload, misc]
         *flags,
         help=option.help,
-        metavar=option.metavar,
+        metavar=option.metavar or _METAVARS.get(kind),
         parser=None if parse is None else _parser(parse),
         autocompletion=completed_keys if is_key else None,
         show_default="default" not in option.help,
         envvar=option.variable,
         show_envvar=False,
         readable=False,  # what opens a file reports it
-        rich_help_panel=Heading(field.section, option.common),  # which lshdb.cli.help reads
+        rich_help_panel=field.section or None,
+        hidden=not (field.section in _OF_MOST if option.common is None else option.common),
         **bounds,
     )
     if default is None:

@@ -91,9 +91,9 @@ def report(
 
     HTML needs jinja2, which comes with pip install 'lshdb[web]'.
 
-    Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
+    Example: lshdb report -d essays.db -o report.html --title Essays --pairs 20
 
-    Example: lshdb report class2027/ --old class2026/ --for programs -o report.html
+    Example: lshdb report class2027/ --old class2026/ --for programs -o all.html
     """
     outputs = _outputs(output, as_json)
     html = [name for name, form in outputs if form is None]

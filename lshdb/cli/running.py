@@ -15,7 +15,6 @@ import typer
 from lshdb import errors
 from lshdb.cli import messages, parameters
 from lshdb.groups import is_group
-from lshdb.options import OUTPUT
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -41,7 +40,6 @@ Quiet = Annotated[
         "--quiet",
         "-q",
         help="No notes and no progress.",
-        rich_help_panel=parameters.Heading(OUTPUT, common=False),
     ),
 ]
 

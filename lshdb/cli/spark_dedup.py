@@ -77,7 +77,7 @@ def spark_dedup(
     Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
     spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT
 
-    Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
+    Example: lshdb spark-dedup crawl/ unique/ --master "local[*]"
     """
     from lshdb.deduplication.references import reference_of_text
 

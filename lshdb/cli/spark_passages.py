@@ -49,7 +49,7 @@ def spark_passages(
     Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
     spark-submit --master URL PATH/TO/lshdb/spark/__main__.py spark-passages INPUT OUTPUT
 
-    Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
+    Example: lshdb spark-passages crawl/ copied/ --master "local[*]"
     """
     on_spark.check_names(input, output)
     words = 8 if copying.words is None and spark.settings_from is None else copying.words

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import lshdb
 from lshdb.cli.app import GROUPS, make_app
-from lshdb.cli.help import described
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "lshdb.1"
 _EXAMPLE: Final = "Example: "
@@ -48,7 +47,7 @@ def _of_command(name: str, command: Any, parent: Any) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     yield from (".PP", f".B lshdb {name}", _escaped(usage), ".RS")
     yield from _paragraphs(command.help)
-    for _, option, text in described(command, context):
+    for option, text in (each.get_help_record(context) for each in command.get_params(context)):
         if "--help" not in option:
             yield from (".TP", f".B {_escaped(option)}", _escaped(" ".join(text.split())))
     yield ".RE"

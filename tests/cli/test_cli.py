@@ -54,7 +54,7 @@ def fables(command: Command, fables_file: Path) -> Command:
 def test_help_has_an_example_and_fits_a_screen(name: str, command: Command) -> None:
     help = command.done(name, "--help", says="").out
     assert f"Usage: lshdb {name} " in help
-    assert f"\n  lshdb {name} " in help.partition("\nExample")[2]
+    assert f"\n\n  Example: lshdb {name} " in help
     assert len(help.splitlines()) <= 40
     everything = command.done(name, "--help-all", says="").out
     assert max(map(len, (help + everything).splitlines())) <= 80
@@ -62,6 +62,33 @@ def test_help_has_an_example_and_fits_a_screen(name: str, command: Command) -> N
     parameters: Any = make_app().get_command(None, name).params
     options = {flag for each in parameters for flag in each.opts if flag.startswith("-")}
     assert options <= {*re.findall(r"(?<![\w-])--?\w[\w-]*", everything)}
+    paragraphs = everything.split("\n\n")
+    examples = [text for text in paragraphs if text.startswith("  Example: ")]
+    assert [text for text in examples if "\n" in text.rstrip()] == [], "a line to copy"
+    assert [text in help for text in examples] == [True] * len(examples)
+
+
+@pytest.mark.parametrize("name", ["query", "dedup"])
+def test_help_on_a_terminal_has_panels(name: str, command: Command) -> None:
+    """The same options as in a pipe, and no text is taken for markup."""
+    for option in ("--help", "--help-all"):
+        piped = command.done(name, option, says="").out
+        drawn, status = command.on_terminal(name, option, columns=200)
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
+        assert (status, shown != drawn) == (0, True)
+        flags = re.compile(r"(?<![\w-])--\w[\w-]*")
+        assert {*flags.findall(shown)} == {*flags.findall(piped)}
+        assert "[default: $LSHDB_PATH or lsh.db]" in shown or name == "dedup"
+        headings = re.findall(r"^(\w[\w ]*):$", piped, re.MULTILINE)
+        panels = re.findall(r"^╭─ (\w[\w ]*) ─", shown, re.MULTILINE)
+        assert sorted(panels) == sorted(headings)
+    command.variables |= {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii"}
+    drawn, _ = command.on_terminal(name, "--help", columns=60)
+    assert not re.search(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d", drawn)
+    assert drawn.isascii()
+    assert max(map(len, re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines())) <= 60
+    names, _ = command.on_terminal("--help")
+    assert all(f" {each} " in re.sub(r"\x1b\[[0-9;]*m", "", names) for each in COMMANDS)
 
 
 def test_help_loads_no_numpy() -> None:
