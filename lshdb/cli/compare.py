@@ -134,7 +134,7 @@ def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) ->
             kinds = {"": str, **dict.fromkeys(columns, object)}
             named = ((what, *row) for row in shown_rows)
             shown = columns if drawn else ()
-            results.write_results(kinds, named, form, shown=shown, extras=options.TEXT_BELOW)
+            results.write_results(kinds, named, form, shown=shown)
         if more := len(rows) - len(shown_rows):
             messages.message(f"{more:,} more {what}s that both share; --json has all")
 

@@ -4,9 +4,7 @@ Keys come from anywhere: control characters are printed as escapes, never as the
 """
 
 import os
-import re
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
 
 _LOW_RECALL = 0.9
-_WORD = re.compile("[^ ]* *")
 _quiet = False
 
 
@@ -37,7 +34,7 @@ def message(text: str) -> None:
 def warn(text: str) -> None:
     """Print a warning or an error to standard error."""
     try:
-        print(_fitting(escaped(text)), file=sys.stderr)
+        print(escaped(text), file=sys.stderr)
     except OSError:
         # If the log cannot be written, the work still goes on.
         discard(sys.stderr)
@@ -47,28 +44,6 @@ def hint(text: str) -> None:
     """Tell a person at a terminal what to do next; scripts and logs do not get it."""
     if sys.stderr.isatty():
         message(text)
-
-
-def _fitting(text: str) -> str:
-    """The text, on a terminal in lines that end between two words."""
-    if not sys.stderr.isatty():
-        return text
-    width = os.get_terminal_size(sys.stderr.fileno()).columns
-    if len(text) < width // 2 or not width:  # no character is wider than two columns
-        return text
-    return wrapped(_WORD.findall(text), width)
-
-
-def wrapped(words: Iterable[str], width: int) -> str:
-    """Words, each with the blanks behind it, in lines that fit a width if each word does."""
-    from rich.cells import cell_len
-
-    lines = [""]
-    for word in words:
-        if lines[-1] and cell_len(lines[-1] + word.rstrip()) > width:
-            lines.append("")
-        lines[-1] += word
-    return "\n".join(map(str.rstrip, lines))
 
 
 def discard(stream: TextIO) -> None:

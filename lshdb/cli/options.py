@@ -157,16 +157,13 @@ class Extras:
     Attributes:
         keys: the columns that have keys of documents.
         words_of: gives the titles or first words of documents by their keys.
-        below: the column with a long text.
     """
 
     keys: Sequence[str] = ()
-    words_of: Callable[[Sequence[str]], Mapping[str, str]] | None = None
-    below: str = ""
+    words_of: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {}
 
 
 NO_EXTRAS = Extras()
-TEXT_BELOW = Extras(below="text")
 
 
 # the database

@@ -9,7 +9,7 @@ import typer
 
 from lshdb import columns, formatting, groups, model
 from lshdb.cli import documents, messages, results, similar
-from lshdb.cli.options import TEXT_BELOW, Base, DatabaseFile, FailIfFound, Form
+from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.limits import DEFAULTS
@@ -133,7 +133,6 @@ def _write_pairs(
         shown=shown,
         noun=(noun,),
         none="no passage that two documents share",
-        extras=TEXT_BELOW,
     )
     _note_common(pairs.common, database, options)
     return count
@@ -158,7 +157,6 @@ def _write_sources(
         shown=[*lead, *_scores(options), *coverage, "key", *_OF_PASSAGE],
         noun=("passage",),
         none="no passage of a stored document",
-        extras=TEXT_BELOW,
     )
     _note_common(common, database, options)
     return count

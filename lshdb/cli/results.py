@@ -27,6 +27,10 @@ from lshdb.sources import paths
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
+_LONGEST_CELL = 160
+"""Characters of a text that a table on a terminal shows, half of them from its end."""
+_LONGEST_WORDS = 60
+"""Characters of a document's title or first words, below its key."""
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -227,16 +231,41 @@ def _write_text(
     cells_of = [*map(cell_of, shown)]
     lines = ([cell(row) for cell in cells_of] for row in rows)
     if drawn:
-        from lshdb.cli import drawn_tables  # rich, which only a terminal needs
-
         parts = iter(lambda: [*itertools.islice(lines, _TABLE_ROWS)], [])
         for part in itertools.chain([next(parts, [])], parts):
-            drawn_tables.draw(shown, part, heading is not False, extras)
+            _print_table(shown, part, heading is not False, extras)
         return
     if heading:
         print(separator.join(map(paths.escaped, shown)))
     for line in lines:
         print(separator.join([paths.escaped(formatting.plain(cell)) for cell in line]))
+
+
+def _print_table(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], is_headed: bool, extras: options.Extras
+) -> None:
+    """Print a table of rich: it fits the terminal, and nothing in it is markup or an escape."""
+    from rich.box import SIMPLE_HEAD  # 40 ms, which only a terminal needs
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    keys = {names.index(name) for name in extras.keys}
+    words = extras.words_of([row[index] for row in rows for index in keys]) if keys else {}
+    table = Table(box=SIMPLE_HEAD, show_header=is_headed)
+    for name in names:
+        table.add_column(Text(paths.escaped(name)), overflow="fold")
+    for row in rows:
+        cells = []
+        for index, value in enumerate(row):
+            text = formatting.shortened(paths.escaped(formatting.plain(value)), _LONGEST_CELL)
+            cell = Text(text, justify="left" if isinstance(value, str | tuple) else "right")
+            if index in keys and value in words:
+                start = " ".join(words[value].split())[:_LONGEST_WORDS]
+                cell.append(f"\n{paths.escaped(start)}", "dim")
+            cells.append(cell)
+        table.add_row(*cells)
+    Console(highlight=False).print(table)
 
 
 def exactness(exact: bool, identical: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -60,18 +61,17 @@ def test_hostile_keys_are_printed_as_escapes_on_a_terminal(command: Command) -> 
 def test_results_are_a_table_on_a_terminal_and_lines_in_a_pipe(command: Command) -> None:
     def shown(*options: str) -> list[list[str]]:
         screen, _ = command.on_terminal("query", "--key", HOSTILE, *options)
-        for code in ("\x1b[1m", "\x1b[0m"):
-            screen = screen.replace(code, "")
+        screen = re.sub(r"\x1b\[[0-9;]*m", "", screen)
         return [line.split() for line in screen.splitlines() if line.strip()]
 
-    heading, _, row = shown()
-    assert heading == ["similarity", "exact", "key", "begins", "with"]
+    heading, _, *rows = shown()
+    assert heading == ["similarity", "exact", "key"]
     words = ["a", "hostile", "text", "\\x1b[2J", "of", "several", "words"]
-    assert row == ["1.0000", "identical", "plain", *words]
-    assert shown("--no-heading") == [row]
+    assert rows == [["1.0000", "identical", "plain"], words]
+    assert shown("--no-heading") == rows
     assert command.done("query", "--key", HOSTILE).out == "1.000000\tidentical\tplain\n"
     long, _ = command.on_terminal("sql", f"select '{'x' * 1000}' as long, null as none")
-    assert 50 < long.count("x") < 120, "a long cell is shortened on a screen"
+    assert 50 < long.count("x") < 180, "a long cell is shortened on a screen"
     assert "\N{HORIZONTAL ELLIPSIS}" in long
     assert "None" not in long
 
