@@ -78,7 +78,7 @@ def test_documents_are_shown_with_their_titles_or_first_words(tmp_path: Path) ->
     heading, _, *rows = lines(command.on_terminal("clusters", columns=140)[0])
     for row, below, (key, start) in zip(rows[::2], rows[1::2], begins.items(), strict=True):
         assert row.split()[-1] == key
-        assert below.strip() == start
+        assert below.strip().startswith(start)
         assert below.index(start) == row.index(f" {key} ") + 1 == heading.index(" key ") + 1
     _, _, *pairs = lines(command.on_terminal("pairs")[0])
     assert len(pairs) > 3
