@@ -98,7 +98,6 @@ def environment(pages: Path) -> "jinja2.Environment":
     templates.filters |= {
         "visible": visible,
         "number": "{:,}".format,
-        "share": formatting.share,
         "digits": formatting.digits,
         "percent": formatting.percent,
         "counted": formatting.counted,
