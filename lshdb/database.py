@@ -230,9 +230,9 @@ class Database:
         """Add the documents of files and directories, as `lshdb add` does.
 
         Faster than `add_many` for lines and tables, which are parsed where they are signed.
-        A database of lshdb that is named itself is merged: its documents are copied with their
-        signatures. With `set_key` and `set_item` the rows of all files together make a set for
-        each key.
+        A database of lshdb that is named itself is merged: its documents are added, with their
+        signatures where both sign alike, and its decisions. With `set_key` and `set_item` the rows
+        of all files together make a set for each key.
 
         Args:
             paths: files, directories, databases and patterns; `-` is the reader's standard input.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -677,6 +677,10 @@ class Decision:
     state: DecisionState = "holds"
 
 
+NAMED_CONFLICTS = 3
+"""Keys of documents that differ in two databases that are named."""
+
+
 @dataclass(frozen=True)
 class AddReport:
     """The results of `add_many` or `add_files`.
@@ -689,9 +693,10 @@ class AddReport:
         skipped: documents left out because they are similar to a document that is kept.
         kept: documents of other databases that were left out because this one keeps another
             content or metadata under their keys.
-        decisions: decisions of reviewers in other databases, which are never copied.
-        conflicts: the first 10,000 keys of kept or replaced documents of which another database
-            has another content or metadata.
+        decisions: decisions of reviewers that were added from other databases.
+        conflicts: kept or replaced documents of which another database has another content or
+            metadata.
+        conflict_keys: the first three keys of these.
         failures: where the first 10,000 failures are, and why; empty in the reports that
             `on_batch` gets.
         damaged, guessed: files read without a page or part that is damaged, and in an encoding that
@@ -707,14 +712,16 @@ class AddReport:
     skipped: int = 0
     kept: int = 0
     decisions: int = 0
-    conflicts: tuple[str, ...] = field(default=(), repr=False)
+    conflicts: int = 0
+    conflict_keys: tuple[str, ...] = field(default=(), repr=False)
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     damaged: int = 0
     guessed: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
         names = [count.name for count in fields(self)]  # not astuple, which copies deeply
-        return AddReport(*(getattr(self, name) + getattr(other, name) for name in names))
+        total = AddReport(*(getattr(self, name) + getattr(other, name) for name in names))
+        return replace(total, conflict_keys=total.conflict_keys[:NAMED_CONFLICTS])
 
     @property
     def documents(self) -> int:

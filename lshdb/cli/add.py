@@ -19,10 +19,8 @@ from lshdb.ingest.add import first_database
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
 from lshdb.options import INPUT, AddFilesOptions, OpenOptions
-from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.paths import STDIN, escaped, listed
 
-_KEYS_SHOWN = 5
 _INTERRUPTED = "interrupted; what is counted above is in the file"
 
 
@@ -148,20 +146,17 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
     if total.conflicts:
         _report_conflicts(total)
     if total.decisions:
-        messages.message(
-            f"left out {formatting.counted(total.decisions, 'decision')} of added databases: they "
-            "stay there"
-        )
+        decisions = formatting.counted(total.decisions, "decision")
+        messages.message(f"added {decisions} of added databases")
     documents.report_reading(skipped_files, total.replaced, total.empty)
 
 
 def _report_conflicts(total: AddReport) -> None:
     """Note the documents that differ in an added database, and which of both stay."""
-    action, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
-    amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
+    action, count = "kept" if total.kept else "replaced", total.conflicts
     have = "document that has" if count == 1 else "documents that have"
-    first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
-    more = ", ..." if count > _KEYS_SHOWN else ""
+    first = ", ".join(map(escaped, total.conflict_keys))
+    more = ", ..." if count > len(total.conflict_keys) else ""
     messages.message(
-        f"{action} {amount} {have} another content or metadata in an added database: {first}{more}"
+        f"{action} {count:,} {have} another content or metadata in an added database: {first}{more}"
     )

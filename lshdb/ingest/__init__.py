@@ -5,7 +5,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     parts       digests and signs documents, here or in a worker process
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
-    merging     the documents of another database, with their signatures
+    merging     reads the documents of another database, with their signatures
     arrivals    asks about documents and adds them in one step; admission unless one is similar
     queries     read | sign | answer: a stream of documents that are queries only
     locations   where the documents of a run are from

@@ -21,6 +21,7 @@ from lshdb.ingest import merging, writing
 from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.storing_decisions import add_decisions
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
@@ -28,6 +29,7 @@ from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
 from lshdb.sketching.settings import Settings
 from lshdb.sources import counts, long_tables
+from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import STDIN, expanded, is_database, literal
 from lshdb.sources.session import Session, session_of
 from lshdb.store import guard, late
@@ -75,7 +77,7 @@ def added(
                 if writer is None or is_shared or is_late != writer.late:
                     if writer is not None:
                         writer.finish()
-                    writer = writing.Writer(store, late=is_late)
+                    writer = writing.Writer(store, late=is_late, on_conflict=job.on_conflict)
                 report = AddReport()
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:
@@ -226,8 +228,9 @@ def _of_paths(
 def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
     """The first database among files that can be opened, and its settings; None without one."""
     for path in filter(_is_database, expanded(paths)):
-        with contextlib.suppress(errors.InputError):  # adding it reports why
-            return path, merging.settings_of(path, timeout)
+        # Adding one that cannot be opened reports why.
+        with contextlib.suppress(errors.InputError), merging.opened(path, timeout) as source:
+            return path, source.settings
     return None
 
 
@@ -241,13 +244,24 @@ def _is_database(path: str) -> bool:
 
 
 def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> Iterator[AddReport]:
-    """Add the documents of another database; if that is impossible, the file is a failure."""
+    """Add the documents and decisions of another database.
+
+    If that is impossible, the file is a failure; earlier transactions stay.
+    """
     try:
         if options.add.on_similar == "skip":
             skip = session.options.option("--on-similar skip", "on_similar")
             raise errors.InputError(f"a database, which is added whole: leave out {skip}")
-        with merging.opened(path, job.store) as source:
-            yield from merging.merged(job, source, options.on_conflict)
+        store = job.store
+        if is_same_file(path, store.real_path):
+            raise errors.InputError("is the database itself: name another one")
+        with merging.opened(path, store.timeout, store.limits) as source:
+            if options.on_conflict == "error":
+                merging.check_keys(store, source)
+            documents = merging.documents_of(source, store.settings)
+            yield from added(replace(job, on_conflict=options.on_conflict), documents)
+            decisions = add_decisions(store, merging.decisions_of(source))
+            yield AddReport(decisions=decisions)
     except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
         failure = errors.InputError(str(error).removeprefix(f"{path} "))
         session.counts.failures(counts.failure_of(path, failure))

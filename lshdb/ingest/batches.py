@@ -17,6 +17,7 @@ from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
+from lshdb.options import OnConflict
 from lshdb.progress import Progress, silent
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
@@ -29,14 +30,15 @@ from lshdb.sources.records import RecordOptions
 from lshdb.store.store import Store
 from lshdb.workers import Pending, Workers, default_workers
 
-Addable = Document | tuple[object, Content] | Mapping[str, object] | Batch
-"""An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
-_Pending = tuple[Batch, Pending[Digested] | None]
-"""Documents, and their future signatures; None for a batch without documents."""
+Addable = Document | tuple[object, Content] | Mapping[str, object] | Batch | SignedPart
+"""An item to add: a document, also as a pair of key and content or a record, or a batch of them,
+which may have its signatures."""
+_Pending = tuple[SignedPart, Pending[Digested] | None]
+"""Documents, and their future signatures; None if there is nothing to sign."""
 
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
-_PARTS = 40
+PARTS = 40
 """Parts of documents of `batch_bytes`."""
 _LARGE_FILE = 80_000
 """A file of n times this number of documents takes batches n times as long."""
@@ -51,6 +53,8 @@ class Job:
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
         late: whether the band rows of a large addition may be written later, all at once.
+        on_conflict: which document stays under a key that has another one, where a database is
+            added; None for other inputs, whose documents are the new ones.
         progress: called with the documents that were read, and the band rows written later.
     """
 
@@ -59,6 +63,7 @@ class Job:
     on_failure: Callable[[Failure], object] | None = None
     late: bool = False
     progress: Progress = silent
+    on_conflict: OnConflict | None = None
 
 
 @dataclass(eq=False)
@@ -92,16 +97,18 @@ class Stream:
         parts = _parts(self.items, self.settings, limits)
         while True:
             try:
-                batch = next(parts, None)
-                if batch is None:
+                part = next(parts, None)
+                if part is None:
                     break
-                item = batch.contents, self.sign
-                now.append((batch, self.pool.submit(item) if batch.keys else None))
+                part = part if isinstance(part, SignedPart) else SignedPart(part)
+                batch, item = part.batch, (part.batch.contents, self.sign)
+                to_sign = batch.keys and part.signed is None
+                now.append((part, self.pool.submit(item) if to_sign else None))
             except Exception as raised:
                 error = raised
                 break
             documents, size = documents + batch.count, size + batch.size
-            del batch, item  # a line may have a hundred megabytes
+            del batch, item, part  # a line may have a hundred megabytes
             slow = time.monotonic() - begun > limits.batch_seconds
             longest = limits.batch_documents * max(1, stored // _LARGE_FILE)
             if not slow and documents < longest and 2 * size < limits.batch_bytes:
@@ -129,16 +136,14 @@ class Stream:
 
     def _part(
         self,
-        batch: Batch,
+        part: SignedPart,
         future: Pending[Digested] | None,
         last: Pending[Digested] | None,
     ) -> SignedPart:
-        for _, failure in batch.failures:
+        for _, failure in part.batch.failures:
             if self.job.on_failure is not None:
                 self.job.on_failure(failure)
-        if future is None:
-            return SignedPart(batch)
-        return part_of(batch, self.pool.result(future, last))
+        return part if future is None else part_of(part.batch, self.pool.result(future, last))
 
 
 @contextmanager
@@ -156,7 +161,7 @@ def signed(
         ContentError: the signatures of the store are made elsewhere.
     """
     settings = settings or job.store.settings
-    if settings.shingling.foreign:
+    if settings.shingling.foreign and job.on_conflict is None:  # a database brings signatures
         cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
@@ -165,11 +170,16 @@ def signed(
         yield Stream(job, items, pool, settings)
 
 
-def _parts(items: Iterable[Addable], settings: Settings, limits: Limits) -> Iterator[Batch]:
+def _parts(
+    items: Iterable[Addable], settings: Settings, limits: Limits
+) -> Iterator[Batch | SignedPart]:
     """The batches of a stream; documents and text files are joined to batches of a part."""
     joinable: list[Batch] = []
     size, begun, ids = 0, time.monotonic(), keys.Ids()
     for item in items:
+        if isinstance(item, SignedPart):
+            yield item
+            continue
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
         is_rows = batch.origin is not None or not batch.keys
         if joinable and (is_rows or time.monotonic() - begun > limits.batch_seconds):
@@ -183,7 +193,7 @@ def _parts(items: Iterable[Addable], settings: Settings, limits: Limits) -> Iter
         joinable.append(batch)
         size += batch.size
         # At once, so that an error of the next document does not cost these.
-        if size >= limits.batch_bytes // _PARTS or len(joinable) >= limits.batch_documents:
+        if size >= limits.batch_bytes // PARTS or len(joinable) >= limits.batch_documents:
             yield Batch.joined(joinable)
             joinable, size = [], 0
     if joinable:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lshdb.errors import ContentError
 from lshdb.ingest.parts import SignedPart
-from lshdb.model import AddReport, Outcome
+from lshdb.model import NAMED_CONFLICTS, AddReport, Outcome
+from lshdb.options import OnConflict
 from lshdb.search.query import QueryBatch
 from lshdb.shingling import arrays, content, rare_words, winnowing
 from lshdb.sketching import signing
@@ -31,12 +33,14 @@ class Writer:
 
     Attributes:
         late: whether band rows of new documents are left to lshdb.store.late, if they can be.
+        on_conflict: which document stays under a key that has another one, if such keys count.
         report: the counts of documents so far.
         signed: how many needed a signature; the others were stored with the same content.
     """
 
     store: Store
     late: bool = False
+    on_conflict: OnConflict | None = None
 
     def __post_init__(self) -> None:
         self.report = AddReport()
@@ -54,24 +58,27 @@ class Writer:
         self._fingerprints: list[IndexRows] = []
         self._held = self._written = 0
 
-    def write(
-        self, part: SignedPart, known: Mapping[str, KnownDocument] | None = None
-    ) -> AddReport:
+    def write(self, part: SignedPart) -> AddReport:
         """Write documents and signatures; their band rows are written with those of other parts.
-
-        Args:
-            part: the documents.
-            known: the stored ones with their keys, where the caller has looked these up.
 
         Returns:
             The counts of this part.
+
+        Raises:
+            ContentError: `on_conflict` is `error`, and a key has another document.
         """
         store = self.store
+        known = {} if store.keys_repeat else store.known([*dict.fromkeys(part.keys)])
+        conflicts = [] if self.on_conflict is None else conflicts_of(part, known)
+        if conflicts and self.on_conflict == "error":
+            raise conflict(store, conflicts, len(conflicts))
+        kept = {*conflicts} if self.on_conflict == "keep" else ()
+        if kept:
+            left = [index for index, key in enumerate(part.keys) if key not in kept]
+            part, known = part.take(left), {key: known[key] for key in known.keys() - kept}
+        part_outcomes = outcomes(part, known)
         part_keys = list(part.keys)
         index_of_key = {key: index for index, key in enumerate(part_keys)}
-        if known is None:
-            known = {} if store.keys_repeat else store.known(list(index_of_key))
-        part_outcomes = outcomes(part, known)
         indices = [
             index
             for key, index in index_of_key.items()
@@ -104,7 +111,15 @@ class Writer:
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
         added, updated, unchanged = map(part_outcomes.count, _COUNTED)
         report = AddReport(
-            added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
+            added,
+            updated,
+            unchanged,
+            len(part.batch.failures),
+            empty,
+            part.batch.replaced,
+            kept=len(kept),
+            conflicts=len(conflicts),
+            conflict_keys=tuple(conflicts[:NAMED_CONFLICTS]),
         )
         self.report += report
         if part.batch.states and not store.keys_repeat:
@@ -165,17 +180,33 @@ class Writer:
         self._bands.append(codes_of_keys(ids, keys))
 
 
+def conflicts_of(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[str]:
+    """The keys under which other documents are stored."""
+    rows = zip(part.keys, outcomes(part, known), strict=True)
+    return [key for key, outcome in rows if outcome == "updated"]
+
+
+def conflict(store: Store, keys: Sequence[str], count: int) -> ContentError:
+    """The error for keys under which the store has other documents; it names the first ones."""
+    named = ", ".join(f"{key!r:.100}" for key in keys[:NAMED_CONFLICTS])
+    more = f" and {count - NAMED_CONFLICTS:,} more" if count > NAMED_CONFLICTS else ""
+    return ContentError(
+        f"has other documents than {store.path} under the same keys ({named}{more}): take these "
+        "instead (replace), or keep those here (keep)"
+    )
+
+
 def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:
     """The signatures of the documents with some indices, made now if not made before.
 
-    Their bucket keys and fingerprints follow `settings`, even if the index has changed since they
-    were signed.
+    Their bucket keys, fingerprints and terms follow `settings`, even if the index has changed since
+    they were signed.
     """
+    stored = [part.stored[i] for i in indices] if part.stored else []
     if part.signed is None or not part.signed.fits(settings):
-        return signing.sign(
-            [content.from_stored(part.stored[i], settings.shingling) for i in indices], settings
-        )
-    return part.signed.take(arrays.int_array(indices)).banded(settings)
+        contents = [content.from_stored(form, settings.shingling) for form in stored]
+        return signing.sign(contents, settings)
+    return part.signed.take(arrays.int_array(indices)).indexed(settings, stored)
 
 
 def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:

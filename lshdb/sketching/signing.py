@@ -14,10 +14,9 @@ from typing import cast
 
 import numpy as np
 
-from lshdb.shingling import arrays, shingles, winnowing
+from lshdb.shingling import arrays, rare_words, shingles, winnowing
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.programs import cut_programs
-from lshdb.shingling.rare_words import indexed
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sketching import constructions, minhash
 from lshdb.sketching.banding import bucket_keys
@@ -49,13 +48,9 @@ class Signed:
     base: bytes = b""
 
     def fits(self, settings: Settings) -> bool:
-        """Whether this has the parts that an index of these settings needs, and wide lanes."""
-        return (
-            self.signatures.dtype.itemsize >= settings.lane_type.itemsize
-            and self.run == settings.passages
-            and (self.terms is not None) == settings.reworded
-            and self.base == base_of(settings.shingling)
-        )
+        """Whether its lanes are wide enough for these settings, and made without the base texts."""
+        is_wide = self.signatures.dtype.itemsize >= settings.lane_type.itemsize
+        return is_wide and self.base == base_of(settings.shingling)
 
     def take(self, indices: arrays.IntArray) -> Signed:
         """The documents with these indices int64[m], each once."""
@@ -68,19 +63,30 @@ class Signed:
             terms=self.terms and [self.terms[index] for index in indices.tolist()],
         )
 
-    def banded(self, settings: Settings) -> Signed:
-        """The same with bucket keys and lanes for these settings.
+    def indexed(self, settings: Settings, texts: Sequence[str]) -> Signed:
+        """The same with the lanes and all that an index of these settings has of n texts.
 
-        The file may have been reindexed, or be another one with narrower lanes.
+        The file may have been reindexed, or be another one.
         """
+        signed = self
         same_type = self.signatures.dtype == settings.lane_type
-        if same_type and self.construction == settings.construction:
-            return self
-        signatures = self.signatures.astype(settings.lane_type, copy=False)
-        keys = bucket_keys(signatures, settings.construction, settings.seed)
-        return dataclasses.replace(
-            self, signatures=signatures, bucket_keys=keys, construction=settings.construction
-        )
+        if not same_type or self.construction != settings.construction:
+            signatures = self.signatures.astype(settings.lane_type, copy=False)
+            keys = bucket_keys(signatures, settings.construction, settings.seed)
+            signed = dataclasses.replace(
+                self, signatures=signatures, bucket_keys=keys, construction=settings.construction
+            )
+        if (run := settings.passages) != self.run:
+            fingerprints = (
+                winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
+                if run
+                else winnowing.NO_FINGERPRINTS
+            )
+            signed = dataclasses.replace(signed, run=run, fingerprints=fingerprints)
+        if settings.reworded != (self.terms is not None):
+            terms = rare_words.indexed(texts) if settings.reworded else None
+            signed = dataclasses.replace(signed, terms=terms)
+        return signed
 
     @classmethod
     def joined(cls, parts: Sequence[Signed]) -> Signed:
@@ -141,7 +147,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
         settings.construction,
         run,
         winnowing.of_groups(fingerprints),
-        indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
+        rare_words.indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
         base_of(shingling),
     )
 

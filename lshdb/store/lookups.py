@@ -139,15 +139,6 @@ class DocumentColumns:
     signatures: Lanes
     states: Sequence[FileState | None]
 
-    def take(self, indices: Sequence[int]) -> DocumentColumns:
-        """Some of the documents."""
-        taken: dict[str, Any] = {}
-        for name in self.__slots__:
-            column = getattr(self, name)
-            is_array = isinstance(column, np.ndarray)
-            taken[name] = column[indices] if is_array else [column[index] for index in indices]
-        return DocumentColumns(**taken)
-
 
 class StoreReader:
     """Reads an open database file; values are typed, and errors are lshdb's.
@@ -528,10 +519,6 @@ class StoreReader:
                 for state in zip(*states, strict=True)
             ],
         )
-
-    def count_decisions(self) -> int:
-        """How many decisions there are."""
-        return self._number(sql.COUNT_DECISIONS)
 
     def indexed(self) -> IntArray:
         """The documents after `indexed_to` whose band rows are written, or that were removed."""

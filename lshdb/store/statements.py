@@ -232,7 +232,6 @@ LAST_DECISION = "SELECT coalesce(max(decision), 0) FROM decisions"
 INSERT_DECISION = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE_DECISION = "DELETE FROM decisions WHERE decision = ?"
 
-COUNT_DECISIONS = "SELECT count(DISTINCT decision) FROM decisions"
 
 # Documents that are merged into another file.
 WHOLE_DOCUMENTS = """

@@ -6,7 +6,7 @@ import itertools
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,11 +16,7 @@ import pytest
 
 import lshdb
 from lshdb.database import store_of
-from lshdb.errors import ContentError, InputError, SettingsMismatch
-from lshdb.ingest import merging
-from lshdb.ingest.batches import Job
 from lshdb.store import guard
-from lshdb.store.store import Store
 
 SMALL = lshdb.Limits(batch_documents=7, documents_read=5, reindex_rows=40)
 LATE = lshdb.Limits(batch_documents=7, documents_read=5, reindex_rows=40, late_from=20)
@@ -51,13 +47,16 @@ def made(path: Path, rows: list[Any], **settings: Any) -> Path:
 def merge(
     target: Path, source: Path, limits: lshdb.Limits = SMALL, **options: Any
 ) -> lshdb.AddReport:
-    with (
-        lshdb.open(target, limits=limits) as database,
-        merging.opened(source, store_of(database)) as other,
-    ):
-        return sum(
-            merging.merged(Job(store_of(database), late=True), other, **options), lshdb.AddReport()
-        )
+    with lshdb.open(target, limits=limits) as database:
+        return database.add_files([str(source)], **options)
+
+
+def refused(target: Path, source: Path, **options: Any) -> str:
+    """Why a database cannot be added."""
+    failures: list[lshdb.Failure] = []
+    report = merge(target, source, on_failure=failures.append, **options)
+    assert (report.failed, [failure.where for failure in failures]) == (1, [str(source)])
+    return failures[0].reason
 
 
 def terms(path: Path) -> list[Any]:
@@ -128,8 +127,7 @@ def test_files_of_wide_and_of_narrow_lanes_merge(tmp_path: Path, content: bool) 
         )
         inspection.check(target)
     else:
-        with pytest.raises(SettingsMismatch, match="has lanes of 16 bits, not 32: its documents"):
-            merge(target, merged)
+        assert "has lanes of 16 bits, not 32: its documents" in refused(target, merged)
 
 
 def test_the_index_of_the_open_database_stays(tmp_path: Path) -> None:
@@ -153,39 +151,85 @@ def test_keys_with_other_documents(tmp_path: Path, on_conflict: Any) -> None:
     merged = made(tmp_path / "merged.db", TEXTS[:20], **settings)
     before = tables(merged)
     if on_conflict == "error":
-        with pytest.raises(ContentError, match=r"\('t5', 't6', 't7' and 1 more\)"):
-            merge(merged, source, on_conflict=on_conflict)
+        reason = refused(merged, source, on_conflict=on_conflict)
+        assert "('t5', 't6', 't7' and 1 more)" in reason
         assert tables(merged) == before
         return
     report = merge(merged, source, on_conflict=on_conflict)
-    assert report.conflicts == ("t5", "t6", "t7", "t9")
+    assert (report.conflicts, report.conflict_keys) == (4, ("t5", "t6", "t7"))
     assert (report.added, report.unchanged, report.decisions) == (20, 10, 2)
     assert (report.updated, report.kept) == ((4, 0) if on_conflict == "replace" else (0, 4))
     assert report.documents == len(theirs)
     stays = {} if on_conflict == "keep" else {row[0]: row for row in [*changed, *described]}
     rows = [stays.get(row[0], row) for row in TEXTS[:40]]
+    with lshdb.open(merged, mode="read") as database:
+        decided = [(one.verdict, one.keys, one.state) for one in database.decisions()]
+    assert decided == [("keep", ("t11",), "holds"), ("different", ("t12", "t13"), "holds")]
+    assert merge(merged, source, on_conflict=on_conflict).decisions == 0
     # Replaced documents keep their numbers, so the tables are those of the final documents.
-    assert tables(merged) == tables(made(tmp_path / "expected.db", rows, **settings))
+    expected = tables(made(tmp_path / "expected.db", rows, **settings))
+    assert tables(merged) == expected | {"decisions": tables(source)["decisions"]}
+
+
+OTHER: list[dict[str, Any]] = [
+    {"seed": 7, "shingle": "char:4"},
+    {"permutations": 16, "threshold": 0.3},
+    {"sketch": "minhash"},
+    {"base": {"given": "the fox and"}},
+]
+
+
+@pytest.mark.parametrize("settings", OTHER, ids=str)
+@pytest.mark.parametrize("on_conflict", ["replace", "keep"])
+def test_texts_are_signed_again_where_settings_differ(
+    tmp_path: Path, settings: dict[str, Any], on_conflict: Any
+) -> None:
+    """The file is the one that adding the texts gives, with what else the source has of them."""
+    changed = ("t2", "another text", {"n": 0})
+    source = made(tmp_path / "source.db", [changed, *TEXTS[3:]], **settings)
+    with lshdb.open(source) as database:
+        database.decide("drop", ["t4"], who="ann")
+    target = made(tmp_path / "target.db", TEXTS[:20], passages=4)
+    assert "('t2')" in refused(target, source, on_conflict="error")
+    report = merge(target, source, on_conflict=on_conflict)
+    assert (report.added, report.unchanged, report.decisions) == (40, 17, 1)
+    assert (report.conflicts, report.conflict_keys) == (1, ("t2",))
+    rows = [*TEXTS[:2], TEXTS[2] if on_conflict == "keep" else changed, *TEXTS[3:]]
+    expected = tables(made(tmp_path / "expected.db", rows, passages=4))
+    assert tables(target) == expected | {"decisions": tables(source)["decisions"]}
+    inspection.check(target)
+
+
+def test_a_database_without_contents_takes_the_signatures_of_one_with_contents(
+    tmp_path: Path,
+) -> None:
+    source = made(tmp_path / "source.db", TEXTS[20:])
+    target = made(tmp_path / "target.db", TEXTS[:20], content=False)
+    assert merge(target, source).added == 40
+    assert tables(target) == tables(made(tmp_path / "expected.db", TEXTS, content=False))
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("target", "source"),
     [
-        {"seed": 7, "shingle": "set"},
-        {"permutations": 64},
-        {"sketch": "minhash"},
-        {"content": False},
-        {"base": {"given": "the fox and"}},
+        ({}, {"seed": 7, "shingle": "set"}),
+        ({}, {"content": False}),
+        ({"content": False}, {"content": False, "seed": 7, "permutations": 64}),
+        ({"shingle": "bag"}, {"shingle": "set"}),
     ],
     ids=str,
 )
-def test_other_settings_are_named(tmp_path: Path, settings: dict[str, Any]) -> None:
-    target = made(tmp_path / "target.db", TEXTS[:3])
-    source = made(tmp_path / "source.db", [], **settings)
+def test_what_cannot_be_signed_is_refused_with_each_difference(
+    tmp_path: Path, target: dict[str, Any], source: dict[str, Any]
+) -> None:
+    made(tmp_path / "target.db", [], **target)
+    made(tmp_path / "source.db", [], **source)
     before = inspection.files(tmp_path)
-    with pytest.raises(SettingsMismatch) as raised:
-        merge(target, source)
-    assert all(f"{setting} " in str(raised.value) for setting in settings)
+    reason = refused(tmp_path / "target.db", tmp_path / "source.db")
+    different = {**source}
+    if different.pop("content", True) != target.get("content", True):
+        assert "no contents" in reason
+    assert all(f"{setting} {value}, not " in reason for setting, value in different.items())
     assert inspection.files(tmp_path) == before
 
 
@@ -193,8 +237,7 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
     target = made(tmp_path / "target.db", TEXTS[:3])
     (tmp_path / "link.db").symlink_to(target)
     for name in ("target.db", "link.db"):
-        with pytest.raises(InputError, match="is the database itself"):
-            merge(target, tmp_path / name)
+        assert "is the database itself" in refused(target, tmp_path / name)
 
 
 def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
@@ -232,8 +275,7 @@ def test_a_damaged_source_leaves_a_valid_file(tmp_path: Path, damage: str) -> No
     target = made(tmp_path / "target.db", TEXTS[:3], shingle="word:2")
     with inspection.sqlite(source) as connection:
         connection.execute(damage)
-    with pytest.raises(InputError, match=r"source\.db"):
-        merge(target, source)
+    assert "source.db" in refused(target, source)
     inspection.check(target)
     assert len(inspection.rows(target, "SELECT 1 FROM documents")) >= 28
 
@@ -269,11 +311,15 @@ def merge_with_another_writer(target: Path, source: Path) -> None:
     with (
         lshdb.open(target, limits=LATE) as database,
         lshdb.open(target, limits=LATE) as beside,
-        closing(Store.open(source, "read", 1.0, limits=LATE)) as other,
     ):
-        for number, _ in enumerate(merging.merged(Job(store_of(database), late=True), other)):
+        numbers = itertools.count()
+
+        def write(_: lshdb.AddReport) -> None:
+            number = next(numbers)
             beside.add(f"beside{number}", f"the {number} fox beside the grapes", {"n": 0})
             beside.remove(["t1"], missing_ok=True)
+
+        database.add_files([str(source)], on_batch=write)
 
 
 def test_a_killed_merge_leaves_whole_documents_and_is_completed(tmp_path: Path) -> None:

@@ -35,12 +35,30 @@ def test_its_documents_are_added_and_equal_keys_named(two: Command) -> None:
     assert done.err.splitlines() == [
         "added 4, updated 1, unchanged 1, failed 0",
         "replaced 1 document that has another content or metadata in an added database: d4",
-        "left out 1 decision of added databases: they stay there",
+        "added 1 decision of added databases",
     ]
     two.done("add", "-d", "expected.db", "a.jsonl", "b.jsonl")
-    assert inspection.contents(two.path("a.db")) == inspection.contents(two.path("expected.db"))
+    two.done("decide", "-d", "expected.db", "keep", "d7")
+    merged, expected = (inspection.contents(two.path(name)) for name in ("a.db", "expected.db"))
+    decided, later = merged.pop("decisions")[0], expected.pop("decisions")[0]
+    assert (merged, decided[:-1]) == (expected, later[:-1])
+    assert decided[-1] < later[-1]
     report = two.done("add", "-d", "a.db", "b.db", "--json").record
-    assert (report["unchanged"], report["decisions"], report["conflicts"]) == (6, 1, [])
+    names = ("unchanged", "decisions", "conflicts", "conflict_keys")
+    assert [report[name] for name in names] == [6, 0, 0, []]
+
+
+def test_conflicts_are_counted_and_three_keys_named(two: Command) -> None:
+    texts = {f"d{number}": f"text {number} of its own" for number in range(5)}
+    two.write("c.jsonl", rows([], **texts))
+    two.done("add", "-d", "c.db", "c.jsonl")
+    done = two.done("add", "-d", "a.db", "c.db", "--on-conflict", "keep")
+    assert done.err.splitlines()[1] == (
+        "kept 5 documents that have another content or metadata in an added database: "
+        "d0, d1, d2, ..."
+    )
+    report = two.done("add", "-d", "a.db", "c.db", "--json").record
+    assert (report["conflicts"], report["conflict_keys"]) == (5, ["d0", "d1", "d2"])
 
 
 def test_several_databases_and_files_in_their_order(two: Command) -> None:

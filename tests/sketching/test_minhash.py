@@ -172,5 +172,5 @@ def test_batches_have_what_their_documents_have(batches: list[list[str]]) -> Non
         taken = documents_of(joined.take(np.array(indices, dtype=np.int64)))
         assert taken == [alone[index] for index in indices]
     reindexed = replace(SETTINGS, construction=Construction(3, 5))
-    assert documents_of(joined.banded(reindexed)) == documents_of(sign(texts, reindexed))
-    assert joined.banded(SETTINGS) is joined
+    assert documents_of(joined.indexed(reindexed, texts)) == documents_of(sign(texts, reindexed))
+    assert joined.indexed(SETTINGS, texts) is joined

@@ -43,7 +43,6 @@ SCANS_ON_PURPOSE = {
     "DECIDED",
     # All of a file that is merged into another one.
     "WHOLE_DOCUMENTS",
-    "COUNT_DECISIONS",
     "SELECT_SETTINGS",
     "BASE_TEXTS",
     "TABLE_BYTES",  # of the schema
