@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Final
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from measure.common.commands import PROC, lshdb_command
@@ -29,7 +29,6 @@ DUPLICATES: Final = 5_000
 SERVER: Final = "the server"
 _PATIENCE: Final = 1800.0
 _HIDDEN: Final = re.compile('<input type="hidden" name="([^"]*)" value="([^"]*)">')
-_ALL_DOCUMENTS: Final = re.compile('<a href="([^"]*)">List all documents</a>')
 
 
 def run(lab: Lab) -> None:
@@ -116,8 +115,6 @@ def _pages(base: str, corpus: Path) -> Iterator[tuple[str, Callable[[], tuple[st
     yield "a decision, and what follows", decide
     yield "decisions", ask("decisions")
     yield "query", ask("query")
-    documents = html.unescape(_ALL_DOCUMENTS.findall(ask()()[0])[0])
-    yield "all documents", partial(_ask, urljoin(base, documents))
     for name in ("clusters", "pairs"):
         yield f"{name} as JSON lines, first byte", ask(name, format="jsonl")
 
