@@ -29,7 +29,7 @@ P1, P2, P3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9  # prime
 P4, P5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
 USABLE = """SELECT shingle || ' ' || construction, permutations, lane_bits, seed, threshold
     FROM settings WHERE (SELECT application_id FROM pragma_application_id) = 1819502692
-        AND (SELECT user_version FROM pragma_user_version) = 6 AND sketch = 'fast' AND passages = 0
+        AND (SELECT user_version FROM pragma_user_version) = 7 AND sketch = 'fast' AND passages = 0
         AND content = 1 AND tokenizer IS NULL AND NOT EXISTS (SELECT 1 FROM base_texts)
         AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'rare_words')"""
 NEXT = """SELECT 1 + max(coalesce((SELECT max(doc_id) FROM documents), 0),

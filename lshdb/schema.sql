@@ -1,4 +1,5 @@
--- The tables of an lshdb file of format 6. docs: docs/sql.md, "Tables".
+-- The tables that every lshdb file of format 7 has. docs: docs/sql.md, "Tables". Those of a part,
+-- which a file has whole or not at all, are in fingerprints.sql, rare_words.sql and decisions.sql.
 -- A file's definitions must be these, byte for byte: a change to a statement needs a new format.
 -- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
 -- semicolon at the end of a line; lshdb.store runs them one by one.
@@ -8,7 +9,8 @@
 -- file. indexed_to and indexed_bucket are NULL if all band rows are written. While those of a large
 -- addition follow, documents up to indexed_to have all of theirs, later ones those up to
 -- indexed_bucket, which is band_no * 2^48 + bucket_key (NULL: none), and those in the table indexed
--- have theirs, too.
+-- have theirs, too. root is the directory that keys of files are relative to: its path from the
+-- directory of this file, or its absolute path where none leads there; NULL if it is not known.
 CREATE TABLE settings (
     id             INTEGER PRIMARY KEY CHECK (id = 1),
     threshold      REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),
@@ -23,7 +25,8 @@ CREATE TABLE settings (
     passages       INTEGER NOT NULL CHECK (passages = 0 OR passages BETWEEN 3 AND 1000),
     tokenizer      TEXT,
     indexed_to     INTEGER CHECK (indexed_to >= 0),
-    indexed_bucket INTEGER
+    indexed_bucket INTEGER,
+    root           TEXT
 ) STRICT;
 
 -- Documents above settings.indexed_to whose band rows were written at once, or that were removed.
@@ -72,44 +75,22 @@ CREATE TABLE bands (
     PRIMARY KEY (band_no, bucket_key, doc_id)
 ) STRICT, WITHOUT ROWID;
 
--- Empty unless settings.passages is above 0. Each document's fingerprints, each once, with the
--- number of the word (or character) at which it first stands. They are found again from the
--- content, so there is no index on doc_id.
-CREATE TABLE fingerprints (
-    fingerprint INTEGER NOT NULL,
-    doc_id      INTEGER NOT NULL,
-    position    INTEGER NOT NULL,
-    PRIMARY KEY (fingerprint, doc_id, position)
-) STRICT, WITHOUT ROWID;
-
 -- Documents that were read from files, and the state of each file then: sync reads again what
 -- has another one, and removes what has a row here and no file any more. mtime_ns is NULL if the
--- file was changing when it was read. extracted is NULL for a text in UTF-8, else a JSON
--- object: by names the library that took the text out of a file of another kind, or that guessed
--- the encoding of a text.
+-- file was changing when it was read; ctime_ns, device and inode are NULL where they are not known.
+-- file_digest: BLAKE2b, 16 bytes, of the file's bytes (of a member of an archive, of the member's); NULL
+-- if it is not known. extracted is NULL for a text in UTF-8, else a JSON object: by names the library
+-- that took the text out of a file of another kind, or that guessed the encoding of a text.
 CREATE TABLE files (
-    doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
-    size      INTEGER NOT NULL,
-    mtime_ns  INTEGER,
-    extracted TEXT
+    doc_id      INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    size        INTEGER NOT NULL,
+    mtime_ns    INTEGER,
+    extracted   TEXT,
+    ctime_ns    INTEGER,
+    device      INTEGER,
+    inode       INTEGER,
+    file_digest BLOB
 ) STRICT;
-
--- What reviewers decided, one after the other: a document is to be kept or dropped, or documents
--- are not duplicates of each other (a row for each of them). digest is the document's when it was
--- decided: of a document with another one a decision says nothing, so there is no foreign key, and
--- it holds again when the document comes back. decided is UTC, as 2026-01-31T23:59:59.123456Z.
-CREATE TABLE decisions (
-    decision INTEGER NOT NULL,
-    verdict  TEXT    NOT NULL CHECK (verdict IN ('keep', 'drop', 'different')),
-    key      TEXT    NOT NULL,
-    digest   BLOB    NOT NULL,
-    note     TEXT,
-    who      TEXT    NOT NULL,
-    decided  TEXT    NOT NULL,
-    PRIMARY KEY (decision, key)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX decisions_of_key ON decisions (key);
 
 CREATE VIEW buckets AS
     SELECT band_no, bucket_key, count(*) AS documents

@@ -39,8 +39,12 @@ def rows(path: Path, sql: str, *parameters: object) -> list[Row]:
 
 
 def contents(path: Path) -> dict[str, list[Row]]:
-    """All rows of all tables, in the order of their primary keys."""
-    return {table: sorted(rows(path, f"SELECT * FROM {table}")) for table in TABLES}
+    """All rows of all tables, in the order of their primary keys; none of a part without tables."""
+    tables = {name for (name,) in rows(path, "SELECT name FROM sqlite_schema")}
+    return {
+        table: sorted(rows(path, f"SELECT * FROM {table}")) if table in tables else []
+        for table in TABLES
+    }
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -61,7 +65,7 @@ def check(path: Path) -> None:
     )
     assert bits in (16, 32)
     lane_type = f"<u{bits // 8}"
-    assert later == [None, None, None]
+    assert later[:3] == [None, None, None]
     base = rows(path, "SELECT digest, content FROM base_texts")
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows(path, "PRAGMA foreign_key_check") == []
@@ -107,7 +111,7 @@ def check(path: Path) -> None:
     else:
         filled = rows(path, "SELECT doc_id FROM documents WHERE shingles > 0 ORDER BY doc_id")
         assert list(stored_signatures) == [doc_id for (doc_id,) in filled]
-    assert set(rows(path, "SELECT * FROM fingerprints")) == fingerprints
+    assert {*contents(path)["fingerprints"]} == fingerprints
     assert set(rows(path, "SELECT * FROM bands")) == _band_rows(
         stored_signatures, Construction.parse(str(construction)), seed, (lanes, lane_type)
     )

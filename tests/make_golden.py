@@ -133,7 +133,9 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
         "stored metadata": _hash(db, "SELECT doc_id, metadata FROM documents"),
         "metadata": {key: db.get(key).metadata for key in documents},
         "english": [m.key for m in db.query(key=next(iter(documents)), where=ENGLISH)],
-        "fingerprints": _hash(db, "SELECT * FROM fingerprints"),
+        "fingerprints": _hash(
+            db, f"SELECT * FROM {'fingerprints' if db.settings.passages else 'documents LIMIT 0'}"
+        ),
         "decisions": [asdict(one) for one in db.decisions()],
         "roles": [cluster.decided for cluster in db.clusters()],
     }

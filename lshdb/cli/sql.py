@@ -29,8 +29,8 @@ def sql(
 ) -> None:
     """Run a SELECT on the file's tables and views.
 
-    Tables: settings, documents, signatures, bands, fingerprints, files, decisions. Views:
-    buckets, bucket_members, candidate_pairs. Functions besides SQLite's:
+    Tables: settings, documents, signatures, bands, files; fingerprints and decisions where there
+    are any. Views: buckets, bucket_members, candidate_pairs. Functions besides SQLite's:
     lsh_similarity(signature, signature), the estimated similarity, and lsh_shingles(content),
     the distinct shingles as a JSON array.
 

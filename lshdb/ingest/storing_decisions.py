@@ -180,6 +180,7 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
             decision.note,
             decision.who,
             decision.decided,
+            None,
         )
         for decision in numbered
         for key, digest in zip(decision.keys, decision.digests, strict=True)

@@ -226,7 +226,7 @@ class Examination:
         row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
         try:
             settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
-            typed(row[-2:], int | None, int | None)
+            typed(row[-3:], int | None, int | None, str | None)
             self.settings = settings
         except errors.DamagedFile as error:
             yield "settings", str(error)
@@ -255,8 +255,9 @@ class Examination:
     def _index(self, settings: Settings, whole: bool) -> Iterator[tuple[str, str]]:
         """`whole`: whether all documents were read, so that the tables can be compared."""
         reader = index.Index(self.connection)
+        tables = {name for (name,) in self._rows(sql.TABLES)}
         for table, compared in self.tables.items():
-            if table is index.RARE_WORDS and not settings.reworded:
+            if not (settings.reworded if table is index.RARE_WORDS else table.name in tables):
                 continue
             try:
                 for rows in reader.terms() if table is index.RARE_WORDS else reader.rows(table):
@@ -274,7 +275,8 @@ class Examination:
                 yield _WRONG[table], f"the table has {compared.stored} rows, {instead}"
 
     def _decisions(self) -> Iterator[tuple[str, str]]:
-        for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS):
+        has_decisions = (schema.DECISIONS,) in self._rows(sql.TABLES)
+        for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS) if has_decisions else ():
             if wrong or texts is None or not _is_valid(str.encode, texts):
                 yield "decision", f"decision {number}"
 
@@ -416,7 +418,7 @@ def _written_band_rows(
     connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray
 ) -> index.IndexRows:
     """The rows of these bands that should be in the table already."""
-    ((*_, indexed_to, bucket),) = connection.rows(sql.SELECT_SETTINGS)
+    ((*_, indexed_to, bucket, _),) = connection.rows(sql.SELECT_SETTINGS)
     if indexed_to is not None:
         late = (doc_ids > indexed_to) & ~np.isin(doc_ids, connection.integers(sql.INDEXED))
         is_written = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
@@ -425,8 +427,9 @@ def _written_band_rows(
 
 
 def _declared_tables() -> list[str]:
-    """The names of the tables that every file has."""
-    return [name for kind, name, _ in schema.definitions() if kind == "table"]
+    """The names of the plain tables that a file of lshdb's may have."""
+    parts = schema.FINGERPRINTS, schema.DECISIONS
+    return [each.name for each in schema.definitions(parts) if each.kind == "table"]
 
 
 def _is_derivable(kinds: set[str]) -> bool:

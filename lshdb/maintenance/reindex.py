@@ -68,9 +68,8 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
                 winnowing.fingerprints(texts, *arguments).rows(doc_ids)
                 for doc_ids, texts in _texts(store)
             )
-            rows += rebuild_fingerprints(
-                store.index, fingerprints if after.passages else (), progress
-            )
+            if after.passages:
+                rows += rebuild_fingerprints(store.index, fingerprints, progress)
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())

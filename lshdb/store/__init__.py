@@ -8,6 +8,7 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     turns          the writers of this process, one after another
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
+    migrating      makes a file of format 7 of one of format 6
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
     index          writes signatures, bands and fingerprints, and reads them for `check`

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, cast
 from lshdb import errors
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode
-from lshdb.store import guard, location, schema, sqlite_errors, transactions
+from lshdb.store import guard, location, migrating, schema, sqlite_errors, transactions
 from lshdb.store import statements as sql
 
 APPLICATION_ID = 0x6C736864
@@ -133,6 +133,7 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
     try:
         with connection.errors():
             if write:
+                migrating.migrate(connection, None)
                 transactions.begin_writing(connection)
             else:
                 connection.execute("BEGIN")
@@ -182,6 +183,9 @@ def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
     elif mode != "create":
         raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
+        if connection.execute(sql.USER_VERSION).fetchone() == (schema.MIGRATED,):
+            for statement in sql.VIEWS_OF_FORMAT_6:
+                connection.execute(statement)
         connection.execute("PRAGMA query_only = ON")
         connection.read_only = True
     else:
@@ -210,11 +214,13 @@ def is_new(connection: sqlite3.Connection) -> bool:
     return mark == first_row(connection, sql.COUNT_SCHEMA) == (0,)
 
 
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Run schema.sql and mark the file, within the caller's transaction."""
+def create_tables(connection: sqlite3.Connection, parts: Iterable[str]) -> None:
+    """Make the tables of every file and of these parts, within the caller's transaction."""
     # Not executescript: it would commit the caller's transaction.
-    for _, _, statement in schema.definitions():
-        connection.execute(statement)
+    for definition in schema.definitions():
+        connection.execute(definition.statement)
+    for part in parts:
+        schema.make_part(connection, part)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
 
@@ -242,8 +248,9 @@ def check_format(connection: sqlite3.Connection, path: Path) -> None:
             )
         raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
-    if version != schema.FORMAT:
+    if version not in (schema.MIGRATED, schema.FORMAT):
         advice = "upgrade lshdb" if version > schema.FORMAT else "add the documents to a new file"
         raise errors.OtherFormat(
-            f"{path} has format {version}, and this lshdb reads format {schema.FORMAT}: {advice}"
+            f"{path} has format {version}, and this lshdb reads formats {schema.MIGRATED} and "
+            f"{schema.FORMAT}: {advice}"
         )

@@ -21,6 +21,7 @@ from lshdb.shingling.arrays import (
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
+from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.partial_files import temporary_file_errors
@@ -241,11 +242,11 @@ class Index:
         order = codes.argsort()  # pages are then visited in order, each once
         self.insert(BANDS, rows_of(codes[order], doc_ids[order]))
 
-    def set_rare_words(self, reworded: bool) -> None:
-        """Make the table of rare words, or drop it."""
-        making = sql.MAKE_RARE_WORDS, sql.RARE_WORDS_MEMORY
-        for statement in making if reworded else [sql.DROP_RARE_WORDS]:
-            self._connection.rows(statement)
+    def set_part(self, part: str, wanted: bool) -> None:
+        """Make the empty tables of a part, or drop them."""
+        self._connection.rows(sql.DROP_PART[part])
+        if wanted:
+            schema.make_part(self._connection, part)
 
     def insert_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
         """Insert documents int64[n] into the table of rare words; n texts have their terms."""

@@ -6,6 +6,7 @@ safe. It does not know of hard links, nor of a mount of the file alone (as by
 other has.
 """
 
+import contextlib
 import os
 import re
 import stat
@@ -65,6 +66,22 @@ def length_fault(real_path: Path) -> str | None:
     if name > _LONGEST_NAME:
         return f"its name has {name} bytes, and may have {_LONGEST_NAME}"
     return None
+
+
+def root_to_store(directory: str | os.PathLike[str], real_path: Path) -> str:
+    """The root of keys as a database stores it: the path from the real directory of its file.
+
+    The absolute path on another drive, from where no path leads there.
+    """
+    root = os.path.realpath(directory)
+    with contextlib.suppress(ValueError):
+        root = os.path.relpath(root, real_path.parent)
+    return root.replace(os.sep, "/")
+
+
+def directory_of_root(stored: str, real_path: Path) -> str:
+    """The directory of the root that the database at a real path stores."""
+    return os.path.normpath(os.path.join(real_path.parent, stored))
 
 
 def other_names(real_path: Path) -> str | None:

@@ -7,6 +7,7 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, bounded, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
-from lshdb.store import guard, index, readonly_sql, sqlite_errors
+from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
 from lshdb.store.rows import (
@@ -100,7 +101,7 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A document, and the size and time of the file that it was read from, if it was."""
+    """A document, and the state of the file that it was read from, if it was (see FileState)."""
 
     doc_id: int
     key: str
@@ -108,13 +109,25 @@ class StoredFile:
     size: int | None
     mtime_ns: int | None
     extracted: str | None
+    ctime_ns: int | None
+    device: int | None
+    inode: int | None
+    file_digest: bytes | None
 
     @property
     def state(self) -> FileState | None:
         """The state of that file."""
         if self.size is None:
             return None
-        return FileState(self.size, self.mtime_ns, self.extracted)
+        return FileState(
+            self.size,
+            self.mtime_ns,
+            self.extracted,
+            self.ctime_ns,
+            self.device,
+            self.inode,
+            self.file_digest,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +161,17 @@ class StoreReader:
             reindex.
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
+        parts: the names of the parts whose tables the file has (see lshdb.store.schema).
+        root: the real path of the directory that keys of files are relative to; None if it is not
+            known.
         bucket_lookups: how often buckets were looked up.
     """
 
     settings: Settings
     indexed_to: int | None
     indexed_bucket: int | None
+    parts: frozenset[str]
+    root: str | None
 
     def __init__(self, connection: guard.Connection) -> None:
         self.path, self.real_path = connection.path, connection.real_path
@@ -178,7 +196,14 @@ class StoreReader:
         if row != self._settings_row:
             base = self._connection.execute(sql.BASE_TEXTS).fetchall()
             self.settings = settings_of(row, self.path, base)
-            self.indexed_to, self.indexed_bucket = typed(row[-2:], int | None, int | None)
+            *indexed, root = typed(row[-3:], int | None, int | None, str | None)
+            self.indexed_to, self.indexed_bucket = indexed
+            self.parts = frozenset(json.loads(row[-6]))
+            self.root = None if root is None else location.directory_of_root(root, self.real_path)
+            if self.settings.passages and schema.FINGERPRINTS not in self.parts:
+                raise errors.DamagedFile(
+                    f"{self.path}: table fingerprints is missing; {sqlite_errors.RESTORE}"
+                )
             self._settings_row = row
 
     @contextmanager
@@ -505,7 +530,7 @@ class StoreReader:
         self._packed(digests, DIGEST_BYTES, "digest")
         without = bytes(self.settings.signature_bytes)
         _, lanes = self._signature_matrix([(0, lanes or without) for lanes in signatures])
-        for column, kind in zip(states, (int, int, str), strict=True):
+        for column, kind in zip(states, (int, int, str, int, int, int, bytes), strict=True):
             typed_column(column, kind, nothing)
         return DocumentColumns(
             typed_column(keys, str),
@@ -633,7 +658,11 @@ class StoreReader:
 
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""
-        return self._records(DecisionRow, sql.DECISIONS)
+        return self._records(DecisionRow, sql.DECISIONS) if self._has_decisions else []
+
+    @property
+    def _has_decisions(self) -> bool:
+        return schema.DECISIONS in self.parts
 
     def decided(self) -> IntArray:
         """The decisions about documents that still have the same content.
@@ -642,7 +671,8 @@ class StoreReader:
             int64[n, 3], the earliest first: the number of the decision, its verdict (0 keep, 1
             drop, 2 different) and a doc_id.
         """
-        return self._integers(sql.DECIDED).reshape(-1, 3)
+        decided = self._integers(sql.DECIDED) if self._has_decisions else NO_NUMBERS
+        return decided.reshape(-1, 3)
 
     def different_from(self, keys: Sequence[str]) -> list[tuple[str, bytes, str, bytes, int]]:
         """The pairs that were marked different, of which the first document has one of some keys.
@@ -651,7 +681,7 @@ class StoreReader:
             For each pair the key and digest of the first document, those of the second, and the
             doc_id of the second, 0 if it is not stored with this digest.
         """
-        rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys)))
+        rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys))) if self._has_decisions else []
         return [cast(Any, typed(row, str, bytes, str, bytes, int)) for row in rows]
 
     def documents_with(

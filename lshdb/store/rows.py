@@ -5,6 +5,7 @@ some of them into numbers, and Python into the word None. They are refused here.
 """
 
 import dataclasses
+import json
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -29,18 +30,27 @@ _types: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileState:
-    """Size and time of a file, which show whether it has changed since it was read.
+    """The state of a file when it was read; size and time show whether it has changed since.
 
     Attributes:
         size: in bytes.
         mtime_ns: the last change, in nanoseconds since 1970; None if that is so recent that the
             file may change again at the same time.
         extracted: what took the text out of a file of another kind, as JSON; None for a text.
+        ctime_ns: the last change of its content, name or mode, in nanoseconds since 1970.
+        device, inode: which file it was, as signed integers of 64 bits.
+        digest: BLAKE2b, 16 bytes, of its bytes, or of those of a member of an archive.
+
+    The last four are None where they are not known.
     """
 
     size: int
     mtime_ns: int | None
     extracted: str | None = dataclasses.field(default=None, compare=False)
+    ctime_ns: int | None = dataclasses.field(default=None, compare=False)
+    device: int | None = dataclasses.field(default=None, compare=False)
+    inode: int | None = dataclasses.field(default=None, compare=False)
+    digest: bytes | None = dataclasses.field(default=None, compare=False)
 
 
 def checked(value: SqlValue, kind: type[_T]) -> _T:
@@ -98,7 +108,7 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
         threshold, recall, shingle, lanes, construction, sketch, seed, content, *others = values
-        passages, lane_bits, reworded, _, later, _, _ = others
+        passages, lane_bits, parts, _, later, *_ = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         texts = tuple(map(_base_text, base))
@@ -116,7 +126,7 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
             seed,
             keeps_content,
             passages,
-            bool(reworded),
+            "rare_words" in json.loads(parts),
             lane_bits,
         )
     except (AttributeError, TypeError, ValueError) as error:

@@ -14,7 +14,7 @@ touches them. The connection has its own limits besides this check.
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from typing import Any, NamedTuple
@@ -24,10 +24,13 @@ from lshdb.store import guard
 from lshdb.store import statements as sql
 from lshdb.store.sqlite_errors import RESTORE
 
-FORMAT = 6
+FORMAT = 7
 """The version of the tables in schema.sql."""
-RARE_WORDS = "rare_words"
-"""The table that only files with an index of rare words have."""
+MIGRATED = 6
+"""The version whose files are read, and migrated when they are opened for writing."""
+FINGERPRINTS, RARE_WORDS, DECISIONS = "fingerprints", "rare_words", "decisions"
+PARTS = FINGERPRINTS, RARE_WORDS, DECISIONS
+"""The parts that a file has whole or not at all, each in a file of its name beside schema.sql."""
 _LARGEST = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
 _WRITING = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
@@ -105,8 +108,20 @@ def size_fault(connection: guard.Connection) -> str | None:
     return f"{size - expected:,} bytes follow its last page"
 
 
+class Definition(NamedTuple):
+    """A table, view or index of lshdb's: its type, name and text, and the part that has it.
+
+    `part` is empty for what every file has.
+    """
+
+    kind: str
+    name: str
+    statement: str
+    part: str = ""
+
+
 def is_whole(connection: sqlite3.Connection) -> bool:
-    """Whether a file has all of lshdb's tables, indexes and views, whatever else it has."""
+    """Whether a file has what every lshdb file has, whatever else it has."""
     expected = json.dumps(definitions())
     return all(
         same for _, _, same in connection.execute(sql.EXPECTED_SCHEMA, (expected,)).fetchall()
@@ -115,19 +130,24 @@ def is_whole(connection: sqlite3.Connection) -> bool:
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
-    expected = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
+    (version,) = connection.execute(sql.USER_VERSION).fetchone()
+    known = definitions(PARTS, version)
+    rows = connection.execute(sql.EXPECTED_SCHEMA, (json.dumps(known),)).fetchall()
+    parts = {known[index].part for index, _, same in rows if same is not None}
+    settings_are_whole = any(known[index].name == "settings" and same for index, _, same in rows)
+    if settings_are_whole and connection.execute(sql.HAS_PASSAGES).fetchone():
+        parts.add(FINGERPRINTS)
+    expected = [known[index] for index, _, _ in rows if known[index].part in {"", *parts}]
     whole = True
-    for index, is_view, same in connection.execute(
-        sql.EXPECTED_SCHEMA, (json.dumps(expected),)
-    ).fetchall():
-        kind, name, statement = expected[index]
-        if same:
+    for index, is_view, same in rows:
+        kind, name, statement, part = known[index]
+        if same or part not in {"", *parts}:
             continue
         whole = False
         if same is None:
             # Documents and settings cannot be derived from anything else, and SQLite makes the
             # tables of the full-text one.
-            derived = name not in ("documents", "settings") and not name.startswith(RARE_WORDS)
+            derived = name not in ("documents", "settings") and part != RARE_WORDS
             tolerable = kind == "index" and name != "documents_key"  # keys would be repeated
             yield Fault(f"{kind} {name} is missing", (statement,) * derived, tolerable)
         else:
@@ -136,30 +156,61 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
     if whole and count == len(expected):
         return  # there is nothing else that could run
-    rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in expected} else ()
-    for danger in dangers(connection, expected, (*sql.WRITES, *rare), whole):
+    for danger in dangers(connection, expected, writes(parts, version), whole):
         yield Fault(danger, unsafe=True)
 
 
-@cache
-def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
-    """Type, name and text of the tables, views and indexes of a new file, in their order.
+def writes(parts: Collection[str], version: int = FORMAT) -> tuple[str, ...]:
+    """The statements that write to a file with these parts."""
+    of_core = sql.WRITES if version == FORMAT else sql.WRITES_OF_FORMAT_6
+    return (*of_core, *(statement for part in parts if part for statement in sql.PART_WRITES[part]))
 
-    `reworded` includes the tables of the index of rare words.
-    """
+
+@cache
+def definitions(parts: tuple[str, ...] = (), version: int = FORMAT) -> list[Definition]:
+    """The tables, views and indexes of a new file with these parts, in their order."""
+    known: list[Definition] = []
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        # The package may be a zip, as Spark ships it: with ./ at its start, which Path would drop.
-        loader: Any = __spec__.loader
-        path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "schema.sql")
-        connection.executescript(loader.get_data(path).decode())
-        if reworded:
-            connection.execute(sql.MAKE_RARE_WORDS)
-        return connection.execute(sql.SCHEMA).fetchall()
+        for part in ("", *parts):
+            connection.executescript(_script(part or "schema"))
+            rows = connection.execute(sql.SCHEMA).fetchall()
+            known += [Definition(kind, name, text, part) for kind, name, text in rows[len(known) :]]
+        if version == MIGRATED:
+            for table in ("settings", "files", "decisions"):
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            connection.executescript(_script("format_6"))
+            of = {definition.name: definition.part for definition in known}
+            rows = connection.execute(sql.SCHEMA).fetchall()
+            # Every file of that format has these parts.
+            known = [
+                Definition(kind, name, text, RARE_WORDS * (of[name] == RARE_WORDS))
+                for kind, name, text in rows
+            ]
+    return known
+
+
+def make_part(connection: sqlite3.Connection, part: str) -> None:
+    """Make the empty tables of a part, within the caller's transaction; sqlite3.Error as usual."""
+    for definition in definitions((part,)):
+        # SQLite makes the other tables of the full-text one.
+        if definition.part == part and (part != RARE_WORDS or definition.name == part):
+            connection.execute(definition.statement)
+    if part == RARE_WORDS:
+        connection.execute(sql.RARE_WORDS_MEMORY)
+
+
+def _script(name: str) -> str:
+    """The text of one of the .sql files of the package, which may be a zip, as Spark ships it."""
+    loader: Any = __spec__.loader
+    # With ./ at its start, which Path would drop.
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), f"{name}.sql")
+    text: str = loader.get_data(path).decode()
+    return text
 
 
 def dangers(
     connection: sqlite3.Connection,
-    definitions_written: Sequence[tuple[str, str, str]],
+    definitions_written: Sequence[tuple[str, ...]],
     statements: Iterable[str],
     whole: bool = True,
 ) -> Iterator[str]:

@@ -8,19 +8,27 @@ from lshdb.columns import STORED_PAIR
 
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
-        lane_bits, EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'),
+        lane_bits, (SELECT json_group_array(lower(name)) FROM main.sqlite_schema
+            WHERE name COLLATE NOCASE IN ('fingerprints', 'rare_words', 'decisions')),
         (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
-        indexed_to, indexed_bucket
-    FROM main.settings"""
+        indexed_to, indexed_bucket, root
+    FROM settings"""
+HAS_PASSAGES = "SELECT 1 FROM main.settings WHERE passages > 0"
+HAS_DECISIONS = "SELECT 1 FROM main.decisions LIMIT 1"
 BASE_TEXTS = "SELECT name, digest, content FROM main.base_texts ORDER BY name"
 CLEAR_BASE = "DELETE FROM base_texts"
 INSERT_BASE = "INSERT INTO base_texts VALUES (?, ?, ?)"
 WHOLE_SETTINGS = "SELECT * FROM settings"
 WRITE_SETTINGS = """
-    INSERT OR REPLACE INTO settings
+    INSERT INTO settings
         (id, threshold, recall, shingle, permutations, construction, sketch, seed, content,
          passages, lane_bits)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET threshold = excluded.threshold, recall = excluded.recall,
+        shingle = excluded.shingle, permutations = excluded.permutations,
+        construction = excluded.construction, sketch = excluded.sketch, seed = excluded.seed,
+        content = excluded.content, passages = excluded.passages, lane_bits = excluded.lane_bits"""
+SET_ROOT = "UPDATE settings SET root = ? WHERE id = 1"
 
 APPLICATION_ID = "PRAGMA main.application_id"
 USER_VERSION = "PRAGMA main.user_version"
@@ -53,16 +61,19 @@ UPDATE_DOCUMENT = """
 UPDATE_METADATA = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENT = "DELETE FROM documents WHERE doc_id = ?"
 SET_FILE = """
-    INSERT OR REPLACE INTO files (doc_id, size, mtime_ns, extracted)
-    SELECT doc_id, ?2, ?3, ?4 FROM documents WHERE key = ?1"""
+    INSERT OR REPLACE INTO files
+        (doc_id, size, mtime_ns, extracted, ctime_ns, device, inode, file_digest)
+    SELECT doc_id, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM documents WHERE key = ?1"""
 DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
 FILES_BELOW = """
-    SELECT d.doc_id, d.key, d.digest, f.size, f.mtime_ns, f.extracted
+    SELECT d.doc_id, d.key, d.digest,
+        f.size, f.mtime_ns, f.extracted, f.ctime_ns, f.device, f.inode, f.file_digest
     FROM documents AS d LEFT JOIN files AS f USING (doc_id)
     WHERE d.key >= ?1 AND d.key < ?2 ORDER BY d.key"""
 FILES_OF = """
-    SELECT d.doc_id, d.key, d.digest, f.size, f.mtime_ns, f.extracted
+    SELECT d.doc_id, d.key, d.digest,
+        f.size, f.mtime_ns, f.extracted, f.ctime_ns, f.device, f.inode, f.file_digest
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""
@@ -94,15 +105,11 @@ FIRST_OF_FINGERPRINTS = """
                  ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
             END,
             9223372036854775807)"""
-# The full-text table of rare words, in files that find reworded copies, is made of a document's
-# terms and has no copy of them; the tables rare_words_data, _idx and _config are SQLite's own. A
-# file's definition must be this one, byte for byte. Its memory before a flush, in bytes, saves a
-# quarter of the time of adding.
-MAKE_RARE_WORDS = """CREATE VIRTUAL TABLE rare_words USING fts5(
-    word, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '_'"
-)"""
+# The memory of the full-text table before a flush, in bytes, saves a quarter of the time of adding.
 RARE_WORDS_MEMORY = "INSERT INTO rare_words (rare_words, rank) VALUES ('hashsize', 16777216)"
-DROP_RARE_WORDS = "DROP TABLE rare_words"
+DROP_PART = {
+    name: f"DROP TABLE IF EXISTS {name}" for name in ("fingerprints", "rare_words", "decisions")
+}
 INSERT_TERMS = "INSERT INTO rare_words (rowid, word) VALUES (?, ?)"
 DELETE_TERMS = "INSERT INTO rare_words (rare_words, rowid, word) VALUES ('delete', ?, ?)"
 CLEAR_RARE_WORDS = "INSERT INTO rare_words (rare_words) VALUES ('delete-all')"
@@ -229,14 +236,16 @@ MOVE_DECISIONS = """
     UPDATE OR IGNORE decisions SET key = ?2
     WHERE (key, digest) = (SELECT key, digest FROM documents WHERE doc_id = ?1)"""
 LAST_DECISION = "SELECT coalesce(max(decision), 0) FROM decisions"
-INSERT_DECISION = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
+INSERT_DECISION = """
+    INSERT INTO decisions (decision, verdict, key, digest, note, who, decided, file_digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 DELETE_DECISION = "DELETE FROM decisions WHERE decision = ?"
 
 
 # Documents that are merged into another file.
 WHOLE_DOCUMENTS = """
     SELECT d.key, d.shingles, d.digest, d.metadata, d.content, s.signature,
-        f.size, f.mtime_ns, f.extracted
+        f.size, f.mtime_ns, f.extracted, f.ctime_ns, f.device, f.inode, f.file_digest
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) LEFT JOIN files AS f USING (doc_id)
     ORDER BY d.doc_id"""
 
@@ -259,7 +268,6 @@ PAGE_COUNT = "PRAGMA page_count"
 PAGE_SIZE = "PRAGMA page_size"
 
 
-HAS_RARE_WORDS = "SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'"
 # Derived tables for plain SQL, made when somebody asks for them; no part of the format.
 SIMILAR_PAIRS = {
     "similar_pairs": """CREATE TABLE similar_pairs (
@@ -348,7 +356,10 @@ CHECK_STRUCTURE = "PRAGMA integrity_check(100)"
 CHECK_PAGES = "PRAGMA quick_check(100)"
 CHECK_TABLES = """
     SELECT c.integrity_check
-    FROM json_each(?) AS own CROSS JOIN pragma_integrity_check(own.value) AS c"""
+    FROM json_each(?) AS own
+    CROSS JOIN main.sqlite_schema AS s ON s.name = own.value AND s.type = 'table'
+    CROSS JOIN pragma_integrity_check(own.value) AS c"""
+TABLES = "SELECT name FROM main.sqlite_schema WHERE type = 'table'"
 # Of tables without generated columns, whose expressions would run.
 _TABLES_WITHOUT_CODE = """main.sqlite_schema AS s WHERE s.type = 'table' AND s.rootpage > 0
         AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden > 1)"""
@@ -413,6 +424,7 @@ GROUPING_SETS = """
 
 WRITES = (
     WRITE_SETTINGS,
+    SET_ROOT,
     CLEAR_BASE,
     INSERT_BASE,
     SET_INDEXED,
@@ -431,15 +443,55 @@ WRITES = (
     DELETE_SIGNATURE,
     INSERT_BAND,
     DELETE_BAND,
-    INSERT_FINGERPRINT,
-    DELETE_FINGERPRINT,
-    INSERT_DECISION,
-    DELETE_DECISION,
 )
-"""The statements that change lshdb's tables, except those for many rows or all rows."""
-WRITES_RARE_WORDS = tuple(
-    f"{verb} rare_words_{name}{rest}"
-    for name in ("config", "data", "idx")
-    for verb, rest in (("REPLACE INTO", " SELECT * FROM rare_words_" + name), ("DELETE FROM", ""))
+"""The statements that change the tables of every file, except those for many rows or all rows."""
+PART_WRITES = {
+    "fingerprints": (INSERT_FINGERPRINT, DELETE_FINGERPRINT),
+    # SQLite's own writes for the full-text table; they are only prepared, to see what would run.
+    "rare_words": tuple(
+        f"{verb} rare_words_{name}{rest}"
+        for name in ("config", "data", "idx")
+        for verb, rest in (
+            ("REPLACE INTO", f" SELECT * FROM rare_words_{name}"),
+            ("DELETE FROM", ""),
+        )
+    ),
+    "decisions": (INSERT_DECISION, DELETE_DECISION),
+}
+"""The statements that change the tables of a part."""
+_CHANGED = "settings", "files", "decisions"
+WRITES_OF_FORMAT_6 = (
+    *(statement for statement in WRITES if statement not in (WRITE_SETTINGS, SET_ROOT, SET_FILE)),
+    *PART_WRITES["fingerprints"],
+    *(f"INSERT INTO {table} SELECT * FROM {table}" for table in _CHANGED),
+    *(f"DELETE FROM {table}" for table in _CHANGED),
 )
-"""SQLite's own writes for the full-text table; they are only prepared, to see what would run."""
+"""The same for a file of format 6, in which every part but rare words is in every file."""
+ADDED_COLUMNS = (
+    "ALTER TABLE settings ADD COLUMN root TEXT",
+    *(
+        f"ALTER TABLE files ADD COLUMN {column}"
+        for column in ("ctime_ns INTEGER", "device INTEGER", "inode INTEGER", "file_digest BLOB")
+    ),
+    "ALTER TABLE decisions ADD COLUMN file_digest BLOB",
+)
+"""What makes the tables of format 7 of those of format 6, whose definitions then follow."""
+SET_DEFINITION = "UPDATE main.sqlite_schema SET sql = ?2 WHERE type = 'table' AND name = ?1"
+VIEWS_OF_FORMAT_6 = (
+    "CREATE TEMP VIEW settings AS SELECT *, NULL AS root FROM main.settings",
+    """CREATE TEMP VIEW files AS
+        SELECT *, NULL AS ctime_ns, NULL AS device, NULL AS inode, NULL AS file_digest
+        FROM main.files""",
+    "CREATE TEMP VIEW decisions AS SELECT *, NULL AS file_digest FROM main.decisions",
+)
+"""What shows the tables of a file of format 6 to a reader as those of format 7."""
+RELATIVE_KEYS = """
+    SELECT d.key FROM files JOIN documents AS d USING (doc_id)
+    WHERE d.key NOT GLOB '/*' AND d.key NOT GLOB '[A-Za-z]:/*' ORDER BY d.doc_id"""
+# A document whose new key is that of another one keeps its own, and so do decisions about it.
+MOVE_BENEATH = tuple(
+    f"""
+        UPDATE OR IGNORE {table} SET key = substr(key, length(?1) + 1)
+        WHERE key > ?1 AND key < substr(?1, 1, length(?1) - 1) || '0'"""
+    for table in ("decisions", "documents")
+)

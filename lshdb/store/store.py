@@ -11,7 +11,7 @@ from typing import TypeVar
 from lshdb import errors, options
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.sketching.settings import Settings
-from lshdb.store import guard, index, lookups, schema, transactions
+from lshdb.store import guard, index, location, lookups, migrating, schema, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
@@ -69,13 +69,16 @@ class Store(lookups.StoreReader):
         beside: Store | None = None,
         sealed: bool = False,
         keys_repeat: bool = False,
+        root: str | None = None,
         limits: Limits = DEFAULTS,
     ) -> Store:
         """Open the file; mode `create` makes a missing file, with the settings `new_settings()`.
 
         If two processes make the same file at the same moment, one opens the file that the other
         made. For a store `beside` it, and `sealed` in mode `read`, see `connect`. In a private file
-        that it makes, `keys_repeat` allows documents of one key.
+        that it makes, `keys_repeat` allows documents of one key. `root` is the directory that keys
+        of files in a new file are relative to (None: that of the file), or in one of an older
+        format, where it may be unknown.
         """
         other = None if beside is None else beside._connection
         connection = connect(path, mode, timeout, beside=other, sealed=sealed, limits=limits)
@@ -86,12 +89,20 @@ class Store(lookups.StoreReader):
                         settings = new_settings()
                         with transactions.Transaction(connection, "write"):
                             if is_new(connection):
-                                create_tables(connection)
+                                parts = {
+                                    schema.FINGERPRINTS: settings.passages,
+                                    schema.RARE_WORDS: settings.reworded,
+                                }
+                                create_tables(connection, [name for name in parts if parts[name]])
                                 write_settings(connection, settings)
+                                stored = location.root_to_store(
+                                    root or connection.real_path.parent, connection.real_path
+                                )
+                                connection.execute(sql.SET_ROOT, (stored,))
                                 if keys_repeat:
                                     connection.execute(sql.DROP_KEYS)
-                                if settings.reworded:
-                                    index.Index(connection).set_rare_words(True)
+            if mode != "read":
+                migrating.migrate(connection, root)
             store = cls(connection)
             store.keys_repeat = keys_repeat
             return store
@@ -243,7 +254,10 @@ class Store(lookups.StoreReader):
         """Note the files that stored documents were read from, by their keys."""
         self._connection.run_many(
             sql.SET_FILE,
-            ((key, state.size, state.mtime_ns, state.extracted) for key, state in files),
+            (
+                (key, *(getattr(state, name) for name in FileState.__slots__))
+                for key, state in files
+            ),
         )
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
@@ -252,7 +266,8 @@ class Store(lookups.StoreReader):
 
     def set_key(self, doc_id: int, key: str) -> None:
         """Give a stored document another, unused key, also in the decisions about it."""
-        self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
+        if self._has_decisions:
+            self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
         self._run_many(sql.SET_KEY, [(doc_id, key)])
 
     def delete(self, doc_ids: Sequence[int]) -> None:
@@ -261,15 +276,20 @@ class Store(lookups.StoreReader):
 
     def last_decision(self) -> int:
         """The largest number of a decision, 0 if there is none."""
-        return self._last(sql.LAST_DECISION, "decision")
+        return self._last(sql.LAST_DECISION, "decision") if self._has_decisions else 0
 
     def insert_decisions(self, rows: Iterable[Sequence[options.SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
+        with self._connection.errors():
+            if schema.DECISIONS not in self.parts:
+                schema.make_part(self._connection, schema.DECISIONS)
+                self._read_settings()
         self._run_many(sql.INSERT_DECISION, rows)
 
     def delete_decision(self, decision: int) -> None:
         """Delete the rows of a decision."""
-        self._run_many(sql.DELETE_DECISION, [(decision,)])
+        if self._has_decisions:
+            self._run_many(sql.DELETE_DECISION, [(decision,)])
 
     def replace_pairs(self, pairs: Iterable[Sequence[options.SqlValue]], threshold: float) -> int:
         """Write the table `similar_pairs` and the time of writing; return the number of pairs.
@@ -318,4 +338,6 @@ class Store(lookups.StoreReader):
         with self._connection.errors():
             write_settings(self._connection, settings)
         if settings.reworded != self.settings.reworded:
-            self.index.set_rare_words(settings.reworded)
+            self.index.set_part(schema.RARE_WORDS, settings.reworded)
+        if bool(settings.passages) != bool(self.settings.passages):
+            self.index.set_part(schema.FINGERPRINTS, bool(settings.passages))

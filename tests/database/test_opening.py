@@ -25,6 +25,7 @@ from lshdb.errors import (
     UsageError,
 )
 from lshdb.options import Mode
+from lshdb.store.schema import PARTS
 
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 
@@ -47,9 +48,9 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     "another program's, still empty": (
         ["DROP", "PRAGMA application_id = 7"], NotADatabase, FOREIGN
     ),
-    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* reads format 6: upgrade"),
+    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* 6 and 7: upgrade"),
     "older": (
-        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 6: add the documents to a new file"
+        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 7: add the documents to a new file"
     ),
     "tokens": (["UPDATE settings SET tokenizer = 'code 1'"], OtherFormat, "upgrade lshdb"),
     "base texts": (
@@ -61,6 +62,9 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
         ["ALTER TABLE settings RENAME COLUMN seed TO sapling"],
         DamagedFile,
         "table settings differs: restore",
+    ),
+    "no fingerprints": (
+        ["UPDATE settings SET passages = 8"], DamagedFile, "fingerprints is missing: restore"
     ),
     "cut short": (["CUT"], DamagedFile, "damaged"),
     **{
@@ -79,7 +83,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
             DamagedFile,
             f" {name} is missing: restore",
         )
-        for name in (*inspection.TABLES, "files", "base_texts", *VIEWS)
+        for name in (*sorted({*inspection.TABLES} - {*PARTS}), "files", "base_texts", *VIEWS)
     },
 }  # fmt: skip
 

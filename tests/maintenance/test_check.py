@@ -96,8 +96,8 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         "words", ["UPDATE fingerprints SET doc_id = 99 WHERE doc_id = 1"], False,
         {"fingerprint-wrong": 1},
     ),
-    "fingerprints where there is no index of them": (
-        "sets", ["INSERT INTO fingerprints VALUES (1, 2, 3)"], False, {"fingerprint-wrong": 1}
+    "a fingerprint of no document": (
+        "words", ["INSERT INTO fingerprints VALUES (1, 99, 3)"], False, {"fingerprint-wrong": 1}
     ),
     "a signature of no document": (
         "words", ["INSERT INTO signatures VALUES (12, zeroblob(256))"], False,

@@ -19,6 +19,7 @@ from direct_command import command as command
 from helpers import ROOT, parsed, unmeasured
 
 import lshdb
+from lshdb.store.schema import PARTS
 
 PACKAGE = Path(lshdb.__file__).parent
 ROOMS = (
@@ -116,7 +117,8 @@ FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
 FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()]
 ALONE = "sources.documents"
 """The package that a process runs without the rest of lshdb, so they name each other only."""
-OTHER_FILES = {"options.pyi", "py.typed", "schema.sql"}
+OTHER_FILES = {"options.pyi", "py.typed", "schema.sql", "format_6.sql"}
+OTHER_FILES |= {f"{part}.sql" for part in PARTS}
 
 PATHS = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path

@@ -62,7 +62,7 @@ def run(path: Path, sql: str) -> tuple[list[str], list[tuple[SqlValue, ...]]]:
         ("SELECT count(*) > 0 FROM buckets", None, [(1,)]),
         ("SELECT count(*) > 0 FROM bucket_members WHERE key = 'a'", None, [(1,)]),
         ("SELECT doc_id_a, doc_id_b FROM candidate_pairs", None, [(1, 2)]),
-        ("PRAGMA user_version", ["user_version"], [(6,)]),
+        ("PRAGMA user_version", ["user_version"], [(7,)]),
         ("PRAGMA main.page_size", ["page_size"], [(16384,)]),
         ("PRAGMA journal_mode", ["journal_mode"], [("wal",)]),
         ("PRAGMA index_info(empty_documents)", ["seqno", "cid", "name"], [(0, 0, "doc_id")]),

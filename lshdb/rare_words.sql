@@ -1,0 +1,5 @@
+-- In files that find reworded copies. The full-text table is made of a document's terms and has no
+-- copy of them; the tables rare_words_data, _idx and _config are SQLite's own.
+CREATE VIRTUAL TABLE rare_words USING fts5(
+    word, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '_'"
+);

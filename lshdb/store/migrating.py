@@ -1,0 +1,89 @@
+"""Making a file of format 7 of one of format 6, in one transaction: all of it, or nothing.
+
+Format 7 has more columns, and knows the directory that keys of files are relative to (its root).
+Signatures, band rows and digests stay as they are.
+"""
+
+import os
+
+from lshdb import errors
+from lshdb.store import guard, location, schema, transactions
+from lshdb.store import statements as sql
+from lshdb.store.sqlite_errors import RESTORE
+
+
+def migrate(connection: guard.Connection, root: str | None) -> None:
+    """Give a file of format 6 the tables of format 7; a file of format 7 stays as it is.
+
+    Args:
+        connection: open for writing, its schema checked.
+        root: the directory that keys of files are relative to, if the user named it.
+
+    Raises:
+        DamagedFile: a table is missing or differs; nothing is changed.
+        StoreError: SQLite's errors, as lshdb's; nothing is changed.
+    """
+    with connection.errors():
+        if connection.execute(sql.USER_VERSION).fetchone() != (schema.MIGRATED,):
+            return
+        with transactions.Transaction(connection, "write"):
+            if connection.execute(sql.USER_VERSION).fetchone() != (schema.MIGRATED,):
+                return  # another process has done it meanwhile
+            fault = next(
+                (fault for fault in schema.faults(connection) if not fault.tolerable), None
+            )
+            if fault is not None:
+                raise errors.DamagedFile(f"{connection.path}: {fault.what}; {RESTORE}")
+            _change_tables(connection)
+            _set_root(connection, root)
+            if not connection.execute(sql.HAS_PASSAGES).fetchone():
+                connection.execute(sql.DROP_PART[schema.FINGERPRINTS])
+            if not connection.execute(sql.HAS_DECISIONS).fetchone():
+                connection.execute(sql.DROP_PART[schema.DECISIONS])
+
+
+def _change_tables(connection: guard.Connection) -> None:
+    for statement in sql.ADDED_COLUMNS:
+        connection.execute(statement)
+    # ALTER TABLE writes definitions of its own; those of schema.sql go in their place.
+    connection.execute("PRAGMA writable_schema = ON")
+    for definition in schema.definitions(schema.PARTS):
+        if definition.name in ("settings", "files", "decisions"):
+            connection.execute(sql.SET_DEFINITION, (definition.name, definition.statement))
+    connection.execute("PRAGMA writable_schema = RESET")
+    connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
+
+
+def _set_root(connection: guard.Connection, root: str | None) -> None:
+    """Store the root: the first directory from which a stored relative key leads to a file.
+
+    Keys were relative to the directory in which they were added, which nobody stored. Absolute keys
+    beneath the root become relative to it, with their decisions.
+    """
+    directories = [str(connection.real_path.parent), os.curdir]
+    keys = [key for (key,) in connection.execute(sql.RELATIVE_KEYS)]
+    leading = (
+        directory
+        for directory in directories
+        if any(_leads_to_file(os.path.join(directory, key)) for key in keys)
+    )
+    directory = root or next(leading, None if keys else directories[0])
+    if directory is None:
+        return
+    stored = location.root_to_store(directory, connection.real_path)
+    connection.execute(sql.SET_ROOT, (stored,))
+    real_root = location.directory_of_root(stored, connection.real_path)
+    for path in {os.path.abspath(directory), real_root}:
+        start = os.path.join(path, "").replace(os.sep, "/")
+        for statement in sql.MOVE_BENEATH:
+            connection.execute(statement, (start,))
+
+
+def _leads_to_file(path: str) -> bool:
+    """Whether the path of a document leads to a file: its own, or its archive or mailbox."""
+    while not os.path.lexists(path):
+        shorter, _, _ = path.rpartition("#" if "#" in os.path.basename(path) else "/")
+        if not shorter:
+            return False
+        path = shorter
+    return os.path.isfile(path)
