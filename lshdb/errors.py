@@ -26,6 +26,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from lshdb.results import Result
+
 
 class LshdbError(Exception):
     """Everything that lshdb raises on purpose."""
@@ -108,7 +110,7 @@ class QueryError(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Result):
     """The part of a result that a limit left out; its `str` is a sentence about it.
 
     Attributes:

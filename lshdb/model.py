@@ -9,22 +9,19 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshdb import formatting, templates
+from lshdb import formatting
+from lshdb.results import Result
 from lshdb.shingling.shingling import Content, Element
 from lshdb.sketching.settings import Settings, settings_in_words
 
-_PASSAGE = 200
-"""Characters of a passage that a notebook shows, half of them from its end."""
 _COMPARED = 1_000_000
 """Characters of two texts whose different words a notebook shows: about half a second."""
-_ELEMENTS = 20
-"""Elements of a set that a notebook shows."""
 _LARGE_TABLE = 1 << 16
 """Minimum bytes of a table that is listed by its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Result):
     """A document on its way into a database.
 
     Attributes:
@@ -40,7 +37,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Result):
     """A file, line or row that gave no document: where it is, and why.
 
     The reason contains only printable characters of the input.
@@ -51,7 +48,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(Result):
     """A document as the database stores it.
 
     Attributes:
@@ -75,7 +72,7 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(Result):
     """A document similar to the query.
 
     Attributes:
@@ -112,7 +109,7 @@ Outcome = Literal["added", "updated", "unchanged", "similar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(Result):
     """The result of comparing and adding a document in one step; see lshdb.Service.
 
     Attributes:
@@ -129,7 +126,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Result):
     """A difference between two texts: the words of each.
 
     Attributes:
@@ -142,7 +139,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Similar:
+class Similar(Result):
     """A stored document that is similar to a new one.
 
     Attributes:
@@ -168,7 +165,7 @@ AdmissionOutcome = Literal["added", "replaced", "unchanged", "similar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Result):
     """The result of adding a document unless a similar one is stored.
 
     Attributes:
@@ -200,7 +197,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceStats:
+class ServiceStats(Result):
     """How busy a lshdb.Service is, since it was opened; see Service.stats.
 
     Attributes:
@@ -228,7 +225,7 @@ class ServiceStats:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedBucket:
+class SharedBucket(Result):
     """A bucket that two documents share: the number of its band, and its key."""
 
     band_no: int
@@ -236,7 +233,7 @@ class SharedBucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Result):
     """A run of shingles that two texts share, as offsets in code points into each.
 
     Attributes:
@@ -256,7 +253,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedPassage:
+class CopiedPassage(Result):
     """A run of words that a text and a stored document share, or several with small gaps.
 
     Offsets are in code points, lines count from 1; an end is the first character after it.
@@ -299,7 +296,7 @@ class CopiedPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(Result):
     """A stored document that shares passages with a text.
 
     Attributes:
@@ -321,7 +318,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class CommonPassage:
+class CommonPassage(Result):
     """A run of words of a text that is in too many documents to be evidence of copying.
 
     Attributes:
@@ -340,7 +337,7 @@ class CommonPassage:
 
 
 @dataclass(frozen=True)
-class Passages:
+class Passages(Result):
     """The passages that a text shares with stored documents; iterates over the sources.
 
     See Database.passages.
@@ -370,7 +367,7 @@ class Passages:
 
 
 @dataclass(frozen=True, slots=True)
-class PassagePair:
+class PassagePair(Result):
     """Two stored documents that share passages.
 
     Attributes:
@@ -397,7 +394,7 @@ class PassagePair:
 
 
 @dataclass(frozen=True, slots=True)
-class WordMatches:
+class WordMatches(Result):
     """Documents whose contents have some words; see Database.find_words.
 
     Attributes:
@@ -410,7 +407,7 @@ class WordMatches:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """What two documents A and B have in common; see Database.compare.
 
     Fields that need the contents are None where the database does not keep them.
@@ -482,72 +479,38 @@ class Comparison:
             passage["text"] = text[passage["a_start"] : passage["a_end"]]
         return record
 
-    def _repr_html_(self) -> str | None:
+    def _notebook(self) -> dict[str, object]:
         candidates = "yes" if self.candidates else "no: a query for one does not find the other"
-        values = templates.facts(
-            {
-                "similarity": self.similarity,
-                "identical": self.identical or None,
-                "a": self.a,
-                "b": self.b,
-                "a in b": self.a_in_b,
-                "b in a": self.b_in_a,
-                "shared shingles": None if self.shared is None else f"{self.shared:,}",
-                "estimate": f"{formatting.share(self.estimate)} ± "
-                f"{formatting.share(self.standard_error)}",
-                "found by the index": candidates,
-                "left out": ", ".join(self.base) or None,
-            }
-        )
-        return templates.html_tables(values, *self._shared_tables())
-
-    def _shared_tables(self) -> Iterator[templates.Table]:
-        """Tables for a notebook: shared passages of texts, or shared and other elements of sets."""
+        shown: dict[str, object] = {
+            "similarity": self.similarity,
+            "identical": self.identical or None,
+            "a": self.a,
+            "b": self.b,
+            "a in b": self.a_in_b,
+            "b in a": self.b_in_a,
+            "shared shingles": self.shared,
+            "estimate": f"{formatting.share(self.estimate)} ± "
+            f"{formatting.share(self.standard_error)}",
+            "found by the index": candidates,
+            "left out": self.base or None,
+        }
         a, b = self.a_content, self.b_content
         if isinstance(a, str) and isinstance(b, str):
-            if len(a) + len(b) <= _COMPARED:
-                changes = self.changes
-                differences = [
-                    [
-                        formatting.shortened(words, _PASSAGE)
-                        for words in (change.given, change.stored)
-                    ]
-                    for change in changes[: templates.SHOWN]
-                ]
-                yield templates.Table(
-                    ["only in a", "only in b"], differences, len(changes), "the same words"
-                )
-            passages = self.passages or ()
-            rows = [
-                (
-                    p.a_line,
-                    p.b_line,
-                    formatting.shortened(" ".join(a[p.a_start : p.a_end].split()), _PASSAGE),
-                )
-                for p in passages[: templates.SHOWN]
+            is_short = len(a) + len(b) <= _COMPARED
+            shown["different words"] = self.changes if is_short else "texts too long to compare"
+            shown["passages in both"] = [
+                {"a_line": p.a_line, "b_line": p.b_line, "text": a[p.a_start : p.a_end]}
+                for p in self.passages or ()
             ]
-            names = ["line in a", "line in b", "passage in both"]
-            yield templates.Table(names, rows, len(passages), "no passage is in both")
         elif a is not None and b is not None:
-            parts = {
-                "in both": set(a).intersection(b),
-                "only in a": set(a).difference(b),
-                "only in b": set(b).difference(a),
-            }
-            yield templates.facts(
-                {
-                    f"{name} ({len(elements):,})": (
-                        formatting.listed(sorted(elements, key=str), _ELEMENTS)
-                        if elements
-                        else "none"
-                    )
-                    for name, elements in parts.items()
-                }
-            )
+            shown["in both"] = self.shared_elements
+            shown["only in a"] = sorted({*a}.difference(b), key=str)
+            shown["only in b"] = sorted({*b}.difference(a), key=str)
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Result):
     """Two similar documents.
 
     Attributes:
@@ -574,7 +537,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectedPair:
+class ConnectedPair(Result):
     """Two documents of a report, and all that connects them.
 
     Attributes:
@@ -611,7 +574,7 @@ class ConnectedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Result):
     """Similar documents, and which of them to keep.
 
     Attributes:
@@ -649,7 +612,7 @@ DecisionState = Literal["holds", "overruled", "changed", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Result):
     """A person's decision about a document, or about similar documents.
 
     Attributes:
@@ -682,7 +645,7 @@ NAMED_CONFLICTS = 3
 
 
 @dataclass(frozen=True)
-class AddReport:
+class AddReport(Result):
     """The results of `add_many` or `add_files`.
 
     Attributes:
@@ -730,7 +693,7 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncChange:
+class SyncChange(Result):
     """What `sync` does with one document.
 
     Attributes:
@@ -745,7 +708,7 @@ class SyncChange:
 
 
 @dataclass(frozen=True)
-class SyncReport:
+class SyncReport(Result):
     """The results of `sync`.
 
     Attributes:
@@ -781,7 +744,7 @@ class SyncReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Result):
     """One bucket of one band, and the number of its documents."""
 
     band_no: int
@@ -790,7 +753,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Info:
+class Info(Result):
     """A database's settings and size.
 
     Attributes:
@@ -830,14 +793,12 @@ class Info:
             "Size": sizes,
         }
 
-    def _repr_html_(self) -> str | None:
-        return templates.html_tables(
-            *(templates.facts(values, title) for title, values in self.in_words().items())
-        )
+    def _notebook(self) -> dict[str, object]:
+        return {name: value for group in self.in_words().values() for name, value in group.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedRow:
+class DroppedRow(Result):
     """A row or document that is dropped, and the kept one that is most similar to it.
 
     Attributes:
@@ -874,7 +835,7 @@ class DroppedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DecidedRow:
+class DecidedRow(Result):
     """A row of a file, and whether it is kept.
 
     Attributes:
@@ -894,7 +855,7 @@ class DecidedRow:
 
 
 @dataclass(frozen=True)
-class Reindexed:
+class Reindexed(Result):
     """The result of `Database.reindex`.
 
     Attributes:

@@ -26,6 +26,7 @@ from lshdb.formatting import counted
 from lshdb.keys import with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, RowsOptions, WalkingOptions
+from lshdb.results import Result
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import added_columns, counts, formats, records, sinks
@@ -144,7 +145,7 @@ def _kept_relation(table: Any) -> _KeptAlone:
 
 
 @dataclass(frozen=True, repr=False)
-class Deduplicated(Generic[AnyRows]):
+class Deduplicated(Result, Generic[AnyRows]):
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
 
     A result can be pickled: with its kept rows, or with the names of the files that they are in.

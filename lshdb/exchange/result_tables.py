@@ -49,7 +49,7 @@ from lshdb.options import (
     QueryManyOptions,
     RankingOptions,
 )
-from lshdb.templates import SHOWN, Table, html_tables
+from lshdb.results import SHOWN, Result, Table, html_tables, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +111,7 @@ def _not_pickled(results: object, _: object = None) -> NoReturn:
     )
 
 
-class Tabular:
+class Tabular(Result):
     """Rows of named columns, which make tables.
 
     Attributes:
@@ -513,6 +513,7 @@ def roles(cluster: model.Cluster, threshold: float) -> list[str]:
 def _row_type(names: tuple[str, ...]) -> type:
     """A named tuple for rows with these columns, which can be pickled."""
     kind = cast(Any, namedtuple("Row", names, rename=True))
+    kind.__repr__ = short
     kind.__reduce__ = lambda row: (_row, (names, tuple(row)))
     return cast(type, kind)
 
@@ -556,7 +557,7 @@ class SqlRows(Tabular, Iterator[Any]):
         return (dict(zip(self.columns, row, strict=True)) for row in self._rows)
 
     def __repr__(self) -> str:
-        return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
+        return f"<rows of {short(self.columns)[1:-1]}: an iterator; df() gives a table>"
 
     def _repr_html_(self) -> str | None:
         return _first_rows(

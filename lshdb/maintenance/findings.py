@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lshdb.results import Result
+
 PROBLEMS = MappingProxyType[str, str](
     {
         "damaged": "SQLite finds the file damaged",
@@ -43,7 +45,7 @@ REPAIRS = MappingProxyType[str, str](
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Result):
     """The problems of one kind.
 
     Attributes:
@@ -59,7 +61,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Result):
     """The repairs of one kind (see REPAIRS), and the number of repaired rows or other parts."""
 
     kind: str
@@ -67,7 +69,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Result):
     """The result of a check.
 
     Attributes:

@@ -8,12 +8,13 @@ from lshdb.groups import takes
 from lshdb.maintenance.check import check
 from lshdb.options import RestoreOptions
 from lshdb.progress import shown
+from lshdb.results import Result
 from lshdb.sources.identity import is_same_file
 from lshdb.store import replacing
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Result):
     """The result of `lshdb.restore_backup`.
 
     Attributes:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import errors
+from lshdb.results import Result, short
 from lshdb.shingling.arrays import Lanes
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Shingling
@@ -15,7 +16,7 @@ from lshdb.sketching.settings import Settings, SketchName
 
 
 @dataclass(frozen=True, slots=True)
-class Sketching:
+class Sketching(Result):
     """How signatures are made: two signatures can be compared only if all these values are equal.
 
     Except for `lane_bits`: lanes of 32 bits are cut to 16 where they meet such. lshdb knows nothing
@@ -89,7 +90,7 @@ def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class SignatureSet:
+class SignatureSet(Result):
     """The signatures of n documents; see Database.signatures.
 
     Attributes:
@@ -111,4 +112,4 @@ class SignatureSet:
         return len(self.keys)
 
     def __repr__(self) -> str:
-        return f"<SignatureSet of {len(self):,} documents: {self.made_with}>"
+        return f"<SignatureSet of {len(self):,} documents: {short(self.made_with)}>"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
-from lshdb import templates
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.options import TuneOptions
+from lshdb.results import Result
 from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
 from lshdb.store.store import Store
 from lshdb.tuning import analysis, resolve, sampling
@@ -24,7 +24,7 @@ _LARGEST_INNER = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuned(Result):
     """A construction with predictions.
 
     Attributes:
@@ -48,31 +48,12 @@ class Tuned:
     chosen: bool = False
     named: bool = False
 
-    def _repr_html_(self) -> str | None:
-        return Constructions([self])._repr_html_()
 
-
-class Constructions(list[Tuned]):
+class Constructions(Result, list[Tuned]):
     """Constructions with predictions, the best first: a list, and a table in a notebook."""
 
-    def _repr_html_(self) -> str | None:
-        names = ["construction", "recall", "at 0.3", "at 0.5", "at 0.7", "bytes", "candidates"]
-        rows = [
-            (
-                *(
-                    str(tuned.construction),
-                    tuned.recall,
-                    *tuned.curve[2:7:2],
-                    tuned.bytes,
-                    tuned.candidates,
-                ),
-                "the best" if tuned.chosen else "named" if tuned.named else None,
-            )
-            for tuned in self[: templates.SHOWN]
-        ]
-        return templates.html_tables(
-            templates.Table([*names, "which"], rows, len(self), "no construction")
-        )
+    def _notebook(self) -> dict[str, object]:
+        return {"constructions": self}
 
 
 @takes(TuneOptions)

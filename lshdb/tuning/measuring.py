@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from lshdb import templates
 from lshdb.columns import Columns
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
+from lshdb.results import Result
 from lshdb.search import lookup, similarity
 from lshdb.shingling import arrays
 from lshdb.sketching import minhash
@@ -57,7 +57,7 @@ _recall_values = attrgetter(
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredRecall:
+class MeasuredRecall(Result):
     """How many similar pairs in a range of similarity are found.
 
     Attributes:
@@ -81,7 +81,7 @@ class MeasuredRecall:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Result):
     """The results of queries for a sample of a database's documents.
 
     Attributes:
@@ -121,16 +121,13 @@ class Measured:
         precision = self.precision, self.precision_formula
         yield "precision", None, None, *precision, *none, self.exact
 
-    def _repr_html_(self) -> str | None:
+    def _notebook(self) -> dict[str, object]:
         kind = "exact similarities" if self.exact else "estimates"
-        about = (
-            f"{self.sample:,} of {self.documents:,} documents compared with all, by {kind}; "
-            f"index: {self.construction}"
-        )
-        rows = [row[:-1] for row in self.rows()]
-        return templates.html_tables(
-            templates.Table(list(COLUMNS)[:-1], rows, len(rows), title=about)
-        )
+        return {
+            "compared": f"{self.sample:,} of {self.documents:,} documents with all, by {kind}",
+            "index": self.construction,
+            "measured": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows()],
+        }
 
 
 def measure(store: Store, options: MeasureOptions) -> Measured:

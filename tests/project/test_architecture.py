@@ -32,6 +32,7 @@ ROOMS = (
         "keys",
         "limits",
         "progress",
+        "results",
         "templates",
         "workers",
     ),
