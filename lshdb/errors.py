@@ -141,6 +141,10 @@ class LimitWarning(UserWarning):
         return cut
 
 
+class IgnoreWarning(UserWarning):
+    """Ignore files are read without git, which refuses, or one has a line that is no pattern."""
+
+
 class FailureWarning(UserWarning):
     """Rows or files gave no document, and are left out: the result's `failures` name them."""
 
@@ -148,13 +152,13 @@ class FailureWarning(UserWarning):
 _taking: ContextVar[Callable[[Cut], object] | None] = ContextVar("taking", default=None)
 
 
-def warn_of_limit(cut: Cut) -> None:
-    """Issue a LimitWarning for the line that called lshdb, or pass it to `limits_to`."""
+def warn_of_limit(cut: Cut, category: type[UserWarning] = LimitWarning) -> None:
+    """Issue a warning for the line that called lshdb, or pass what it says to `limits_to`."""
     take = _taking.get()
     if take is not None:
         take(cut)
         return
-    warn(LimitWarning(cut))
+    warn(category(cut))
 
 
 def warn(warning: Warning) -> None:

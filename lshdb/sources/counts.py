@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from lshdb import errors
 from lshdb.model import Failure
@@ -37,9 +38,14 @@ class SkippedFiles(Counter[str]):
 
     Attributes:
         on_skip: called with the path of each, and the reason.
+        notes: how it was decided what is skipped, where not by the rules as they are.
     """
 
     on_skip: Callable[[str, str], None] | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.notes: set[str] = set()
 
     def add(self, kind: str, path: str, why: str) -> None:
         """Count an entry, for one of the reasons."""
@@ -50,6 +56,12 @@ class SkippedFiles(Counter[str]):
     def add_repeated(self, path: str, earlier: str) -> None:
         """Count a file that was read before, by another path or the same."""
         self.add("repeated", path, f"read already, as {printable_path(earlier)}")
+
+    def note(self, text: str) -> None:
+        """Issue an IgnoreWarning, once in a job for each text."""
+        if text not in self.notes:
+            self.notes.add(text)
+            errors.warn_of_limit(errors.Cut("ignore", 1, text), errors.IgnoreWarning)
 
     def counts(self) -> dict[str, int]:
         """The count for each reason."""

@@ -1,10 +1,10 @@
-"""Files of a directory that git tracks, and the lines that changes add.
+"""Files of a directory that git ignores or does not track, and the lines that changes add.
 
 The command `git` answers. A repository may come from a stranger, and git runs programs that its
 configuration names. None of these runs: settings that git reads for the commands here are
-overridden, filters are found and overridden by their names, nothing is fetched, no hook runs, and
-submodules are not looked into. Programs that the user's own configuration or the system's names are
-trusted, such as the filter of git-lfs.
+overridden, also in submodules, filters are found and overridden by their names, nothing is fetched
+and no hook runs. Programs that the user's own configuration or the system's names are trusted, such
+as the filter of git-lfs.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import printable_path
@@ -33,11 +33,28 @@ _VARIABLES = {
     "LC_ALL": "C",
     "LANGUAGE": "",
 }
+_OTHER_REPOSITORY = {
+    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX"),
+    *("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
+    *("GIT_NAMESPACE", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_INTERNAL_SUPER_PREFIX"),
+    *("GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS"),
+    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
+    "GIT_ICASE_PATHSPECS",
+}
+"""What git sets for a hook: its repository, whatever directory is given, and how to read paths."""
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TRUSTED = re.compile(r"git config --global --add safe\.directory .+")
 _HINT = "hint: "
+NAME = ".git"
+"""The directory or file that makes a directory a repository."""
+ITSELF = "./"
+"""How git writes the directory that it is asked about."""
 ALL_LINES = (1, sys.maxsize)
 """The range of all lines of a file."""
+
+
+class Refused(InputError):
+    """Git is missing, or fails before it answers."""
 
 
 @dataclasses.dataclass
@@ -53,32 +70,40 @@ class Changed:
     lines: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
 
-def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
+def run(
+    directory: str,
+    *arguments: str,
+    settings: Sequence[str] = (),
+    stdin: bytes = b"",
+    empty_status: int = 0,
+) -> bytes:
     """The output of git in a directory; no program runs that the repository names.
 
     Args:
-        directory: where.
+        directory: where. Its repository is asked, whatever one the environment names.
         arguments: of git.
         settings: more of its settings, each as NAME=VALUE.
+        stdin: the input of git.
+        empty_status: its exit status, besides 0, where there is nothing to print.
 
     Raises:
-        InputError: it fails, or is not installed; the message is its own, with its hints.
+        Refused: it is not installed, or fails without output.
+        InputError: it fails later; the message is its own, with its hints.
     """
     more = [word for setting in settings for word in ("-c", setting)]
     command = ["git", *_SAFE, *more, "-C", directory, *arguments]
+    environment = {name: os.environ[name] for name in os.environ if name not in _OTHER_REPOSITORY}
     try:
         process = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            env=os.environ | _VARIABLES,
+            command, input=stdin, capture_output=True, check=False, env=environment | _VARIABLES
         )
-    except FileNotFoundError:
-        raise InputError("git is not installed: put it on the PATH") from None
-    if process.returncode:
+    except OSError:
+        raise Refused("git is not installed: put it on the PATH") from None
+    if process.returncode not in (0, empty_status):
         reason = _reason(process.stderr.decode(errors="backslashreplace"))
-        raise InputError(f"{printable_path(directory)}: {reason}")
+        has_begun = process.stdout or process.returncode < 0  # a signal ended it
+        error = InputError if has_begun else Refused
+        raise error(f"{printable_path(directory)}: {reason}")
     return process.stdout
 
 
@@ -108,12 +133,8 @@ def _without_filters(top: str) -> list[str]:
     Raises:
         InputError: one has a name that cannot be overridden.
     """
-    try:
-        printed = run(
-            top, "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
-        )
-    except InputError:
-        return []  # there is none
+    query = ("--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    printed = run(top, "config", *query, empty_status=1)
     fields = printed.decode(errors="surrogateescape").split("\0")
     names = {
         name.rpartition(".")[0]
@@ -136,24 +157,72 @@ def repository(directory: str) -> tuple[str, str]:
     return top, os.path.abspath(os.path.join(directory, index_path))
 
 
+def is_repository(directory: str) -> bool:
+    """Whether a directory is the top of a repository, as far as names say."""
+    return os.path.lexists(os.path.join(directory, NAME))
+
+
+def repository_of(directory: str) -> str | None:
+    """The real path of the nearest directory with a .git, from a directory upwards, if any."""
+    inner = os.path.realpath(directory)
+    while not is_repository(inner):
+        inner, below = os.path.dirname(inner), inner
+        if inner == below:
+            return None
+    return inner
+
+
 def tracked(directory: str) -> set[str]:
-    """The files below a directory that git tracks, and the directories on the way to them.
+    """The paths of the files below a directory that git tracks."""
+    return _names(run(directory, "ls-files", "-z"))
+
+
+def untracked(directory: str) -> set[str]:
+    """What git does not track of a directory; see `ignored`. ITSELF if it tracks nothing in it."""
+    return _names(run(directory, "ls-files", "-o", "--directory", "-z"))
+
+
+def ignored(directory: str) -> set[str] | None:
+    """What git ignores of a directory, by all rules that it knows.
+
+    The rest is what `git ls-files -co --exclude-standard` lists. Git is not asked for that, as it
+    lacks without an error what is in a directory that git cannot read, which is then not gone.
 
     Returns:
-        Their paths from there with a character for each byte; those of directories end with /.
+        The paths of files from there, with a character for each byte, and those of directories,
+        with a slash at the end, in which no file counts, whatever its name. Nested repositories
+        have to be asked themselves. None if the directory itself is one of these.
+
+    Raises:
+        Refused: git is missing, or refuses: no repository, or that of another user.
+        InputError: it fails later.
     """
-    return with_directories(run(directory, "ls-files", "-z").decode("latin-1").split("\0"))
+    # Below an ignored directory, git has an internal error at the next command.
+    real = os.fsencode(os.path.realpath(directory)).decode("latin-1")
+    if not is_repository(directory) and _matched(directory, [real]):
+        return None
+    # Git before 2.31, which leaves out some names, has no --deduplicate.
+    options = ("-oi", "--exclude-standard", "--directory", "--deduplicate", "-z")
+    names = _names(run(directory, "ls-files", *options)) - {ITSELF}
+    # A directory is also listed where only its files are ignored, each by its name. With a slash at
+    # its end its own patterns would be read for an empty name in it.
+    directories = {name for name in names if name.endswith("/")}
+    try:
+        matched = _matched(directory, [f"./{name[:-1]}" for name in directories])
+    except Refused as error:
+        raise InputError(str(error)) from None
+    return names - directories | {f"{name[2:]}/" for name in matched}
 
 
-def with_directories(files: Iterable[str]) -> set[str]:
-    """Paths of files, and of the directories on the way to them, which end with /."""
-    paths: set[str] = set()
-    for path in files:
-        while path and path not in paths:
-            paths.add(path)
-            parent = path.rstrip("/").rpartition("/")[0]
-            path = parent and f"{parent}/"
-    return paths
+def _matched(directory: str, paths: Sequence[str]) -> set[str]:
+    """Which of the paths a pattern matches."""
+    check = ("check-ignore", "--no-index", "-z", "--stdin")
+    given = "\0".join(paths).encode("latin-1")
+    return _names(run(directory, *check, stdin=given, empty_status=1)) if paths else set()
+
+
+def _names(printed: bytes) -> set[str]:
+    return {*printed.decode("latin-1").split("\0")} - {""}
 
 
 def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Changed]:

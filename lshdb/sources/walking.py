@@ -1,28 +1,29 @@
 """Walking directories: which of the files in them are read.
 
-The rules are git's for .gitignore: the patterns of a directory apply to everything below it, deeper
-ones override those above, and a file in an ignored directory cannot be included again. A
-.lshdbignore is the same for lshdb only; its patterns come after those of the .gitignore beside it.
-The library pathspec matches patterns; it is imported when there are some.
+In a working tree git says what it ignores, and each repository in another one is asked when the
+walk comes to it. Elsewhere, and where git is missing or refuses, .gitignore files are read here:
+the patterns of a directory apply to everything below it, deeper ones override those above, and a
+file in an ignored directory cannot be included again. A .lshdbignore is the same for lshdb only,
+and its patterns override git. The library pathspec reads patterns; it is imported if there are any.
 """
 
 import os
 import re
 import stat
-from collections.abc import Container, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import accumulate
+from typing import NamedTuple
 
 from lshdb import errors
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import counts, git
 from lshdb.sources.archives import Archives, Member, archive_of
-from lshdb.sources.paths import is_database
+from lshdb.sources.paths import is_database, printable_path
 from lshdb.store import guard
 
-_IGNORE_FILES = (".gitignore", ".lshdbignore")
-_REPOSITORY = ".git"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
 EXCLUDED = "excluded by a pattern"
@@ -36,6 +37,20 @@ _Patterns = list[tuple[re.Pattern[str], bool]]
 """Patterns, the last one first, and whether each excludes or includes what it matches."""
 _Placed = tuple[_Patterns, int]
 """Patterns, and how many characters of an absolute path they do not see."""
+
+
+class _Rules(NamedTuple):
+    """What is left out below a directory.
+
+    Attributes:
+        patterns: of ignore files, the outermost first.
+        left_out: paths that git leaves out; None if it does not say.
+        start: how many characters of the path of an entry these lack.
+    """
+
+    patterns: tuple[_Placed, ...] = ()
+    left_out: Set[str] | None = None
+    start: int = 0
 
 
 class Walk:
@@ -52,7 +67,7 @@ class Walk:
 
     Raises:
         UsageError: a pattern of the rules is invalid.
-        InputError: only tracked files are wanted, and git does not answer.
+        InputError: git fails after it has begun, or only tracked files are wanted, and it refuses.
     """
 
     def __init__(
@@ -63,39 +78,41 @@ class Walk:
         archives: Archives | None = None,
     ) -> None:
         self._rules, self._skipped, self._archives = rules, skipped_files, archives
-        self._directory, self._top = directory, os.path.abspath(directory)
+        self._directory, self._top = directory, os.path.realpath(directory)
         self._start = len(os.path.join(directory, ""))
-        self._exclude = _compiled([*map(_as_bytes, rules.exclude)], "exclude")
-        self._include = _compiled([*map(_as_bytes, rules.include)], "include")
-        # Files are tracked although .gitignore excludes them.
-        self._ignore_files = _IGNORE_FILES[rules.tracked :]
-        self._directories: set[str] | None = None  # with files that are included
-        self._above = tuple(_outer(self._top, self._ignore_files)) if rules.ignore else ()
-        self._tracked = git.tracked(directory) if rules.tracked else None
-        if self._tracked is not None and self._include:
-            wanted = (path for path in self._tracked if self._is_included(path))
-            self._directories = git.with_directories(wanted)
+        self._exclude = _compiled([*map(_as_bytes, rules.exclude)], _refuser("exclude"))
+        self._include = _compiled([*map(_as_bytes, rules.include)], _refuser("include"))
+        repository = git.repository_of(directory) if rules.ignore else None
+        left_out: Set[str] | None = None
+        if rules.tracked:
+            left_out = git.untracked(directory)
+        elif repository:
+            left_out = self._ignored(directory)
+        patterns = self._outer(repository, left_out) if repository else ()
+        self._above = _Rules(patterns, left_out, self._start)
 
     def __iter__(self) -> Iterator[Entry | Failure]:
         # An explicit stack: a tree may be deeper than Python's recursion limit.
-        waiting: list[tuple[str, Entry | None, tuple[_Placed, ...]]]
-        waiting = [(self._directory, None, self._above)]
+        waiting: list[tuple[str, Entry | None, _Rules]] = [(self._directory, None, self._above)]
         while waiting:
-            path, entry, patterns = waiting.pop()
+            path, entry, rules = waiting.pop()
             packed = self._is_packed(path)
             if entry is not None and not entry.is_dir() and not packed:
                 yield entry
                 continue
+            if entry is not None and self._rules.ignore and git.is_repository(path):
+                start = len(os.path.join(path, ""))
+                rules = _Rules(rules.patterns, self._ignored(path), start)
             try:
-                entries, patterns = self._listed(path, patterns, packed)
+                entries, rules = self._listed(path, rules, packed)
             except (errors.InputError, OSError) as error:
                 yield counts.failure_of(path, error)
                 continue
             inodes = guard.open_inodes()
             to_walk = [
-                (inner.path, inner, patterns)
+                (inner.path, inner, rules)
                 for inner in entries
-                if self._is_taken(inner, patterns, inodes)
+                if self._is_taken(inner, rules, inodes)
             ]
             waiting += reversed(to_walk)
 
@@ -103,10 +120,8 @@ class Walk:
         """Whether a path is an archive that is read as a directory."""
         return self._archives is not None and archive_of(path) == path
 
-    def _listed(
-        self, path: str, patterns: tuple[_Placed, ...], packed: bool
-    ) -> tuple[list[Entry], tuple[_Placed, ...]]:
-        """The entries of a directory or archive, by name, and the patterns for them."""
+    def _listed(self, path: str, rules: _Rules, packed: bool) -> tuple[list[Entry], _Rules]:
+        """The entries of a directory or archive, by name, and the rules for them."""
         entries: list[Entry]
         if packed and self._archives is not None:
             entries = [*self._archives.members(path).values()]
@@ -115,35 +130,69 @@ class Walk:
                 entries = [*scanned]
         entries.sort(key=lambda entry: entry.name)
         if self._rules.ignore and not packed:
-            names = {entry.name for entry in entries}.intersection(self._ignore_files)
-            files = [os.path.join(path, name) for name in self._ignore_files if name in names]
-            if compiled := _compiled([line for file in files for line in _lines(file)]):
+            names = {entry.name for entry in entries}.intersection(_ignore_files(rules.left_out))
+            if patterns := self._patterns(path, names):
                 directory = os.path.join(self._top, path[self._start :], "")
-                patterns = (*patterns, (compiled, len(directory)))
-        return entries, patterns
+                placed = (*rules.patterns, (patterns, len(directory)))
+                rules = rules._replace(patterns=placed)
+        return entries, rules
 
-    def _is_taken(self, entry: Entry, patterns: Sequence[_Placed], inodes: Container[int]) -> bool:
+    def _ignored(self, directory: str) -> Set[str] | None:
+        """What git ignores of a directory; None, with a note, if it refuses."""
+        try:
+            return git.ignored(directory)
+        except git.Refused as error:
+            self._skipped.note(f"{error}; .gitignore files are read without git")
+            return None
+
+    def _patterns(self, directory: str, names: Iterable[str]) -> _Patterns:
+        """The patterns of ignore files; one that cannot be read is named and skipped."""
+        patterns: _Patterns = []
+        for path in (os.path.join(directory, name) for name in sorted(names)):
+
+            def skip(line: str, path: str = path) -> None:
+                text = line.encode("latin-1").decode(errors="backslashreplace")
+                self._skipped.note(f"{printable_path(path)}: skipped {text!r:.50}, not a pattern")
+
+            patterns = _compiled(_lines(path), skip) + patterns
+        return patterns
+
+    def _outer(self, repository: str, left_out: Set[str] | None) -> tuple[_Placed, ...]:
+        """The patterns above the directory, up to the top of its repository, the highest first.
+
+        A directory that they ignore has none: the user named it, so it is wanted.
+        """
+        inner, placed = self._top, list[_Placed]()
+        while inner != repository:
+            inner = os.path.dirname(inner)
+            names = [
+                name
+                for name in _ignore_files(left_out)
+                if os.path.isfile(os.path.join(inner, name))
+            ]
+            placed.insert(0, (self._patterns(inner, names), len(os.path.join(inner, ""))))
+        return () if _decided(self._top, True, placed) else tuple(placed)
+
+    def _is_taken(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> bool:
         """Whether an entry is walked or read; counts a skipped one, except an open database."""
-        kind, why = self._why_skipped(entry, patterns, inodes)
+        kind, why = self._why_skipped(entry, rules, inodes)
         if why:
             self._skipped.add(kind, entry.path, why)
         return not kind
 
-    def _why_skipped(
-        self, entry: Entry, patterns: Sequence[_Placed], inodes: Container[int]
-    ) -> tuple[str, str]:
+    def _why_skipped(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> tuple[str, str]:
         """What kind of entry is skipped, and why; both are empty for others."""
-        rules = self._rules
+        options = self._rules
         names = entry.name.split("/") if isinstance(entry, Member) else [entry.name]
         hidden = [name for name in names if name.startswith(".")]
-        if hidden and (not (rules.hidden or rules.tracked) or _REPOSITORY in hidden):
+        if hidden and (not (options.hidden or options.tracked) or git.NAME in hidden):
             return "hidden", "its name begins with a dot"
         if entry.is_symlink():
             return "links", "a symbolic link"
         if not entry.is_dir() and not entry.is_file():
             return "special", "not a regular file"
         is_dir = entry.is_dir() or self._is_packed(entry.path)
-        if why := self._why_ignored(entry, is_dir, patterns):
+        if why := self._why_ignored(entry, is_dir, rules):
             return "ignored", why
         if is_dir:
             return "", ""
@@ -154,30 +203,35 @@ class Walk:
             return "open", ""
         if database and _is_database(database):
             return "binary", "a part of an SQLite database"
-        if rules.max_filesize is not None and _size(entry) > rules.max_filesize:
-            return "large", f"larger than {rules.max_filesize:,} bytes"
+        if options.max_filesize is not None and _size(entry) > options.max_filesize:
+            return "large", f"larger than {options.max_filesize:,} bytes"
         return "", ""
 
-    def _why_ignored(self, entry: Entry, is_dir: bool, patterns: Sequence[_Placed]) -> str:
+    def _why_ignored(self, entry: Entry, is_dir: bool, rules: _Rules) -> str:
         """Why git or a pattern leaves an entry out; empty if none does."""
-        path, packed = entry.path[self._start :], isinstance(entry, Member)
-        inner = _as_bytes(path)
-        tracked_path = inner + "/" * entry.is_dir()
-        if not (packed or patterns or self._exclude) and tracked_path in (self._directories or ()):
-            return ""  # as most files of a repository
-        if self._tracked is not None and not packed and tracked_path not in self._tracked:
+        path, by_git = entry.path[self._start :], False
+        if rules.left_out:
+            git_name = _as_bytes(entry.path[rules.start :]) + "/" * entry.is_dir()
+            by_git = git_name in rules.left_out or git.ITSELF in rules.left_out
+        if self._rules.tracked and (by_git or (entry.is_dir() and git.is_repository(entry.path))):
             return "not tracked by git"
-        if is_dir and self._directories is not None and tracked_path not in self._directories:
-            return EXCLUDED
-        inner += "/" * is_dir
-        # A member's directories are not walked before it.
-        paths = accumulate(re.findall("[^/]*/|.+", inner)) if packed else (inner,)
-        is_excluded = (
-            (patterns and _is_ignored(os.path.join(self._top, path), is_dir, patterns))
-            or any(_decision(self._exclude, above) for above in paths)
+        inner = _as_bytes(path) + "/" * is_dir
+        if rules.patterns:
+            decision = _decided(os.path.join(self._top, path), is_dir, rules.patterns)
+            by_git = by_git if decision is None else decision
+        if (
+            by_git
+            or (self._exclude and self._is_excluded(entry, inner))
             or (self._include and not is_dir and not self._is_included(inner))
-        )
-        return EXCLUDED if is_excluded else ""
+        ):
+            return EXCLUDED
+        return ""
+
+    def _is_excluded(self, entry: Entry, path: str) -> bool:
+        """Whether a pattern excludes an entry or, as they are not walked, a member's directory."""
+        packed = isinstance(entry, Member)
+        paths = accumulate(re.findall("[^/]*/|.+", path)) if packed else (path,)
+        return any(_decision(self._exclude, above) for above in paths)
 
     def _is_included(self, path: str) -> bool:
         """Whether the patterns that include files match a path or a directory above."""
@@ -191,14 +245,19 @@ def _size(entry: Entry) -> int:
     return 0
 
 
-def _is_ignored(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool:
-    """Whether the last matching pattern, of the deepest directory that has one, excludes it."""
+def _ignore_files(left_out: Set[str] | None) -> tuple[str, ...]:
+    """The names of the ignore files that are read here: not git's own where git answers."""
+    return (".lshdbignore",) if left_out is not None else (".gitignore", ".lshdbignore")
+
+
+def _decided(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool | None:
+    """The decision of the last matching pattern, of the deepest directory that has one."""
     for placed_patterns, start in reversed(patterns):
         relative = _as_bytes(path[start:]) + "/" * is_dir
         is_excluded = _decision(placed_patterns, relative)
         if is_excluded is not None:
             return is_excluded
-    return False
+    return None
 
 
 def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | None:
@@ -214,23 +273,6 @@ def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | 
         if pattern.search(path) if below else pattern.fullmatch(path):
             return excludes
     return None
-
-
-def _outer(top: str, ignore_files: Sequence[str]) -> list[_Placed]:
-    """The patterns above a directory, up to the top of its git repository, the highest first.
-
-    A directory that they ignore has none: the user named it, so it is wanted.
-    """
-    inner, patterns = top, list[_Placed]()
-    while not os.path.lexists(os.path.join(inner, _REPOSITORY)):
-        parent = os.path.dirname(inner)
-        if parent == inner:
-            return []  # in no repository
-        inner = parent
-        paths = [os.path.join(parent, name) for name in ignore_files]
-        lines = [line for path in paths if os.path.isfile(path) for line in _lines(path)]
-        patterns.insert(0, (_compiled(lines), len(os.path.join(parent, ""))))
-    return [] if _is_ignored(top, True, patterns) else patterns
 
 
 def _lines(path: str) -> list[str]:
@@ -250,12 +292,17 @@ def _as_bytes(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
-def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
-    """The patterns of some lines; an invalid one is skipped, as by git.
+def _refuser(option: str) -> Callable[[str], None]:
+    """What refuses a pattern of an option."""
 
-    Raises:
-        UsageError: an invalid one in an option.
-    """
+    def refuse(line: str) -> None:
+        raise errors.UsageError(f"{option} {line!r} is not a pattern")
+
+    return refuse
+
+
+def _compiled(lines: Sequence[str], refuse: Callable[[str], object]) -> _Patterns:
+    """The patterns of some lines; one that cannot be read is passed to a function."""
     if not any(lines):
         return []
     suffixes = [_SUFFIX.fullmatch(line) for line in lines]
@@ -265,12 +312,14 @@ def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
     from pathspec import GitIgnoreSpec
 
     patterns: _Patterns = []
-    for line in lines:
+    for line in filter(str.strip, lines):
         try:
-            (pattern,) = GitIgnoreSpec.from_lines([line]).patterns
-        except ValueError as error:
-            if option is not None:
-                raise errors.UsageError(f"{option} {line!r} is not a pattern") from error
+            with warnings.catch_warnings():
+                # Of an expression that another version of Python may read in another way.
+                warnings.simplefilter("ignore", FutureWarning)
+                (pattern,) = GitIgnoreSpec.from_lines([line]).patterns
+        except (ValueError, re.error):
+            refuse(line)
             continue
         if pattern.include is not None and pattern.regex is not None:
             patterns.insert(0, (_as_by_git(pattern.regex), pattern.include))

@@ -169,6 +169,8 @@ def test_no_command_runs_a_program_that_a_repository_names(stranger: Stranger) -
         ("gate", "evil.py"),
         ("add", ".", "--tracked"),
         ("sync", ".", "--tracked"),
+        ("add", "."),
+        ("sync", "."),
     ):
         done = stranger(*arguments)
         assert done.status == bool(done.out), done.err

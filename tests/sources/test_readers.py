@@ -61,7 +61,8 @@ def from_stdin(data: bytes, **options: Any) -> list[Document | Failure]:
 
 
 def test_what_is_passed_over_in_directories_is_counted_and_read_when_named() -> None:
-    for name in ("d/.git/config", "d/.hidden", "d/file"):
+    git("init", "-q", "d")
+    for name in ("d/.hidden", "d/file"):
         write(name)
     write("d/binary", b"a" * 8191 + b"\0")
     write("d/late", b"a" * 8192 + b"\0")
@@ -187,9 +188,13 @@ PATTERNS = (
 )
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.IgnoreWarning")
+@pytest.mark.parametrize("is_installed", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_ignored_is_what_git_says(seed: int) -> None:
-    """Random trees with random .gitignore files at all depths."""
+def test_what_is_ignored_is_what_git_says(
+    seed: int, is_installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random trees with random .gitignore files at all depths, also where git is missing."""
     rng, every = random.Random(seed), list[str]()
     git("init", "-q")
     for number in range(6):
@@ -202,9 +207,13 @@ def test_what_is_ignored_is_what_git_says(seed: int) -> None:
         for directory in {top, *rng.sample([os.path.dirname(path) for path in sorted(files)], 3)}:
             lines = [*rng.choices(PATTERNS, k=rng.randint(1, 6)), ""]
             write(f"{directory}/.gitignore", rng.choice(["\n", "\r\n"]).join(lines))
-        assert sorted(keys(top)) == not_ignored(sorted(files)), [
-            (str(path), path.read_bytes()) for path in Path(top).rglob(".gitignore")
-        ]
+        expected = not_ignored(sorted(files))
+        with monkeypatch.context() as context:
+            if not is_installed:
+                context.setenv("PATH", "")
+            assert sorted(keys(top)) == expected, [
+                (str(path), path.read_bytes()) for path in Path(top).rglob(".gitignore")
+            ]
         every += files
     assert sorted(keys(".")) == not_ignored(every)
 
@@ -224,8 +233,9 @@ def test_patterns_above_a_directory_hold_up_to_the_top_of_its_repository() -> No
 
 
 def test_exclude_include_hidden_and_sizes() -> None:
-    for name in ("a.py", "b.txt", "v/c.py", "v/w/d.py", ".e.py", ".f/g.py", ".git/h.py"):
+    for name in ("a.py", "b.txt", "v/c.py", "v/w/d.py", ".e.py", ".f/g.py"):
         write(f"d/{name}", name * 10)
+    git("init", "-q", "d")
     assert keys("d", exclude=["v/"]) == ["d/a.py", "d/b.txt"]
     assert keys("d", exclude=["*.py", "!a.py"]) == ["d/a.py", "d/b.txt"]
     assert keys("d", include=["*.py"]) == ["d/a.py", "d/v/c.py", "d/v/w/d.py"]

@@ -1,0 +1,302 @@
+"""In a working tree the files of a directory are those that git lists, and no pattern is read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from direct_command import DirectCommand
+from helpers import environment, unprivileged
+
+import lshdb
+
+if shutil.which("git") is None:
+    pytest.skip("git is not installed", allow_module_level=True)
+
+LISTED = ("ls-files", "-co", "--exclude-standard", "--deduplicate", "-z")
+NO_GIT = "git is not installed: put it on the PATH; .gitignore files are read without git"
+NOBODY = 65534
+
+
+class Folder(DirectCommand):
+    """A directory with repositories, and lshdb in it."""
+
+    def __init__(self, directory: Path) -> None:
+        (directory / "top").mkdir()
+        super().__init__(directory, {"GIT_CONFIG_GLOBAL": os.devnull})
+        self.path("bin").mkdir()
+
+    def git(self, *arguments: str, at: str = "top") -> bytes:
+        identity = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
+        command = ["git", *identity, "-c", "protocol.file.allow=always", *arguments]
+        variables = environment(self.directory) | {"GIT_CONFIG_GLOBAL": os.devnull}
+        return subprocess.run(
+            command, cwd=self.path(at), env=variables, capture_output=True, check=True
+        ).stdout
+
+    def files(self, *names: str) -> None:
+        for name in names:
+            self.write(name, f"the text of {name}")
+
+    def read(self, *arguments: str) -> list[str]:
+        """What `sync` reads, without a note, by paths from the directory."""
+        self.path("lsh.db").unlink(missing_ok=True)
+        done = self.done("sync", *(arguments or ("top",)))
+        assert "lshdb:" not in done.err, done.err
+        return self.keys()
+
+    def without_git(self) -> None:
+        self.variables["PATH"] = str(self.path("bin"))
+
+    def replace_git(self, script: str) -> None:
+        """A program in place of git, in which $GIT is the real one."""
+        self.write("bin/git", f"#!/bin/sh\nGIT={shutil.which('git')}\n{script}\n")
+        self.path("bin/git").chmod(0o755)
+        self.variables["PATH"] = f"{self.path('bin')}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(tmp_path)
+    made.git("init", "-q", "-b", "main")
+    made.files("top/a.txt", "top/b.log", "top/build/c.txt", "top/src/d.txt", "top/src/e.log")
+    made.write("top/.gitignore", "*.log\nbuild/\n")
+    return made
+
+
+TAKEN = ["top/a.txt", "top/src/d.txt"]
+
+
+def test_patterns_that_git_alone_reads_so(folder: Folder) -> None:
+    names = ("xb", "[a", "a]", "a-", "-", "a^", "x1", "xé", "bin/a", "e/f/g.c", "foo ", "a\nb")
+    folder.files(*(f"top/{name}" for name in names))
+    for pattern in (
+        *("x[z-a]", "[[a]", "[[:digit:]x]*", "[]-]", "a[]-]", "[!]a]*", "x[^1]", "\\", "a\\", "[a"),
+        *("**/e/**", "e/**/g.c", "e/*/*.c", "**f/", "/**/g.?", "foo\\ ", "foo ", "a?b", "[a--]"),
+    ):
+        folder.write("top/.gitignore", f"{pattern}\n")
+        listed = folder.git(*LISTED).split(b"\0")
+        visible = [os.fsdecode(b"top/" + name) for name in listed if name[:1] not in (b"", b".")]
+        expected = sorted(name.replace("\n", "\\n") for name in visible)
+        assert sorted(key.replace("\n", "\\n") for key in folder.read()) == expected, pattern
+
+
+def test_what_is_tracked_is_read_and_what_is_deleted_is_not(folder: Folder) -> None:
+    folder.files("top/gone.txt")
+    folder.git("add", "-f", "b.log", "build/c.txt", "gone.txt")
+    folder.files("top/build/other.txt")
+    folder.path("top/gone.txt").unlink()
+    assert folder.read() == sorted([*TAKEN, "top/b.log", "top/build/c.txt"])
+
+
+def test_all_rules_that_git_has_are_its_answer(folder: Folder) -> None:
+    folder.write("ignored", "d.txt\n")
+    folder.write("global.config", f"[core]\n\texcludesFile = {folder.path('ignored')}\n")
+    folder.write("top/.git/info/exclude", "a.txt\n")
+    folder.files("top/f.txt")
+    folder.variables["GIT_CONFIG_GLOBAL"] = str(folder.path("global.config"))
+    assert folder.read() == ["top/f.txt"]
+
+
+def test_each_repository_in_another_is_asked(folder: Folder) -> None:
+    folder.git("init", "-q", "-b", "main", "source")
+    folder.write("top/source/.gitignore", "*.txt\n")
+    folder.files("top/source/f.txt", "top/source/g.c", "top/source/h.log")
+    folder.git("add", ".gitignore", "g.c", at="top/source")
+    folder.git("commit", "-q", "-m", "A", at="top/source")
+    folder.git("submodule", "--quiet", "add", "./source", "module")
+    folder.files("top/module/i.log", "top/module/j.txt")
+    folder.git("add", ".gitignore")
+    folder.git("commit", "-q", "-m", "A")
+    folder.git("worktree", "add", "-q", "../tree")
+    folder.files("tree/k.log", "tree/l.txt", "tree/module/m.log")
+    taken = [*TAKEN, "top/module/g.c", "top/module/i.log", "top/source/g.c", "top/source/h.log"]
+    assert folder.read() == sorted(taken)
+    assert folder.read("tree") == ["tree/l.txt", "tree/module/m.log"]
+    assert folder.read("--tracked", "top") == ["top/.gitignore", "top/.gitmodules"]
+    # From a folder in no repository, and where one is ignored in another.
+    folder.write("top/.git/info/exclude", "source\n")
+    assert folder.read(".") == [
+        *sorted([*TAKEN, "top/module/g.c", "top/module/i.log"]),
+        *("tree/l.txt", "tree/module/m.log"),
+    ]
+
+
+def test_folders_in_a_repository_and_links_to_them(folder: Folder) -> None:
+    folder.files("top/src/sub/f.txt", "top/src/sub/g.log")
+    assert folder.read("top/src", "top/src/sub", "top/build") == [
+        *("top/build/c.txt", "top/src/d.txt", "top/src/sub/f.txt")
+    ]
+    os.symlink("top/src", folder.path("link"))
+    os.symlink("../a.txt", folder.path("top/src/h.txt"))
+    assert folder.read("link") == ["link/d.txt", "link/sub/f.txt"]
+    # An ignored folder that is named is read, by the patterns in it.
+    folder.write("top/build/.gitignore", "c.txt\n")
+    folder.files("top/build/deep/i.txt")
+    assert folder.read("top/build") == ["top/build/deep/i.txt"]
+    assert folder.read("top/build/deep") == ["top/build/deep/i.txt"]
+    assert len(folder.read("--no-ignore", "top")) == 8
+
+
+def test_a_lshdbignore_overrides_git(folder: Folder) -> None:
+    folder.files("top/logs/f.log", "top/logs/build/g.log", "top/src/h.txt", "top/.hidden")
+    folder.write("top/.lshdbignore", "!*.log\nh.txt\n")
+    logs = ["top/b.log", "top/logs/f.log", "top/src/e.log"]
+    assert folder.read() == sorted([*TAKEN, *logs])
+    assert folder.read("top/logs") == ["top/logs/f.log"]
+    folder.write("top/.lshdbignore", "!/build/\n")
+    assert folder.read() == sorted([*TAKEN, "top/build/c.txt", "top/src/h.txt"])
+
+
+def test_names_that_are_not_utf8_or_mean_something_to_git(folder: Folder) -> None:
+    for name in (b"caf\xe9", b"caf\xe9.log", b":(top)x", b":(top)d/a.log", b"[a]/b.log"):
+        path = os.fsencode(folder.path("top")) + b"/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(os.fsdecode(path)).write_text("text")
+    assert folder.read() == sorted([*TAKEN, "top/:(top)x", "top/caf\\xe9"])
+
+
+def test_what_a_hook_sets_does_not_matter(folder: Folder) -> None:
+    folder.git("init", "-q", "../other")
+    other = folder.path("other")
+    folder.variables |= {
+        "GIT_DIR": str(other / ".git"),
+        "GIT_WORK_TREE": str(other),
+        "GIT_INDEX_FILE": str(other / "index"),
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_PREFIX": "x/",
+    }
+    assert folder.read() == TAKEN
+    folder.git("add", "-f", "b.log")
+    assert folder.read("--tracked", "top") == ["top/b.log"]
+
+
+def test_a_bare_repository_is_a_folder(folder: Folder) -> None:
+    folder.git("init", "-q", "--bare", "../bare.git")
+    folder.files("bare.git/f.txt")
+    folder.write("bare.git/.gitignore", "hooks/\ninfo/\n")
+    assert "bare.git/f.txt" in folder.read("bare.git")
+    assert "bare.git/hooks" not in " ".join(folder.keys())
+
+
+def test_without_git_the_patterns_are_read_with_one_note(folder: Folder) -> None:
+    """And nothing is removed but what they say: here a tracked file that is ignored."""
+    folder.git("init", "-q", "nested")
+    folder.files("top/nested/f.txt", "top/whole/g.c", "top/whole/h.o")
+    folder.write("top/whole/.gitignore", "*\n!*/\n!*.c\n")
+    folder.git("add", "-f", "b.log")
+    all_keys = sorted([*TAKEN, "top/b.log", "top/nested/f.txt", "top/whole/g.c"])
+    assert folder.read("top", "top/src") == all_keys
+    folder.without_git()
+    for removed in (1, 0):
+        done = folder.done("sync", "top", "top/src")
+        note, counts = done.err.splitlines()[:2]
+        assert note == f"lshdb: {NO_GIT}"
+        assert f"moved 0, removed {removed}, unchanged 4, failed 0" in counts
+        assert done.err.count("lshdb:") == 1
+    assert folder.keys() == [key for key in all_keys if key != "top/b.log"]
+    assert NO_GIT in folder.done("add", "top", "--quiet").err
+
+
+def _owned_by_another(folder: Folder) -> None:
+    if os.geteuid() == 0:
+        for path in ("top", "top/.git"):
+            os.chown(folder.path(path), NOBODY, NOBODY)
+    else:
+        folder.variables["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (_owned_by_another, "git does not trust a repository of another user"),
+        (lambda folder: folder.write("top/.git/index", "no index"), "index file"),
+        (lambda folder: folder.path("top/.git/HEAD").unlink(), "not in a git repository"),
+        (
+            lambda folder: folder.variables.update(GIT_CEILING_DIRECTORIES=str(folder.path("top"))),
+            None,
+        ),
+    ],
+    ids=["owner", "index", "head", "ceiling"],
+)
+def test_where_git_refuses_the_patterns_are_read_with_a_note(
+    folder: Folder, spoil: Callable[[Folder], object], reason: str | None
+) -> None:
+    assert folder.read() == TAKEN
+    spoil(folder)
+    done = folder.done("sync", "top", "top/src" if reason is None else "top")
+    assert "removed 0, unchanged 2" in done.err
+    notes = [line for line in done.err.splitlines() if line.startswith("lshdb: ")]
+    assert len(notes) == 1, done.err
+    assert notes[0].endswith("; .gitignore files are read without git")
+    assert (reason or "top/src: not in a git repository") in notes[0]
+    folder.fails("sync", "top/src", "--tracked")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        # Its list is cut off; and it is killed before, in a repository in the other, and later.
+        'case "$*" in *ls-files*) "$GIT" "$@"; exit 3;; esac; exec "$GIT" "$@"',
+        'case "$*" in *ls-files*) kill -9 $$;; esac; exec "$GIT" "$@"',
+        'case "$*" in *nested*ls-files*) kill -9 $$;; esac; exec "$GIT" "$@"',
+        'case "$*" in *check-ignore*) echo no >&2; exit 128;; esac; exec "$GIT" "$@"',
+    ],
+    ids=["cut off", "killed", "nested", "later"],
+)
+def test_where_git_fails_midway_nothing_is_removed(folder: Folder, script: str) -> None:
+    folder.git("init", "-q", "nested")
+    folder.files("top/nested/f.txt")
+    assert folder.read() == sorted([*TAKEN, "top/nested/f.txt"])
+    folder.path("top/a.txt").unlink()
+    folder.replace_git(script)
+    reason = folder.fails("sync", "top")
+    assert reason.startswith("top"), reason
+    assert len(folder.keys()) == 3
+
+
+def test_a_folder_that_git_cannot_read_is_named_and_its_documents_stay(folder: Folder) -> None:
+    """Git leaves its files out of any list, with a warning."""
+    folder.files("top/locked/f.txt")
+    assert folder.read() == sorted([*TAKEN, "top/locked/f.txt"])
+    folder.path("top/locked").chmod(0)
+    done = folder("sync", "top", before=unprivileged)
+    folder.path("top/locked").chmod(0o755)
+    assert done.status == 1
+    assert done.err.splitlines()[0] == "lshdb: top/locked: permission denied"
+    assert "removed 0, unchanged 2, failed 1" in done.err
+
+
+def test_a_pattern_that_cannot_be_read_is_named_and_skipped(folder: Folder) -> None:
+    folder.files("top/logs/f.txt")
+    folder.write("top/.lshdbignore", "x[z-a]\n[[a].txt\nlogs/\n")
+    for command in ("add", "sync", "dedup"):
+        done = folder(command, "top")
+        assert done.status == 0
+        assert done.err.splitlines()[0] == (
+            "lshdb: top/.lshdbignore: skipped 'x[z-a]', not a pattern"
+        )
+        assert done.err.count("pattern") == 1
+    assert folder.keys() == ["top/src/d.txt"]
+    assert folder.fails("sync", "top", "--exclude", "x[z-a]", status=2) == (
+        "exclude 'x[z-a]' is not a pattern"
+    )
+    folder.path("top/.lshdbignore").unlink()
+    folder.write("top/.gitignore", "x[z-a]\nbuild/\n")
+    assert "lshdb" not in folder.done("add", "top/src").err
+    folder.without_git()
+    assert "skipped 'x[z-a]', not a pattern" in folder.done("add", "top").err
+
+
+def test_programs_get_the_note_as_a_warning(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(folder.path("bin")))
+    warns = pytest.warns(lshdb.IgnoreWarning, match="git is not installed")
+    with lshdb.open(folder.path("lsh.db")) as database, warns as noted:
+        assert database.sync([str(folder.path("top"))]).added == 2
+    assert [warning.filename for warning in noted] == [__file__]
