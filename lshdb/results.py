@@ -50,7 +50,7 @@ class Result:
         for name, value in self._notebook().items():
             if _are_records(value):
                 records = [_fields(record) for record in value[:SHOWN]]
-                rows = [[*record.values()] for record in records]
+                rows = [[record.get(name) for name in records[0]] for record in records]
                 tables.append(Table([*records[0]], rows, len(value), title=name))
             elif value is not None:
                 facts.append((name, value))
