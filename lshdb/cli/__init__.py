@@ -8,7 +8,6 @@ for each command, of its name (app lists them), and what they share:
     running    exit statuses, and the one line of an error
     results    writes rows as text, JSON, CSV, or to a file: every command has all of these formats
     documents  reads what a command is given, and reports what could not be read
-    screen     two documents on the screen of a terminal, for compare and review
     parameters options as typer takes them, and the values of SQL
     similar, pages, on_spark    what commands share that compare, that draw pages, on Spark
     messages   notes, warnings and the bar of a long job; files writes whole files or none

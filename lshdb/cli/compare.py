@@ -1,11 +1,13 @@
 """`lshdb compare`: show why two documents are similar, or why not."""
 
 import os
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,14 +17,32 @@ from lshdb.cli.files import STDOUT
 from lshdb.database import Database
 from lshdb.formatting import number, shortened
 from lshdb.groups import Option
+from lshdb.limits import DEFAULTS
 from lshdb.model import Comparison, Document
 from lshdb.options import EncodingOption
-from lshdb.sources.paths import printable_path
+from lshdb.review import beside
+from lshdb.search import differences
+from lshdb.search.cut_notes import text_cut
+from lshdb.sources.paths import escaped, printable_path
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _ROWS_SHOWN = 20
 """Passages, elements and buckets that a terminal shows."""
 _LINES_SHOWN = 40
 """Lines of differences."""
+_BESIDE = 1
+"""Equal lines shown on each side of a difference."""
+_BEGINNING = 400
+"""Characters shown of texts that are identical."""
+_LONGEST_LINE = 1_000
+"""Characters shown of a line that differs."""
+_BREAKS = re.compile(r"\s*[\n\r]\s*")
+"""The end of a line within a sentence."""
+_MOVED = {"-": "moved to", "+": "moved from"}
+_COLOURS = {"-": "yellow", "+": "cyan"}
+_MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
 _LONGEST = 160
 """Characters shown of a passage, half of them from its end."""
 
@@ -87,7 +107,7 @@ def compare(
         summary = _summary(compared, facts)
         results.write_record(record, form, summary)
         print()
-        _draw(database, compared)
+        _print_differences(database, compared)
         if buckets:
             print()
             rest = {name: value for name, value in facts.items() if name not in summary}
@@ -139,16 +159,85 @@ def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) ->
             messages.message(f"{more:,} more {what}s that both share; --json has all")
 
 
-def _draw(database: Database, compared: Comparison) -> None:
+def _print_differences(database: Database, compared: Comparison) -> None:
     """Show how two documents differ."""
-    from lshdb.cli import screen
+    from rich.console import Console
 
-    console = screen.terminal()
     contents = compared.a_content, compared.b_content
-    lines = screen.drawn_differences(console, database, *contents, identical=compared.identical)
-    screen.show(console, *islice(lines, _LINES_SHOWN))
+    lines = differing_lines(database, *contents, identical=compared.identical)
+    console = Console(highlight=False)
+    for line in islice(lines, _LINES_SHOWN):
+        console.print(line)
     if next(lines, None) is not None:
         messages.message("more differences: lshdb serve shows them all")
+
+
+def differing_lines(
+    database: Database, a: beside.StoredContent, b: beside.StoredContent, *, identical: bool
+) -> Iterator["Text"]:
+    """The lines that show how two documents differ: those of A begin with -, those of B with +.
+
+    What differs is in [-...-] and {+...+}, as in git's word diff. In a file that indexes rare
+    words, those that both have are between asterisks there, and long equal runs are reversed.
+    """
+    from rich.text import Text
+
+    def equal(line: str) -> Text:
+        return Text(escaped(f"  {line.expandtabs(4)}"), "dim", no_wrap=True, overflow="ellipsis")
+
+    if identical:
+        yield Text("Identical", "bold")
+        if isinstance(a, str):
+            yield from map(equal, a[:_BEGINNING].splitlines())
+        return
+    texts, sets = beside.contents_beside(database, a, b, elements=sys.maxsize)
+    if sets is not None:
+        for sign, (_, elements) in zip("-+", sets, strict=False):
+            for element in elements:
+                yield Text(escaped(f"{sign} {element}"), _COLOURS[sign])
+        yield Text(f"  ... {sets[2][0]:,} in both", "dim")
+        return
+    if texts is None:
+        yield Text("The database does not keep contents: how they differ is not known")
+        return
+    if texts.cut:
+        errors.warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
+    if texts.says:
+        yield Text(texts.says, "bold")
+    shown = differences.shown_rows(texts.rows, _BESIDE)
+    for row in beside.lines_of(texts, shown, 0, len(texts.rows)):
+        if row.kind == "left out":
+            yield Text(f"  ... {row.skipped:,} equal", "dim")
+        elif row.kind == "same" and (line := row.a or row.b):
+            yield equal(_BREAKS.sub(" ", "".join(piece.text for piece in line.pieces)))
+        else:
+            sides = ("-", row.a, row.a_elsewhere), ("+", row.b, row.b_elsewhere)
+            for sign, line, elsewhere in sides:
+                if line:
+                    yield _changed_line(sign, line, elsewhere)
+
+
+def _changed_line(sign: str, line: differences.Line, elsewhere: tuple[int, int] | None) -> "Text":
+    """A line with what differs in it marked; at its end the line of the other document that has
+    what moved.
+    """
+    from rich.text import Text
+
+    colour = _COLOURS[sign]
+    marked = Text.assemble((f"{sign} ", f"bold {colour}"), overflow="fold")
+    for piece in line.pieces:
+        text = escaped(_BREAKS.sub(" ", piece.text).expandtabs(4))
+        if piece.kind in ("same", "run", "renamed"):
+            marked.append(text, {"run": "reverse", "renamed": "underline"}.get(piece.kind, ""))
+        elif piece.kind == "rare":
+            marked.append(f"*{text}*", f"bold underline {colour}")
+        else:
+            start, end = _MARKS[sign]
+            marked.append(f"{start}{text}{end}", f"black on {colour}")
+    marked.truncate(_LONGEST_LINE, overflow="ellipsis")
+    if elsewhere:
+        marked.append(f" ({_MOVED[sign]} line {elsewhere[1]:,})", "dim")
+    return marked
 
 
 def _document(database: Database, name: str, reading: EncodingOption) -> str | Document:

@@ -106,8 +106,8 @@ def test_a_terminal_shows_the_index_on_request(command: Command) -> None:
     lines = command.on_terminal("compare", "fox", "wolf")[0].splitlines()
     names = [line.partition(":")[0] for line in lines[:6]]
     assert names == ["similarity", "a", "b", "a_in_b", "b_in_a", ""]
-    assert "\x1b[30;43mfox" in lines[6]
-    assert "\x1b[30;46mwolf" in lines[7]
+    assert "\x1b[30;43m[-fox-]" in lines[6]
+    assert "\x1b[30;46m{+wolf+}" in lines[7]
     assert "  jumps over the lazy dog  " in "".join(lines)
     for name in ("estimate:", "agreeing_lanes:", "a_shingles:", "bucket_key"):
         assert name not in "".join(lines)

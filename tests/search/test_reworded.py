@@ -244,5 +244,5 @@ def test_rare_words_and_runs_are_marked_on_a_terminal(command: Command) -> None:
         command.write(name, text)
     command.done("add", "a.txt", "b.txt")
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
-    assert "\x1b[1;4;33masymmetric" in shown
+    assert "\x1b[1;4;33m*asymmetric" in shown
     assert "\x1b[7m" in shown

@@ -38,7 +38,7 @@ from web_pages import (
 )
 
 import lshdb
-from lshdb.cli import screen
+from lshdb.cli import review
 from lshdb.progress import Progress
 from lshdb.review import page_file
 from lshdb.web import rendering, views
@@ -990,7 +990,7 @@ def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewe
     named = set()
     for line in manual.partition("## Keys")[2].partition("## By commands")[0].splitlines():
         named.update(re.findall("`([^`]+)`", line.split("|")[1]) if line.startswith("| `") else [])
-    assert pressed | set(screen._KEYS) | {",", "↑", "↓"} == named
+    assert pressed | set(review._ANSWERS) | {",", "↑", "↓"} == named
 
 
 def test_what_changed_since_the_page_was_shown_is_not_decided(
