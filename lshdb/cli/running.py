@@ -147,6 +147,8 @@ def open_streams(system: str = os.name) -> None:
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
+    elif hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")  # an answer may be no text
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # for as long as we live
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -99,6 +99,15 @@ def test_all_that_are_similar_go_at_once_but_not_those_below(tmp_path: Path) -> 
     assert made == {("a",): "keep", ("b",): "drop", ("c",): "drop"}
 
 
+def test_what_is_no_answer_decides_nothing(command: Command) -> None:
+    command.variables["PYTHONIOENCODING"] = "utf-8:strict"
+    shown = command.done("review", stdin=b"\xff\n\x1b[2J\nz\n?\n")
+    assert shown.out.count("is not an answer; ? lists them") == 3
+    assert (r"'\udcff'" in shown.out, r"'\x1b[2J'" in shown.out) == (True, True)
+    assert "  undo your last decision\n" in shown.out
+    assert verdicts(command) == []
+
+
 def test_several_reviewers_have_their_own_queues(command: Command) -> None:
     for who, keys in (("ann", "d\nn\nk"), ("ben", "d\nd\nk")):
         command.done("review", "--who", who, "--own", stdin=keys)
