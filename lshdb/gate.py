@@ -26,7 +26,16 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lshdb import CopiedPassage, Database, Failure, InputError, Shingling, UsageError, formatting
+from lshdb import (
+    CopiedPassage,
+    Database,
+    Failure,
+    InputError,
+    Shingling,
+    UsageError,
+    errors,
+    formatting,
+)
 from lshdb import open as open_database
 from lshdb.groups import replaced
 from lshdb.json_text import loads
@@ -114,7 +123,8 @@ class Findings:
         tokens: how many tokens of the checked files count.
         copied: how many of these are in findings, accepted ones included.
         left_out: how many tokens of the checked files do not count, by the reason.
-        notes: files that were to be checked and were not, and markers without a counterpart.
+        notes: files that were to be checked and were not, markers without a counterpart, and lines
+            of ignore files that are no patterns.
         failures: files and directories that cannot be read, each with its path from the top.
     """
 
@@ -216,6 +226,7 @@ class _GateRun:
         progress: whether a bar is shown.
         tag: what the names of these indexes end in.
         failures: what cannot be read; a directory of both kinds once.
+        sync_notes: such as lines of ignore files that are no patterns.
     """
 
     top: str
@@ -226,6 +237,7 @@ class _GateRun:
     progress: bool
     tag: str
     failures: dict[Failure, None] = field(default_factory=dict, init=False)
+    sync_notes: dict[str, None] = field(default_factory=dict, init=False)
 
     def findings(self, accepted: set[str]) -> Findings:
         """All that is found, without the accepted fingerprints."""
@@ -261,6 +273,7 @@ class _GateRun:
             total, copied = total + measured.tokens, copied + search.copied()
             left_out.update(measured.left_out)
             notes += measured.notes
+        notes += self.sync_notes
         failed = {failure.where for failure in self.failures}
         notes += [
             f"{key}: not checked: {_why(path)}"
@@ -292,7 +305,7 @@ class _GateRun:
             try:
                 limits = replace(opening.limits, durable=False)
                 with open_database(replaced(opening, path=partial.path, limits=limits)) as database:
-                    database.sync([self.top], step)
+                    self._sync(database, step)
                 with contextlib.suppress(FileExistsError):  # another run was faster
                     partial.take_name(replace=False, sync=True)
                     is_made = True
@@ -300,8 +313,14 @@ class _GateRun:
                 partial.discard()
         with open_database(opening) as database:
             if not is_made:
-                database.sync([self.top], step)
+                self._sync(database, step)
             yield database
+
+    def _sync(self, database: Database, step: SyncOptions) -> None:
+        """Bring an index in step with the files; what is noted about both kinds is kept once."""
+        with errors.limits_noted() as cuts:
+            database.sync([self.top], step)
+        self.sync_notes.update(dict.fromkeys(map(str, cuts)))
 
     def _step(self, suffixes: str) -> SyncOptions:
         """How the files of a kind are read."""

@@ -170,6 +170,21 @@ def test_the_index_is_kept_in_step_with_what_git_tracks(repository: Repository) 
     assert repository.git("status", "--porcelain", "--ignored").count("lshdb") == 0
 
 
+def test_patterns_that_cannot_be_read_are_named_once_and_a_hook_names_no_repository(
+    repository: Repository,
+) -> None:
+    repository.write(".lshdbignore", "x[z-a]\nolder.py\n")
+    repository.write(".gitignore", "x[z-a]\n[[a].py\n")
+    hook = {"GIT_DIR": "/nowhere", "GIT_INDEX_FILE": "/nowhere", "GIT_GLOB_PATHSPECS": "1"}
+    repository.variables |= hook
+    done = repository.done("gate", "--since", "HEAD")
+    name = repository.path(".lshdbignore")
+    assert done.err.splitlines() == [
+        f"lshdb: {name}: skipped 'x[z-a]', not a pattern",
+        "checked 0 of 2 files: copied passages 0, similar files 0",
+    ]
+
+
 def test_near_duplicate_files_are_found_when_they_are_new(repository: Repository) -> None:
     text = repository.path("a.md").read_text().replace("a1", "z1")
     repository.commit(**{"b.md": text, "small.py": "a = 1\n"})
