@@ -201,13 +201,9 @@ class ServiceStats(Result):
     """How busy a lshdb.Service is, since it was opened; see Service.stats.
 
     Attributes:
-        queued: calls that no thread works on yet.
-        running: calls that a thread works on.
+        queued: calls that wait for their result.
         answered: calls that got their result or their error; cancelled ones do not count.
         failed: of these, how many got an error.
-        median_seconds: the median time between a call and its answer, of the last 1,000 answers;
-            0.0 before the first answer.
-        slowest_seconds: the longest of these times.
         unindexed: documents that waited for rows of the index when the service looked last:
             queries are slower until it has written these rows.
         index_error: why its last attempt to write these rows failed, which it repeats; None if it
@@ -215,11 +211,8 @@ class ServiceStats(Result):
     """
 
     queued: int
-    running: int
     answered: int
     failed: int
-    median_seconds: float
-    slowest_seconds: float
     unindexed: int
     index_error: str | None
 

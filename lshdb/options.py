@@ -37,8 +37,6 @@ OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
-IndexTiming = Literal["auto", "now"]
-"""When band rows are written: those of many documents at the end, or all with their documents."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
@@ -523,13 +521,6 @@ class AddManyOptions(Options):
         OnSimilar,
         Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
-    index: Annotated[
-        IndexTiming,
-        uncommon(
-            "Write band rows with each batch (now), or those of many documents at the end, sorted.",
-            metavar="auto|now",
-        ),
-    ] = "auto"
     on_skip: Annotated[
         "Callable[[DroppedRow], None] | None",
         argument("Called with each document left out, when its batch is in the file."),

@@ -21,7 +21,6 @@ Keep = Literal['first', 'longest', 'last']
 KeepRow = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
 OnSimilar = Literal['keep', 'skip']
 OnConflict = Literal['replace', 'keep', 'error']
-IndexTiming = Literal['auto', 'now']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow']
 Mode = Literal['create', 'read', 'write']
 FileName = str | os.PathLike[str]
@@ -363,7 +362,6 @@ class WritingOptions(Options):
 class AddManyOptions(Options):
     write: WritingOptions
     on_similar: OnSimilar
-    index: IndexTiming
     on_skip: Callable[[DroppedRow], None] | None
     @overload
     def __init__(
@@ -373,7 +371,6 @@ class AddManyOptions(Options):
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
     ) -> None: ...
     @overload
@@ -382,7 +379,6 @@ class AddManyOptions(Options):
         *,
         write: WritingOptions = ...,
         on_similar: OnSimilar = 'keep',
-        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
     ) -> None: ...
 
@@ -431,7 +427,6 @@ class AddFilesOptions(Options):
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
         on_conflict: OnConflict = 'replace',
         reader: AnyReader = None,
@@ -532,7 +527,6 @@ class AddTableOptions(Options):
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        index: IndexTiming = 'auto',
         on_skip: Callable[[DroppedRow], None] | None = None,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),

@@ -1,37 +1,34 @@
 """One object for all threads of a program, and for asyncio, that queries a file and adds to it.
 
 A Database belongs to one thread, and each write waits for the disk. Here one thread writes: all
-calls that came while it waited become one transaction. Some other threads read. Callers wait for
-their answers. `scripts/bench service` measures the gain.
+documents that came while it waited become one transaction. Some other threads read. Callers wait
+for their answers. `scripts/bench service` measures the gain.
 
-Another thread writes band rows that a large or killed addition has not written yet
+Between calls the writer writes band rows that a large or killed addition has not written yet
 (lshdb.store.late): until they are written, each query computes them from the signatures, in 150 ms
 instead of 1 ms where 50,000 documents wait.
 """
 
 import asyncio
-import dataclasses
 import os
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from functools import partial
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from statistics import median
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar
 
 from lshdb import errors, model
 from lshdb.database import Database, store_of
 from lshdb.groups import Option, check_value, takes
 from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
-from lshdb.limits import Limits
 from lshdb.opening import opened
 from lshdb.options import (
     AdmissionOptions,
@@ -41,48 +38,50 @@ from lshdb.options import (
     QueryOptions,
     RemoveOptions,
 )
-from lshdb.sketching.settings import Settings
 from lshdb.store import late
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     from lshdb.exchange.result_tables import Matches
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Task = Arrival | Callable[[Database], Any]
+_Result = tuple[Any, Sequence[errors.Cut]]
+"""What a call returns, and the cuts of limits that it warns of."""
+
 _GATHERED = 128
 """Maximum number of calls that one transaction takes: those that wait behind it wait for it."""
-_TIMED = 1_000
-"""Number of the last answers whose times `stats` reports."""
 _LOOK_SECONDS = 1.0
 """Seconds between two looks for band rows to write, which take 50 us each."""
 _RETRY_SECONDS = 60.0
-"""Maximum seconds until writing them is tried again after an error."""
+"""Seconds until writing them is tried again after an error."""
 _LATE_ROWS = 50_000
-"""Band rows written late in one transaction, in 50 ms: additions wait for no longer."""
-_LATE_TIMEOUT = 5.0
-"""Seconds that their thread waits for other writers, and so may `close` for it."""
+"""Band rows written late in one transaction, in 50 ms: calls wait for no longer."""
+
+_is_awaited = ContextVar("_is_awaited", default=False)
+"""Whether a method returns the future of its result, as `Service.awaitable` needs it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Call:
-    """A task for a thread, the future of its result, and the time of the call."""
+    """A task for a thread, and the future of its result."""
 
-    result: "Future[Any]"
-    task: Arrival | Callable[[Database], Any]
-    since: float = dataclasses.field(default_factory=time.monotonic)
+    task: _Task
+    result: "Future[_Result]"
 
 
 _Calls = SimpleQueue[_Call | None]
-"""None ends the thread that takes it."""
+"""None ends each thread that takes it, and puts it back for the others."""
 
 
 class Service:
     """A database for all threads of a program, and for asyncio.
 
     Use it as a context manager, or call `close`. Methods raise what those of lshdb.Database raise;
-    each has a twin for asyncio, whose name ends in `_async`. When `add` or `write` returns, its
-    changes are on the disk, and every later call sees them. A forked process opens a service of
-    its own, and only if the parent had none open when it forked.
+    for asyncio, `awaitable` calls them. When `add` or `write` returns, its changes are on the disk,
+    and every later call sees them. A forked process opens a service of its own, and only if the
+    parent had none open when it forked.
 
     Rows of the index that a large addition left to be written, here or in another process, are
     written by the service itself, within seconds.
@@ -112,28 +111,22 @@ class Service:
         options = OpenOptions.of_call("Service", [path], settings)
         reading = OpenOptions(path, mode="read", timeout=options.timeout, limits=options.limits)
         self.path = Path(path)
-        self._closing = threading.Lock()
         self._threads = threads = _Threads(self.path)
-        self._end = weakref.finalize(self, threads.end)
-        self._ask_reader = partial(threads.ask, threads.reads)
-        self._ask_writer = partial(threads.ask, threads.writes)
+        weakref.finalize(self, threads.end)
         try:
-            self._batch_settings, note, cuts = threads.begin(options, threads.writes, _GATHERED)
+            threads.begin(options, threads.write)
             for _ in range(readers):
-                threads.begin(reading, threads.reads, 1)
-            if options.mode != "read":
-                threads.begin_indexer(options)
-            threads.check_begun()
-            for cut in cuts:
+                threads.begin(reading, threads.read)
+            for cut in threads.cuts:
                 errors.warn_of_limit(cut)
-            if note:
-                errors.warn(errors.SettingsWarning(note))
+            if threads.note:
+                errors.warn(errors.SettingsWarning(threads.note))
         except BaseException:
-            self._end()
+            threads.end()
             raise
 
     def __repr__(self) -> str:
-        return f"<lshdb.Service {str(self.path)!r}{'' if self._end.alive else ', closed'}>"
+        return f"<lshdb.Service {str(self.path)!r}{', closed' * self._threads.is_closed}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -149,9 +142,7 @@ class Service:
 
     def close(self) -> None:
         """Finish all calls, and close the file; safe to call twice, and after a fork."""
-        if self._threads.in_same_process:
-            with self._closing:
-                self._end()
+        self._threads.end()
 
     def stats(self) -> model.ServiceStats:
         """How busy the service is; it never waits, so that asyncio may call it, too.
@@ -160,8 +151,8 @@ class Service:
         >>> with lshdb.Service("news.db") as service:
         ...     arrived = service.add("a", "The fox and the grapes")
         ...     stats = service.stats()
-        ...     stats.queued, stats.answered, stats.failed, 0 < stats.slowest_seconds < 60
-        (0, 1, 0, True)
+        ...     stats.queued, stats.answered, stats.failed
+        (0, 1, 0)
         """
         self._threads.check_process()
         return self._threads.stats()
@@ -176,13 +167,11 @@ class Service:
         Raises:
             ContentError: the database cannot take it.
         """
-        return _warned(self._ask_writer(self._arrival(options)).result())
-
-    @takes(ArrivalOptions)
-    async def add_async(self, options: ArrivalOptions) -> model.Arrived:
-        """The same as `add`, for asyncio; a task that is cancelled may still add the document."""
-        future = self._ask_writer(self._arrival(options))
-        return _warned(await asyncio.wrap_future(future))
+        document = model.Document(**vars(options.document))
+        batch = batch_of(document, *self._threads.batch_settings)
+        arrival = Arrival(batch, options.find, options.skip_similar)
+        arrived: model.Arrived = self._ask(self._threads.writes, arrival)
+        return arrived
 
     @takes(AdmissionOptions)
     def add_unless_similar(self, options: AdmissionOptions) -> model.Admission:
@@ -199,11 +188,6 @@ class Service:
         """
         return self.write(lambda database: database.add_unless_similar(options))
 
-    @takes(AdmissionOptions)
-    async def add_unless_similar_async(self, options: AdmissionOptions) -> model.Admission:
-        """The same as `add_unless_similar`, for asyncio."""
-        return await self.write_async(lambda database: database.add_unless_similar(options))
-
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
         """Remove documents, as Database.remove; it returns how many were removed.
@@ -216,20 +200,10 @@ class Service:
         """
         return self.write(lambda database: database.remove(options))
 
-    @takes(RemoveOptions)
-    async def remove_async(self, options: RemoveOptions) -> int:
-        """The same as `remove`, for asyncio."""
-        return await self.write_async(lambda database: database.remove(options))
-
     @takes(QueryOptions)
     def query(self, options: QueryOptions) -> "Matches":
         """The stored documents similar to one, as Database.query."""
         return self.read(lambda database: database.query(options))
-
-    @takes(QueryOptions)
-    async def query_async(self, options: QueryOptions) -> "Matches":
-        """The same as `query`, for asyncio."""
-        return await self.read_async(lambda database: database.query(options))
 
     def read(self, use: Callable[[Database], _T]) -> _T:
         """Call a function with the database, which it may only read, and return its result.
@@ -242,12 +216,7 @@ class Service:
         ...     service.read(lambda db: db.keys())
         ['a']
         """
-        result: _T = self._ask_reader(use).result()
-        return result
-
-    async def read_async(self, use: Callable[[Database], _T]) -> _T:
-        """The same as `read`, for asyncio."""
-        result: _T = await asyncio.wrap_future(self._ask_reader(use))
+        result: _T = self._ask(self._threads.reads, use)
         return result
 
     def write(self, use: Callable[[Database], _T]) -> _T:
@@ -255,234 +224,241 @@ class Service:
 
         Returns its result; additions wait until it has returned.
         """
-        result: _T = self._ask_writer(use).result()
+        result: _T = self._ask(self._threads.writes, use)
         return result
 
-    async def write_async(self, use: Callable[[Database], _T]) -> _T:
-        """The same as `write`, for asyncio."""
-        result: _T = await asyncio.wrap_future(self._ask_writer(use))
+    async def awaitable(
+        self, method: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs
+    ) -> _T:
+        """Call a method of the service, and wait for its result without a thread, for asyncio.
+
+        A task that is cancelled may still add its document.
+
+        >>> import asyncio, lshdb
+        >>> async def add(service):
+        ...     arrived = await service.awaitable(service.add, "a", "The fox and the grapes")
+        ...     return arrived.outcome, len(await service.awaitable(service.query, key="a"))
+        >>> with lshdb.Service("news.db") as service:
+        ...     asyncio.run(add(service))
+        ('added', 0)
+        """
+        token = _is_awaited.set(True)
+        try:
+            future = method(*arguments, **options)
+        finally:
+            _is_awaited.reset(token)
+        if not isinstance(future, Future):
+            raise errors.UsageError("awaitable takes a method that reads or writes, such as add")
+        result: _T = _warned(await asyncio.wrap_future(future))
         return result
 
-    def _arrival(self, options: ArrivalOptions) -> Arrival:
-        document = model.Document(**vars(options.document))
-        return Arrival(
-            batch_of(document, *self._batch_settings), options.find, options.skip_similar
-        )
+    def _ask(self, calls: _Calls, task: _Task) -> Any:
+        """The result of a task for the threads that take these calls."""
+        future = self._threads.ask(calls, task)
+        return future if _is_awaited.get() else _warned(future.result())
 
 
-def _warned(answer: tuple[model.Arrived, Sequence[errors.Cut]]) -> model.Arrived:
-    """The answer, after warnings about what limits cut of it."""
-    arrived, cuts = answer
+def _warned(result: _Result) -> Any:
+    """What a call returns, after warnings about what limits cut of it."""
+    value, cuts = result
     for cut in cuts:
         errors.warn_of_limit(cut)
-    return arrived
+    return value
 
 
 class _Closing(Exception):
     """The service is being closed: band rows are left to the next writer."""
 
 
-_Opened = tuple[tuple[Settings, Limits], str, Sequence[errors.Cut]]
-"""The settings and limits of a file, the text of a warning, and the cuts of limits."""
-
-
 class _Threads:
     """The threads of a service. They have no reference to it: it may be collected.
 
-    If one of them ends by an error, the service is of no use any more: calls that wait, and all
-    later ones, get that error.
+    No error ends one of them: the calls that it answers get the error, and it goes on.
 
     Attributes:
         path: the file.
         reads, writes: calls that wait for a reader, or the writer.
+        batch_settings: the settings and limits of documents, as the writer found them.
+        note, cuts: the text of a warning, and the cuts of limits, from opening the file.
+        is_closed: whether no more calls are taken.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.reads, self.writes = _Calls(), _Calls()
+        self.note, self.cuts = "", list[errors.Cut]()
+        self.is_closed = False
         self._process = os.getpid()
-        self._first: Store | None = None
+        self._store: Store | None = None
+        self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
-        """Guards all that follows; it is held for some microseconds."""
-        self._threads: list[tuple[threading.Thread, _Calls | None]] = []
-        self._is_closed = False
-        self._failure: BaseException | None = None
-        self._calls_queued = self._cancelled = self._running = self._answered = self._failed = 0
-        self._seconds = deque[float](maxlen=_TIMED)
-        self._stop_indexing = threading.Event()
-        self._unindexed = 0
+        """Guards `is_closed` and the counters, for microseconds."""
+        self._queued = self._answered = self._failed = self._unindexed = 0
         self._index_error: str | None = None
 
     # for the service
 
-    @property
-    def in_same_process(self) -> bool:
-        """Whether this is the process that began the threads, no forked one."""
-        return os.getpid() == self._process
-
     def check_process(self) -> None:
         """UsageError in a forked process."""
-        if not self.in_same_process:
+        if os.getpid() != self._process:
             raise errors.UsageError(
                 f"{self.path} was open as a service when this process was forked: open the service "
                 "after the fork, in each process"
             )
 
-    def begin(self, options: OpenOptions, calls: _Calls, max_calls: int) -> _Opened:
-        """Begin a thread that answers calls, up to `max_calls` of them at once."""
-        return self._begin(options, partial(self._answer, calls, max_calls), calls)
-
-    def begin_indexer(self, options: OpenOptions) -> None:
-        """Begin the thread that writes band rows late."""
-        rows = min(_LATE_ROWS, options.limits.reindex_rows)
-        writing = OpenOptions(
-            options.path,
-            mode="write",
-            timeout=min(_LATE_TIMEOUT, options.timeout),
-            limits=dataclasses.replace(options.limits, reindex_rows=rows),
-        )
-        self._begin(writing, self._index, None)
-
-    def _begin(
-        self, options: OpenOptions, work: Callable[[Database], None], calls: _Calls | None
-    ) -> _Opened:
-        """Begin a thread that opens the file, and works on it until the service is closed.
-
-        Returns what it opened, or raises its error.
-        """
-        ready: Future[_Opened] = Future()
+    def begin(self, options: OpenOptions, work: Callable[[Database], None]) -> None:
+        """Begin a thread that opens the file, and works on it; raise the error of opening."""
+        ready: Future[None] = Future()
 
         def run() -> None:
             try:
-                database, result = self._open(options)
-                with database:
-                    ready.set_result(result)
-                    work(database)
+                database = self._open(options)
             except BaseException as error:
-                if ready.done():
-                    self._fail(error)
-                else:
-                    ready.set_exception(error)
+                ready.set_exception(error)
+                return
+            with database:
+                ready.set_result(None)
+                work(database)
 
         # A daemon, as the interpreter waits for other threads before it runs what ends this one.
         thread = threading.Thread(target=run, name="lshdb.Service", daemon=True)
-        self._threads.append((thread, calls))
         try:
             thread.start()
         except RuntimeError as error:
             raise errors.StoreError(
                 f"{self.path}: a thread of the service cannot be started: {error}"
             ) from error
-        return ready.result()
+        self._threads.append(thread)
+        ready.result()
 
-    def check_begun(self) -> None:
-        """StoreError if the file was replaced after the writer opened it, before others did."""
-        self.ask(self.writes, lambda database: database.settings).result()
-        with self._lock:
-            self._calls_queued = self._answered = 0
-            self._seconds.clear()
-
-    def ask(self, calls: _Calls, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":
+    def ask(self, calls: _Calls, task: _Task) -> "Future[_Result]":
         """Queue a task for the threads that take these calls; return the future of its result."""
         self.check_process()
-        if threading.current_thread() in (thread for thread, _ in self._threads):
-            # It would wait for itself.
+        if threading.current_thread() in self._threads:  # it would wait for itself
             raise errors.UsageError(
                 "a function of read or write uses the Database that it is given"
             )
-        call = _Call(Future(), task)
+        call = _Call(task, Future())
         with self._lock:
-            if self._is_closed:
+            if self.is_closed:
                 raise errors.UsageError(f"{self.path} is closed: open another service")
-            if self._failure is not None:
-                raise self._failed_with(self._failure)
             calls.put(call)
-            self._calls_queued += 1
+            self._queued += 1
         return call.result
 
     def end(self) -> None:
         """End the readers, then the writer: the last connection to close removes the log."""
-        if not self.in_same_process:
+        if os.getpid() != self._process:
             return
-        self._stop_indexing.set()
         with self._lock:
-            self._is_closed = True  # no call comes after what ends the threads
-        for group in (self._threads[1:], self._threads[:1]):
-            for _, calls in group:
-                if calls is not None:
-                    calls.put(None)
-            for thread, _ in group:
+            self.is_closed = True  # no call comes after what ends the threads
+        for calls, threads in (
+            (self.reads, self._threads[1:]),
+            (self.writes, self._threads[:1]),
+        ):
+            calls.put(None)
+            for thread in threads:
                 if thread is not threading.current_thread():
-                    with suppress(RuntimeError):  # it could not be started
-                        thread.join()
+                    thread.join()
 
     def stats(self) -> model.ServiceStats:
         """How busy the threads are; see Service.stats."""
         with self._lock:
             return model.ServiceStats(
-                queued=self._calls_queued - self._cancelled - self._running - self._answered,
-                running=self._running,
-                answered=self._answered,
-                failed=self._failed,
-                median_seconds=median(self._seconds) if self._seconds else 0.0,
-                slowest_seconds=max(self._seconds, default=0.0),
-                unindexed=self._unindexed,
-                index_error=self._index_error,
+                self._queued, self._answered, self._failed, self._unindexed, self._index_error
             )
 
     # in the threads
 
-    def _open(self, options: OpenOptions) -> tuple[Database, _Opened]:
+    def _open(self, options: OpenOptions) -> Database:
         """Open the file that the first thread opened: the path may lead elsewhere by now."""
-        first = self._first
+        first = self._store
         if first is None:
-            with errors.limits_noted() as cuts:  # warnings name a line of the caller's thread
-                database, note = opened(options)
-            self._first = store = store_of(database)
-            return database, ((store.settings, store.limits), note, cuts)
-        store = Store.open(
-            first.path, options.mode, options.timeout, beside=first, limits=options.limits
+            with errors.limits_noted() as self.cuts:  # warnings name a line of the caller's thread
+                database, self.note = opened(options)
+            self._store = store = store_of(database)
+            self.batch_settings = store.settings, store.limits
+            return database
+        return Database(
+            Store.open(
+                first.path, options.mode, options.timeout, beside=first, limits=options.limits
+            )
         )
-        return Database(store), ((store.settings, store.limits), "", ())
 
-    def _answer(self, calls: _Calls, max_calls: int, database: Database) -> None:
-        """Answer calls until None comes, up to `max_calls` of them at once."""
+    def read(self, database: Database) -> None:
+        """Answer calls that read, until the service is closed."""
+        while self._answer(database, self.reads, 1):
+            pass
+
+    def write(self, database: Database) -> None:
+        """Answer calls that write, until the service is closed, and write band rows meanwhile."""
+        store, look = store_of(database), time.monotonic()
+        while self._answer(
+            database,
+            self.writes,
+            _GATHERED,
+            None if store.read_only else max(0.0, look - time.monotonic()),
+        ):
+            if not store.read_only and time.monotonic() >= look:
+                self._write_late(database)
+                look = time.monotonic() + (_RETRY_SECONDS if self._index_error else _LOOK_SECONDS)
+
+    def _write_late(self, database: Database) -> None:
+        """Write band rows that wait, if there are some, unless others still add some."""
+        store, error = store_of(database), None
+        rows = min(_LATE_ROWS, store.limits.reindex_rows)
+
+        def answer(*_: object) -> None:
+            if not self._answer(database, self.writes, _GATHERED, 0.0):
+                raise _Closing
+
+        try:
+            self._unindexed = _unindexed(store)
+            if self._unindexed:
+                late.complete(store, answer, replace(store.limits, reindex_rows=rows))
+                self._unindexed = _unindexed(store)
+        except _Closing:
+            return
+        except Exception as raised:  # answers go on without them
+            error = str(raised) or repr(raised)
+        self._index_error = error
+
+    def _answer(
+        self, database: Database, calls: _Calls, max_calls: int, seconds: float | None = None
+    ) -> bool:
+        """Wait some seconds for a call, and answer it with those behind it; False at the end."""
         gathered: list[_Call] = []
         try:
-            while _gather(calls, max_calls, gathered):
-                self._answer_calls(database, gathered)
-                gathered.clear()  # texts and results may be large
-        except BaseException as error:
-            self._fail(error, gathered)
-
-    def _answer_calls(self, database: Database, gathered: Sequence[_Call]) -> None:
-        # A call that was cancelled before is left out.
-        running = [call for call in gathered if call.result.set_running_or_notify_cancel()]
-        with self._lock:
-            self._cancelled += len(gathered) - len(running)
-        # Arrivals one after another are one transaction; of other calls each is its own.
-        for task, group in groupby(
-            running, lambda call: Arrival if isinstance(call.task, Arrival) else call
-        ):
-            calls = list(group)
+            is_open = _gather(calls, max_calls, seconds, gathered)
+            running = [call for call in gathered if call.result.set_running_or_notify_cancel()]
             with self._lock:
-                self._running += len(calls)
-            self._do(
-                calls,
-                partial(take, store_of(database))
-                if task is Arrival
-                else lambda uses: [use(database) for use in uses],
-            )
+                self._queued -= len(gathered) - len(running)  # were cancelled
+            # Arrivals one after another are one transaction; of other calls each is its own.
+            for _, group in groupby(
+                running, lambda call: Arrival if isinstance(call.task, Arrival) else call
+            ):
+                self._do(database, list(group))
+        except BaseException as error:  # such as a MemoryError
+            for call in gathered:
+                with suppress(InvalidStateError):  # it has its answer, or was cancelled
+                    self._settle(call, error=error)
+            return True
+        return is_open
 
-    def _do(self, calls: Sequence[_Call], do: Callable[[list[Any]], Sequence[object]]) -> None:
-        """Run the tasks of some calls, and give each call its result or its error."""
+    def _do(self, database: Database, calls: Sequence[_Call]) -> None:
+        """Run one function, or take arrivals; give each call its result or its error."""
+        tasks: list[Any] = [call.task for call in calls]
         try:
-            results = do([call.task for call in calls])
+            if isinstance(tasks[0], Arrival):
+                results: Sequence[_Result] = take(store_of(database), tasks)
+            else:
+                with errors.limits_noted() as cuts:
+                    results = [(tasks[0](database), cuts)]
         except BaseException as error:
             if len(calls) > 1 and not isinstance(error, errors.Busy):
                 # None of them was written. Separately, only the call at fault fails.
                 for call in calls:
-                    self._do([call], do)
+                    self._do(database, [call])
                 return
             for call in calls:
                 self._settle(call, error=error)
@@ -491,75 +467,19 @@ class _Threads:
                 self._settle(call, result)
 
     def _settle(
-        self, call: _Call, result: object = None, *, error: BaseException | None = None
+        self, call: _Call, result: _Result = (None, ()), error: BaseException | None = None
     ) -> None:
-        """Count a call that is being answered, and give it its result or its error."""
+        """Give a call its result or its error, and count it before."""
+        if call.result.done():
+            return
         with self._lock:
-            self._running -= call.result.running()
+            self._queued -= 1
             self._answered += 1
             self._failed += error is not None
-            self._seconds.append(time.monotonic() - call.since)
         if error is None:
             call.result.set_result(result)
         else:
             call.result.set_exception(error)
-
-    def _fail(self, error: BaseException, gathered: Sequence[_Call] = ()) -> None:
-        """Give the calls that a thread answers or that wait, and all later ones, its error.
-
-        The error is raised if the service is closed, as no call can get it any more.
-        """
-        is_closed = self._is_closed
-        with self._lock:
-            # First: whoever gets the error may ask again at once, or close.
-            self._failure = self._failure or error
-            waiting = [call for call in gathered if not call.result.done()]
-            for calls in (self.reads, self.writes):
-                ends = 0
-                with suppress(Empty):
-                    while True:
-                        call = calls.get_nowait()
-                        ends += call is None
-                        waiting += [call] if call is not None else []
-                for _ in range(ends):
-                    calls.put(None)
-        for call in waiting:
-            with suppress(InvalidStateError):  # it was cancelled
-                self._settle(call, error=self._failed_with(error))
-        if is_closed:
-            raise error
-
-    def _failed_with(self, error: BaseException) -> errors.StoreError:
-        failure = errors.StoreError(
-            f"{self.path}: a thread of the service ended by an error ({error or repr(error)}): "
-            "close the service and open another one"
-        )
-        failure.__cause__ = error
-        return failure
-
-    def _index(self, database: Database) -> None:
-        """Write band rows that wait, whenever there are some, unless others still add some."""
-        store, pause = store_of(database), 0.0
-        while not self._stop_indexing.wait(pause):
-            error = None
-            try:
-                self._unindexed = _unindexed(store)
-                if self._unindexed:
-                    late.complete(store, self._check_indexing)
-                    self._unindexed = _unindexed(store)
-                pause = _LOOK_SECONDS
-            except _Closing:
-                return
-            except Exception as raised:  # answers go on without them
-                error = str(raised) or repr(raised)
-                pause = min(_RETRY_SECONDS, max(_LOOK_SECONDS, 2 * pause))
-            with self._lock:
-                self._index_error = error
-
-    def _check_indexing(self, *_: object) -> None:
-        """Raise _Closing once the service is being closed."""
-        if self._stop_indexing.is_set():
-            raise _Closing
 
 
 def _unindexed(store: Store) -> int:
@@ -568,17 +488,16 @@ def _unindexed(store: Store) -> int:
         return 0 if store.indexed_to is None else store.unindexed()
 
 
-def _gather(calls: _Calls, max_calls: int, gathered: list[_Call]) -> bool:
-    """Wait for the next call, and add it and the calls after it to `gathered`; False at the end."""
-    call = calls.get()
-    while call is not None:
-        gathered.append(call)
-        if len(gathered) == max_calls:
-            break
-        try:
-            call = calls.get_nowait()
-        except Empty:
-            break
-        if call is None:
-            calls.put(None)  # taken again when these are done
-    return bool(gathered)
+def _gather(calls: _Calls, max_calls: int, seconds: float | None, gathered: list[_Call]) -> bool:
+    """Wait some seconds for a call, and add it and those behind it to `gathered`; False at the end.
+
+    None for `seconds` waits for as long as it takes.
+    """
+    with suppress(Empty):
+        while len(gathered) < max_calls:
+            call = calls.get(timeout=0.0 if gathered else seconds)
+            if call is None:
+                calls.put(None)
+                return False
+            gathered.append(call)
+    return True

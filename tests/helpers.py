@@ -41,6 +41,10 @@ import numpy.typing as npt
 from command_server import unprivileged as unprivileged
 
 import lshdb
+from lshdb.database import store_of
+from lshdb.ingest.add import add_documents
+from lshdb.options import AddManyOptions
+from lshdb.progress import silent
 from lshdb.shingling import shingles
 from lshdb.shingling.arrays import offsets_of
 from lshdb.shingling.shingling import Content, OfSets, Shingles, Shingling
@@ -81,6 +85,13 @@ def database_of(
     given: Iterable[Any] = documents.items() if isinstance(documents, Mapping) else documents
     database.add_many(given, workers=0)
     return database
+
+
+def add_late(database: lshdb.Database, documents: Iterable[Any], **options: Any) -> None:
+    """Add documents as those of files and tables are added: band rows of many come late."""
+    progress = options.pop("progress", silent)
+    given = AddManyOptions(workers=0, **options)
+    add_documents(store_of(database), documents, given, progress=progress, late_bands=True)
 
 
 def parsed(program: str) -> ast.Module:

@@ -41,4 +41,6 @@ def add_table(
     batches = documents_of_table(table, "table", reading)
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
-    return add.add_documents(store, batches, options.add, options.on_failure, select=select)
+    return add.add_documents(
+        store, batches, options.add, options.on_failure, select=select, late_bands=True
+    )

@@ -13,14 +13,12 @@ import contextlib
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
-from functools import partial
 
 from lshdb import errors
 from lshdb.groups import replaced
 from lshdb.ingest import merging, writing
 from lshdb.ingest.batches import Addable, Job, signed
 from lshdb.ingest.locations import Locations
-from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.storing_decisions import add_decisions
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
@@ -62,18 +60,13 @@ def added(
     is_shared = store.limits.durable
     writer: writing.Writer | None = None
     late.complete(store, job.progress)  # what a killed process left
-    lookups_before = store.bucket_lookups
     is_reserved = False
     with contextlib.ExitStack() as stack, signed(job, items) as stream:
         for batch in stream:
             with store.writing():
-                # A stream that asks the file it goes to needs its buckets.
-                is_large = (
-                    documents >= store.limits.late_from and lookups_before == store.bucket_lookups
-                )
-                if job.late and is_large and not is_reserved:
+                is_late = job.late and documents >= store.limits.late_from
+                if is_late and not is_reserved:
                     is_reserved = stack.enter_context(late.reserved(store))
-                is_late = job.late and is_large
                 if writer is None or is_shared or is_late != writer.late:
                     if writer is not None:
                         writer.finish()
@@ -97,26 +90,6 @@ def added(
     late.complete(store, job.progress)
 
 
-def _together(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
-    """Add a document, with those that other threads add to the file at the same time.
-
-    Where 32 threads do so, and the disk takes 5 ms, that is four times as fast.
-    """
-    late.complete(job.store)
-    with job.store.alone(), signed(job, items) as stream:
-        parts = [part for batch in stream for part in batch]
-    for part in parts:
-        yield job.store.together(part, partial(_written, job.store))
-
-
-def _written(store: Store, parts: Iterable[SignedPart]) -> list[AddReport]:
-    """Write some parts, within a transaction."""
-    writer = writing.Writer(store)
-    reports = [writer.write(part) for part in parts]
-    writer.finish()
-    return reports
-
-
 def add_documents(
     store: Store,
     items: Iterable[Addable],
@@ -125,6 +98,7 @@ def add_documents(
     *,
     select: Select | None = None,
     progress: Progress = silent,
+    late_bands: bool = False,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many.
 
@@ -135,18 +109,12 @@ def add_documents(
         on_failure: called with each item that gives no document.
         select: adds some of them only; None to add all.
         progress: called with the number of documents.
+        late_bands: whether the band rows of a large addition may be written later.
     """
     failures = counts.Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
-    job = _job(store, options, failures, progress)
-    add = select or (_together if count == 1 else added)
-    return _summed(job, add(job, items), options, failures, count)
-
-
-def _job(
-    store: Store, options: AddManyOptions, failures: counts.Failures, progress: Progress
-) -> Job:
-    return Job(store, options.write.workers, failures, options.index == "auto", progress)
+    job = Job(store, options.write.workers, failures, late_bands, progress)
+    return _summed(job, (select or added)(job, items), options, failures, count)
 
 
 def _summed(
@@ -173,7 +141,10 @@ def add_many(
     options: AddManyOptions,
     select: Select | None = None,
 ) -> AddReport:
-    """Add documents; see Database.add_many."""
+    """Add documents of a program; see Database.add_many.
+
+    Their band rows are written with them: the program may query what it added while it gives more.
+    """
     with shown(options.write.progress, "adding") as report:
         return add_documents(store, documents, options, select=select, progress=report)
 
@@ -197,7 +168,7 @@ def add_files(
     skipped = session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
     with session.shown(options.add.write.progress, "adding", paths) as progress:
-        job = _job(store, options.add, session.counts.failures, progress)
+        job = Job(store, options.add.write.workers, session.counts.failures, True, progress)
         reports = _of_paths(job, session, paths, options, select or added)
         total = _summed(job, reports, options.add, session.counts.failures)
     return replace(

@@ -104,7 +104,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
         writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
         with shown(options.write.progress, "reading files") as report:
             items = _items(plan, session)
-            added = add_documents(store, items, writing, failures, progress=report)
+            added = add_documents(store, items, writing, failures, progress=report, late_bands=True)
         refused = _refusal(plan, options)
         removed = _remove(store, plan)
     failures.warn()

@@ -133,7 +133,7 @@ def search(store: Store, query: RankingOptions, wanted: QueryOptions | Lanes) ->
     """The matches of what is wanted, a document or a signature [k], best first."""
     condition = query.similar.condition
     if condition.where is None:
-        with store.alone(), store.reading():
+        with store.reading():
             return _answer(store, query, None, wanted)
     with store.snapshot(condition) as (reader, keep):
         return _answer(reader, query, keep, wanted)

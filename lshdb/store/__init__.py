@@ -5,7 +5,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     connection     opens a file and checks its format, or one that may be damaged; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
     transactions   all or nothing, each writer in its turn, the log's length
-    turns          the writers of this process, one after another
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     migrating      makes a file of format 7 of one of format 6

@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from threading import get_ident
+from threading import RLock, get_ident
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,7 +21,6 @@ from lshdb.options import SqlValue
 from lshdb.shingling.arrays import IntArray
 from lshdb.store.rows import integers
 from lshdb.store.sqlite_errors import translated_errors
-from lshdb.store.turns import Turn
 
 _Identity = tuple[int, int]
 
@@ -44,7 +43,7 @@ class Connection(sqlite3.Connection):
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
-        turn: its turn among the writers of this process; None if it does not write.
+        write_lock: what other writers of this process wait for; None if it does not write.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Connection(sqlite3.Connection):
         self.has_other_log = False
         self.read_only = self.rebuilding = self.closed = False
         self.identity: _Identity | None = None
-        self.turn: Turn | None = None
+        self.write_lock: RLock | None = None
         self._process = os.getpid()
         self._thread = get_ident()
         self._watched: dict[str, _Identity] = {}
@@ -223,9 +222,10 @@ class Connection(sqlite3.Connection):
                 # One call: an interrupt comes before or after it, not within.
                 self.rollback()
         self.rebuilding = False
-        if self.turn is not None:
-            self.turn.end()
-            self.turn = None
+        if self.write_lock is not None:
+            with contextlib.suppress(RuntimeError):  # it was not acquired
+                self.write_lock.release()
+            self.write_lock = None
 
     def close(self) -> None:
         """Close the file; safe to call twice, and in a forked process, where it does nothing."""

@@ -17,6 +17,7 @@ from itertools import chain
 import numpy as np
 
 from lshdb.errors import StoreError
+from lshdb.limits import Limits
 from lshdb.progress import Progress, silent
 from lshdb.store import index
 from lshdb.store.partial_files import alone, file_errors
@@ -40,11 +41,16 @@ def reserved(store: Store) -> Iterator[bool]:
         yield is_alone
 
 
-def complete(store: Store, progress: Progress = silent) -> None:
+def complete(store: Store, progress: Progress = silent, limits: Limits | None = None) -> None:
     """Write the missing band rows, if there are any, unless another process has reserved them.
 
     They are written in transactions of about a second, so that other writers get their turn. A
     document that other writers change or remove meanwhile is in the table `indexed`.
+
+    Args:
+        store: the file.
+        progress: called with the rows written, between transactions: it may write to the file.
+        limits: how many rows a transaction writes; None for those of the store.
 
     Raises:
         StoreError: the rows could not be written; the documents are stored, and the next writer
@@ -55,7 +61,7 @@ def complete(store: Store, progress: Progress = silent) -> None:
     try:
         with reserved(store) as is_alone:
             if is_alone:
-                _complete(store, progress)
+                _complete(store, progress, limits or store.limits)
     except StoreError as error:
         raise StoreError(
             f"{error}; the documents are all stored, and the next addition or check --repair goes "
@@ -63,22 +69,22 @@ def complete(store: Store, progress: Progress = silent) -> None:
         ) from error
 
 
-def _complete(store: Store, progress: Progress) -> None:
+def _complete(store: Store, progress: Progress, limits: Limits) -> None:
     with store.writing():
         if store.indexed_to is None:
             return
         bucket = store.indexed_bucket
         state = store.indexed_to, index.BEFORE_ALL if bucket is None else bucket
         store.set_indexed(*state)  # from now on nothing is added to be indexed late
-    with store.reading():
-        total = store.unindexed() * store.settings.construction.bands
+    with store.snapshot() as (reader, _):
+        total = reader.unindexed() * reader.settings.construction.bands
 
         def signatures() -> Iterator[index.Signatures]:
-            for block in store.unindexed_signatures():
+            for block in reader.unindexed_signatures():
                 progress(0, total, "rows of the index")
                 yield block
 
-        rows = index.sorted_bands(signatures(), store.settings, store.limits)
+        rows = index.sorted_bands(signatures(), reader.settings, limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
     written = 0
     for end, codes, doc_ids in rows:

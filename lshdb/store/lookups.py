@@ -164,7 +164,6 @@ class StoreReader:
         parts: the names of the parts whose tables the file has (see lshdb.store.schema).
         root: the real path of the directory that keys of files are relative to; None if it is not
             known.
-        bucket_lookups: how often buckets were looked up.
     """
 
     settings: Settings
@@ -180,7 +179,6 @@ class StoreReader:
         self._rows = connection.rows
         self._integers = connection.integers
         self._settings_row: Any = ()
-        self.bucket_lookups = 0
         with self._connection.errors():
             self._read_settings()
         connection.check_unchanged()
@@ -246,7 +244,6 @@ class StoreReader:
         Returns:
             int64[r], the indices of the buckets, and int64[r], doc_ids; ordered by both.
         """
-        self.bucket_lookups += 1
         limit = -1 if max_rows is None else max_rows
         indices, doc_ids = self._rows_of_values(sql.MEMBERS, buckets, first, limit)
         if self.indexed_to is not None and len(buckets):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from lshdb import errors, options
 from lshdb.limits import DEFAULTS, Limits
@@ -15,10 +14,6 @@ from lshdb.store import guard, index, location, lookups, migrating, schema, tran
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
-from lshdb.store.turns import Alone
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 MAX_NUMBER = 1 << 40
 """The largest number of a document or decision; no file ever needs it."""
@@ -101,6 +96,8 @@ class Store(lookups.StoreReader):
                                 connection.execute(sql.SET_ROOT, (stored,))
                                 if keys_repeat:
                                     connection.execute(sql.DROP_KEYS)
+            if other is not None:
+                other.check_file()  # or this is another file, which took its name meanwhile
             if mode != "read":
                 migrating.migrate(connection, root)
             store = cls(connection)
@@ -142,10 +139,6 @@ class Store(lookups.StoreReader):
         """A transaction that reads a snapshot of the file."""
         return self._transaction("read")
 
-    def alone(self) -> Alone:
-        """Short work for which other threads wait, as they would contend for Python's lock."""
-        return Alone()
-
     def shrink_log(self) -> None:
         """Copy the log into the file and free its space, as far as no reader needs it.
 
@@ -158,31 +151,6 @@ class Store(lookups.StoreReader):
     def writing(self) -> transactions.Transaction:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
-
-    def together(self, offer: T, write: Callable[[Iterator[T]], Sequence[R]]) -> R:
-        """Write something, with what other threads have to write to the same file.
-
-        Args:
-            offer: what is written; any thread may do so.
-            write: writes each of some offers, and returns their results in order.
-        """
-        turn = None
-        try:
-            with transactions.Transaction(
-                self._connection, "write", self._read_settings, offer
-            ) as turn:
-                assert turn is not None  # this is no part of another transaction
-                if turn.result is None:
-                    with self.alone():
-                        turn.results = write(turn.offers())
-        except errors.LshdbError:
-            if turn is None or not turn.along or turn.result is not None:
-                raise  # with a result it is written, and what followed failed
-            # Another's may be at fault, and nothing is written: now each writes its own.
-            with self.writing():
-                return write(iter([offer]))[0]
-        result: R = turn.result
-        return result
 
     def rebuilding(self) -> transactions.Transaction:
         """A transaction that rebuilds the index, which is not searched before the end."""

@@ -6,10 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import inspection
 import pytest
@@ -18,8 +21,9 @@ from helpers import database_of
 from measure.torture import soak
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import UsageError
-from lshdb.store import turns
+from lshdb.store import transactions
 
 DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
 
@@ -239,38 +243,118 @@ def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
         assert {"new", "after"} <= set(db.keys())
 
 
-# threads that work at the same time
+# threads that write
 
 
-def queried(path: Path) -> int:
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """While another thread is in a write transaction, which then adds a document."""
+    is_begun, go_on = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with lshdb.open(path) as db:
+            with store_of(db).writing():
+                is_begun.set()
+                go_on.wait(30)
+            db.add("after", "text")
+
+    with ThreadPoolExecutor(1) as pool:
+        thread = pool.submit(write)
+        assert is_begun.wait(30)
+        try:
+            yield
+        finally:
+            go_on.set()
+            thread.result()
+
+
+def test_a_writer_waits_for_another_of_its_process_without_trying(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path)
+    tried: list[str] = []
+    run = transactions.run_when_free
+
+    def noted(connection: Any, statement: str, end: float) -> bool:
+        if threading.current_thread().name == "waits" and statement == "BEGIN IMMEDIATE":
+            tried.append(statement)
+        return run(connection, statement, end)
+
+    monkeypatch.setattr(transactions, "run_when_free", noted)
+
+    def add() -> None:
+        with lshdb.open(path) as db:
+            is_open.set()
+            db.add("waits", "text")
+
+    is_open = threading.Event()
+    thread = threading.Thread(target=add, name="waits")
+    with writing(path):
+        thread.start()
+        assert is_open.wait(30)
+        time.sleep(0.1)
+        assert tried == []
+    thread.join(30)
+    assert tried == ["BEGIN IMMEDIATE"]
     with lshdb.open(path) as db:
-        return len(db.query("the fox and the grapes 3", threshold=1))
+        assert {"waits", "after"} <= {*db}
 
 
-def test_one_that_works_for_long_lets_others_begin(path: Path) -> None:
+def test_waiting_for_a_thread_counts_toward_the_timeout(path: Path) -> None:
     fill(path)
-    with ThreadPoolExecutor(3) as pool:
-        with turns.Alone():
-            beside = [pool.submit(queried, path) for _ in range(9)]
-            assert [one.result(timeout=30) for one in beside] == [2] * 9
-        assert pool.submit(queried, path).result(timeout=30) == 2
-    assert not turns.Alone._now.locked()
+    with lshdb.open(path, timeout=0.2) as db:
+        with writing(path), pytest.raises(lshdb.Busy):
+            db.add("new", "text")
+        assert db.add("new", "text").added == 1
 
 
-def test_a_place_that_an_interrupt_leaves_taken_is_free_again(path: Path) -> None:
+def test_a_second_database_of_a_writing_thread_is_refused(path: Path) -> None:
     fill(path)
-    turns.Alone().__enter__()
-    assert queried(path) == 2
-    assert not turns.Alone._now.locked()
+    with lshdb.open(path) as db, lshdb.open(path, timeout=0.1) as other:
+        with store_of(db).writing(), pytest.raises(lshdb.Busy):
+            other.add("new", "text")
+        assert other.add("new", "text").added == 1
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(added, path).result(30) == 1
+
+
+def added(path: Path) -> int:
+    with lshdb.open(path) as db:
+        return db.add("other", "text").added
+
+
+def test_threads_that_write_by_turns_all_come_to_it(path: Path) -> None:
+    """Also beside one that writes again and again."""
+    fill(path)
+    ends = threading.Event()
+
+    def write_again_and_again() -> None:
+        with lshdb.open(path) as db:
+            while not ends.is_set():
+                with store_of(db).writing():
+                    time.sleep(0.02)
+
+    with ThreadPoolExecutor(2) as pool:
+        busy = pool.submit(write_again_and_again)
+        try:
+            with lshdb.open(path, timeout=20) as db:
+                assert [db.add(f"new{i}", "text").added for i in range(5)] == [1] * 5
+        finally:
+            ends.set()
+        busy.result(30)
 
 
 @pytest_fork
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_does_not_wait_for_threads_of_its_parent(path: Path) -> None:
+def test_a_forked_process_starts_with_free_locks(path: Path) -> None:
     fill(path)
 
     def child() -> Iterator[str]:
-        yield str(queried(path))
+        # A new file may have the device and inode of one that the parent wrote.
+        yield str(added(path.with_name("new.db")))
+        yield str(locks - transactions._locks.keys() == locks)
 
-    with turns.Alone(), turns.Alone._next:
-        assert in_child(child) == ["2"]
+    with writing(path):
+        locks = {*transactions._locks}
+        assert locks
+        assert in_child(child) == ["1", "True"]

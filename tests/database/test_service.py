@@ -15,7 +15,6 @@ import inspection
 import pytest
 
 import lshdb
-from lshdb.store.turns import Turn
 
 FOX = "the quick brown fox jumps over the lazy dog while the band plays on in the old square"
 
@@ -54,10 +53,12 @@ def test_what_gathers_is_answered_as_if_each_came_alone(path: Path, tmp_path: Pa
     async def arrive(service: lshdb.Service) -> list[lshdb.Arrived]:
         go_on = held(service)
         adding = [
-            asyncio.create_task(service.add_async(key, text, find=3, skip_similar=skip))
+            asyncio.create_task(
+                service.awaitable(service.add, key, text, find=3, skip_similar=skip)
+            )
             for key, text, skip in given
         ]
-        cancelled = asyncio.create_task(service.add_async("cancelled", FOX))
+        cancelled = asyncio.create_task(service.awaitable(service.add, "cancelled", FOX))
         await asyncio.sleep(0)
         cancelled.cancel()
         await asyncio.sleep(0.01)
@@ -93,9 +94,11 @@ def test_a_wrong_document_or_function_fails_alone(path: Path) -> None:
         with pytest.raises(lshdb.UsageError, match="find 1001 is not from 0 to 1,000"):
             service.add("many", FOX, find=1001)
         assert [match.key for match in service.query(FOX, top=3)] == ["good"]
-        assert asyncio.run(service.query_async(FOX))[0].identical
-        assert asyncio.run(service.write_async(lambda db: db.remove("good"))) == 1
-        assert asyncio.run(service.read_async(len)) == 0
+        assert asyncio.run(service.awaitable(service.query, FOX))[0].identical
+        assert asyncio.run(service.awaitable(service.write, lambda db: db.remove("good"))) == 1
+        assert asyncio.run(service.awaitable(service.read, len)) == 0
+        with pytest.raises(lshdb.UsageError, match="a method that reads or writes"):
+            asyncio.run(service.awaitable(service.stats))
 
 
 def test_damage_fails_only_those_that_meet_it(path: Path) -> None:
@@ -191,26 +194,3 @@ if child:
         "added",
     ]
     inspection.check(path)
-
-
-# plain Database objects
-
-
-def test_writers_of_a_process_come_in_their_order_and_leave_it_when_they_give_up() -> None:
-    first, second, third = (Turn("file") for _ in range(3))
-    other = Turn("another file")
-    assert first.wait(0)
-    assert other.wait(0)
-    assert not second.wait(0.01)
-    with ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(third.wait, 20)
-        second.end()
-        assert not waiting.done()
-        first.end()
-        first.end()
-        assert waiting.result()
-    for turn in (third, other):
-        turn.end()
-    last = Turn("file")
-    assert last.wait(0)
-    last.end()

@@ -156,8 +156,9 @@ def test_one_of_many_at_once_is_added(tmp_path: Path) -> None:
     assert [similar.key for answer in others for similar in answer.similar] == [first.key] * 5
 
     async def of_a_service(service: lshdb.Service) -> list[lshdb.Admission]:
-        asked = (service.add_unless_similar_async(key, "Tickets are sold here.") for key in "xyz")
-        return [*await asyncio.gather(*asked)]
+        add = service.add_unless_similar
+        adding = (service.awaitable(add, key, "Tickets are sold here.") for key in "xyz")
+        return [*await asyncio.gather(*adding)]
 
     with lshdb.Service(path) as service:
         outcomes = sorted(answer.outcome for answer in asyncio.run(of_a_service(service)))

@@ -54,15 +54,15 @@ def added(path: Path, **options: Any) -> lshdb.Database:
 
 def at_once(path: Path) -> lshdb.Database:
     database = added(path)
-    database.add_many(DOCUMENTS, index="now", workers=0)
+    database.add_many(DOCUMENTS, workers=0)
     return database
 
 
 def test_a_large_addition_gives_the_same_file(tmp_path: Path) -> None:
     seen: list[int] = []
     with added(tmp_path / "late.db", limits=LIMITS) as database, at_once(tmp_path / "now.db"):
-        database.add_many(
-            DOCUMENTS, workers=0, on_batch=lambda _: seen.append(database.info().unindexed)
+        helpers.add_late(
+            database, DOCUMENTS, on_batch=lambda _: seen.append(database.info().unindexed)
         )
     assert seen == [0, 50, 100, 150, 200, 250]
     assert inspection.contents(tmp_path / "late.db") == inspection.contents(tmp_path / "now.db")
@@ -87,7 +87,7 @@ def test_a_stopped_pass_is_seen_by_nobody_and_completed(
     ):
         stopped(steps)
         with pytest.raises(Killed):
-            database.add_many(DOCUMENTS, workers=0)
+            helpers.add_late(database, DOCUMENTS)
         monkeypatch.undo()
         assert database.info().unindexed == 250
         assert lshdb.check(database.path, deep=True).ok
@@ -127,7 +127,7 @@ def test_writers_beside_the_pass(tmp_path: Path, steps: int) -> None:
                 for number in itertools.islice(numbers, 1):
                     change(beside, number)
 
-        database.add_many(DOCUMENTS, workers=0, progress=progress)
+        helpers.add_late(database, DOCUMENTS, progress=progress)
         done = 10 - len([*numbers])
         assert done == 10
         for number in range(done):
@@ -142,7 +142,7 @@ def test_ids_of_removed_documents_do_not_come_back(tmp_path: Path, stopped: Any)
     with added(tmp_path / "late.db", limits=LIMITS) as database:
         stopped(1)
         with pytest.raises(Killed):
-            database.add_many(DOCUMENTS, workers=0)
+            helpers.add_late(database, DOCUMENTS)
         last = store_of(database).last_doc_id()
         database.remove(DOCUMENTS[-1][0])
         assert store_of(database).last_doc_id() == last

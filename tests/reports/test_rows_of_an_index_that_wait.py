@@ -16,7 +16,7 @@ from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command
+from helpers import Command, add_late
 
 import lshdb
 from lshdb import service as service_module
@@ -31,13 +31,16 @@ DOCUMENTS = [
 NOTE = "150 documents wait for rows of the index, so that buckets lack them"
 KILLED = """
 import os, sys, lshdb
+from lshdb.database import store_of
+from lshdb.ingest.add import add_documents
+from lshdb.options import AddManyOptions
 from lshdb.store import late
 late.complete = lambda store, *_: os._exit(9) if store.indexed_to is not None else None
 limits = lshdb.Limits(batch_documents=50, late_from=50)
 texts = [f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}" for i in range(200)]
 documents = [(f"d{i}", text) for i, text in enumerate(texts)]
 with lshdb.open(sys.argv[1], shingle="word:2", limits=limits) as db:
-    db.add_many(documents, workers=0)
+    add_documents(store_of(db), documents, AddManyOptions(workers=0), late_bands=True)
 """
 
 
@@ -91,7 +94,7 @@ def test_a_service_says_what_keeps_it_from_writing_them(
         raise lshdb.StoreError("the disk is full")
 
     complete = late.complete
-    monkeypatch.setattr(service_module, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(service_module, "_RETRY_SECONDS", 0.05)
     monkeypatch.setattr(late, "complete", full)
     with lshdb.Service(pending) as service:
         until(lambda: service.stats().index_error)
@@ -109,7 +112,7 @@ def test_nobody_writes_them_while_they_are_still_being_added(tmp_path: Path) -> 
             beside.add("beside", f"the crow and the cheese {len(seen)}")
             seen.append(beside.info().unindexed)
 
-        db.add_many(DOCUMENTS, workers=0, on_batch=note)
+        add_late(db, DOCUMENTS, on_batch=note)
         assert seen == [0, 50, 100, 150]
         assert db.info().unindexed == 0
     inspection.check(path)

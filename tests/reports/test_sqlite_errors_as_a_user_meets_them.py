@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import add_late
 from sql_faults import Faults, faults  # noqa: F401  # a fixture
 
 import lshdb
@@ -55,7 +56,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ):
             if name == "pending":
                 patched.setattr(late, "complete", lambda *_: None)
-            db.add_many(DOCUMENTS, workers=0)
+            add_late(db, DOCUMENTS)
             assert db.info().unindexed == (16 if name == "pending" else 0)
     return directory
 

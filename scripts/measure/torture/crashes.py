@@ -26,7 +26,10 @@ from pathlib import Path
 from typing import Any, Final, TextIO, TypeAlias
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import KeyNotFound
+from lshdb.ingest.add import add_documents
+from lshdb.options import AddManyOptions
 from measure.common.commands import lshdb_command
 from measure.torture.trial import Tally
 
@@ -197,7 +200,8 @@ def _write(name: Path, documents: Documents, files: int) -> list[str]:
 
 def _add(documents: Documents, path: Path, acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
-        db.add_many(documents, workers=0, on_batch=lambda report: acknowledge(report.documents))
+        options = AddManyOptions(workers=0, on_batch=lambda report: acknowledge(report.documents))
+        add_documents(store_of(db), documents, options, late_bands=True)
 
 
 def _merge(other: Path, path: Path, acknowledge: Acknowledge) -> None:
