@@ -20,13 +20,13 @@ from lshdb.groups import Option
 from lshdb.limits import DEFAULTS
 from lshdb.model import Comparison, Document
 from lshdb.options import EncodingOption
-from lshdb.review import beside
-from lshdb.search import differences
-from lshdb.search.cut_notes import text_cut
 from lshdb.sources.paths import escaped, printable_path
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from lshdb.review.beside import StoredContent
+    from lshdb.search.differences import Line
 
 _ROWS_SHOWN = 20
 """Passages, elements and buckets that a terminal shows."""
@@ -173,7 +173,7 @@ def _print_differences(database: Database, compared: Comparison) -> None:
 
 
 def differing_lines(
-    database: Database, a: beside.StoredContent, b: beside.StoredContent, *, identical: bool
+    database: Database, a: "StoredContent", b: "StoredContent", *, identical: bool
 ) -> Iterator["Text"]:
     """The lines that show how two documents differ: those of A begin with -, those of B with +.
 
@@ -181,6 +181,10 @@ def differing_lines(
     words, those that both have are between asterisks there, and long equal runs are reversed.
     """
     from rich.text import Text
+
+    from lshdb.review import beside  # 10 ms with differences, which a pipe does not need
+    from lshdb.search import differences
+    from lshdb.search.cut_notes import text_cut
 
     def equal(line: str) -> Text:
         return Text(escaped(f"  {line.expandtabs(4)}"), "dim", no_wrap=True, overflow="ellipsis")
@@ -217,7 +221,7 @@ def differing_lines(
                     yield _changed_line(sign, line, elsewhere)
 
 
-def _changed_line(sign: str, line: differences.Line, elsewhere: tuple[int, int] | None) -> "Text":
+def _changed_line(sign: str, line: "Line", elsewhere: tuple[int, int] | None) -> "Text":
     """A line with what differs in it marked; at its end the line of the other document that has
     what moved.
     """
