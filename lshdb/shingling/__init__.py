@@ -7,7 +7,7 @@ of a document.
     boilerplate  imports, licences and other parts of texts and programs that do not count
     boundaries words as people see them, and where a text may be cut between them
     content    the stored form: clean text, or a set as JSON; its digest
-    families   the comments and strings of programs, by the family of their language
+    families   the comments and strings of programs, by the marks that begin comments
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     positions  texts cut into words, characters or tokens, with their offsets; readable shingles
