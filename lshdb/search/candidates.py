@@ -9,7 +9,7 @@ many pairs to hold in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,33 +17,12 @@ import numpy.typing as npt
 
 from lshdb import limits
 from lshdb.search.similarity import Exact
-from lshdb.shingling.arrays import (
-    NO_NUMBERS,
-    IntArray,
-    Mask,
-    chunks,
-    chunks_of,
-    expand_ranges,
-    offsets_of,
-)
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingling import Shingles
 
-PairFilter = Callable[[IntArray, IntArray], Mask]
-"""Chooses some of pairs int64[p] and int64[p], bool[p]."""
 _AT_ONCE = 1 << 20
 """Members numbered at once."""
-_PAIRS = 1 << 15
-"""Pairs of buckets made at once: 256 KB for a number of each, which stay in a cache."""
-_FILTERED = 2
-"""Pairs for each member of a bucket, on average, from which they are filtered: fewer are mostly
-similar, and reading a signature takes as long as a hundred pairs."""
-_FILTERING, _COMPARING = 0.1, 1.8
-"""How long filtering a pair of a bucket takes (10 ns), and comparing one that is left, where
-reading and hashing a shingle takes 1. Without a header's pairs that may be similar, none of 1,000
-documents of a bucket has to be read: all pairs then take half of the time."""
-_SAMPLED = 64
-"""Members of a bucket whose pairs are a sample of all."""
 _32 = 32
 _LOW = (1 << _32) - 1
 
@@ -150,7 +129,6 @@ class SharedBuckets:
         waiting: Mask | None = None,
         shared: int = 1,
         chunk: int = limits.DEFAULTS.pairs_chunk,
-        likely: PairFilter | None = None,
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """The candidate pairs among m documents, in order, in chunks.
 
@@ -165,8 +143,6 @@ class SharedBuckets:
             shared: in how many buckets a pair must be; more than 1 only without a limit.
             chunk: candidates in a chunk. The first chunks are smaller, each twice as large as the
                 one before.
-            likely: if given, and if buckets have many pairs, only those that it chooses come. It is
-                called before they are made distinct, and may read something of all documents.
 
         Yields:
             int64[c] and int64[c]: pairs (a, b) with a < b, sorted by a, then by b.
@@ -182,8 +158,6 @@ class SharedBuckets:
         order = np.argsort(self.members, kind="stable")
         first = offsets_of(np.bincount(self.members, minlength=documents))
         work = np.cumsum(np.bincount(self.members, weights=later, minlength=documents))
-        if _pairs(self.sizes) < _FILTERED * len(self.members):
-            likely = None
         a, size = 0, max(1, chunk >> 6)
         while a < documents:
             done = work[a - 1] if a else 0.0
@@ -193,42 +167,26 @@ class SharedBuckets:
                 rows = rows[waiting[self.members[rows]]]
             if end == a + 1 and work[a] - done > chunk:
                 others = self._pairs_of_one(rows, later[rows], waiting, documents, shared)
-                if likely is not None:
-                    others = others[likely(np.full(len(others), a), others)]
                 for part in chunks(len(others), chunk):
                     part_of_others = others[part]
                     yield np.full(len(part_of_others), a), part_of_others
             else:
                 counts = later[rows].astype(np.int64)
-                firsts, seconds = self._pairs_of_some(rows, counts, waiting, shared, likely)
+                firsts, seconds = self._pairs_of_some(rows, counts, waiting, shared)
                 if len(firsts):
                     yield firsts, seconds
             a, size = end, min(2 * size, chunk)
 
     def _pairs_of_some(
-        self,
-        rows: IntArray,
-        later: IntArray,
-        waiting: Mask | None,
-        shared: int,
-        likely: PairFilter | None,
+        self, rows: IntArray, later: IntArray, waiting: Mask | None, shared: int
     ) -> tuple[IntArray, IntArray]:
         """The pairs of the members at some rows with a number of members after each."""
-        keys = [NO_NUMBERS]
-        for part in chunks_of(later, _PAIRS):
-            firsts = np.repeat(self.members[rows[part]].astype(np.int64), later[part])
-            seconds = self.members[expand_ranges(rows[part] + 1, later[part])].astype(np.int64)
-            if waiting is not None:
-                chosen = waiting[seconds]
-                firsts, seconds = firsts[chosen], seconds[chosen]
-            if likely is not None:
-                chosen = likely(firsts, seconds)
-                firsts, seconds = firsts[chosen], seconds[chosen]
-            firsts <<= _32
-            firsts |= seconds
-            keys.append(firsts)
-        distinct_keys = _distinct(np.concatenate(keys), shared)
-        return distinct_keys >> _32, distinct_keys & _LOW
+        keys = np.repeat(self.members[rows].astype(np.int64) << _32, later)
+        keys |= self.members[expand_ranges(rows + 1, later)]
+        if waiting is not None:
+            keys = keys[waiting[keys & _LOW]]
+        keys = _distinct(keys, shared)
+        return keys >> _32, keys & _LOW
 
     def _pairs_of_one(
         self,
@@ -311,7 +269,7 @@ def prefix_filtered(
         None if there is nothing to gain.
     """
     sizes = buckets.sizes
-    # A pair that is left takes as long as two shingles, and a document may be in many buckets.
+    # A pair of a bucket takes about as long as a shingle here.
     large = 2 * int(exact.sizes.sum()) // max(1, len(exact.sizes))
     hot = (sizes > (large if whole is None else min(large, whole))) & buckets.have_several(labels)
     if not hot.any():
@@ -320,12 +278,6 @@ def prefix_filtered(
     read[buckets.members[np.repeat(hot, sizes)]] = True
     documents = np.flatnonzero(read)
     shingles = int(exact.sizes[documents].sum())
-    if whole is None or sizes[hot].max() <= whole:
-        largest = int((sizes * hot).argmax())
-        members = buckets.members[buckets.offsets[largest] : buckets.offsets[largest + 1]]
-        effort = _FILTERING + _COMPARING * _likely_share(members, exact, threshold)
-        if effort * _pairs(sizes[hot]) < shingles:
-            return None
     bits = min(shingles.bit_length() + 1, _SLOT_BITS)  # fewer slots fit in the processor's cache
     known = [*exact.public_sets(documents)] if shingles <= exact.limits.join_hashes else None
     counts, min_size = _count(known or exact.public_sets(documents), bits)
@@ -363,16 +315,6 @@ def prefix_filtered(
     paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])
     compared = ~np.repeat(paired, sizes) | frequent[buckets.members]
     return buckets.of_rows(compared).joined(rare_buckets)
-
-
-def _likely_share(members: npt.NDArray[np.int32], exact: Exact, threshold: float) -> float:
-    """The share of a bucket's pairs that signatures do not rule out, from a sample of members."""
-    if exact.estimates is None:
-        return 1.0
-    count = min(_SAMPLED, len(members))
-    sample = members[np.linspace(0, len(members) - 1, count, dtype=np.int64)].astype(np.int64)
-    first, second = np.triu_indices(count, 1)
-    return float(exact.estimates.may_reach(sample[first], sample[second], threshold).mean())
 
 
 def _pairs(sizes: IntArray) -> int:

@@ -115,7 +115,6 @@ class Join:
                 self.shingles,
                 self.reader,
                 numbers=similar.distinguish is not None,
-                estimates=self.estimates,
             )
 
     def __len__(self) -> int:
@@ -133,33 +132,6 @@ class Join:
             self.prefix_filtered |= fewer is not None
             return buckets if fewer is None else fewer
         return buckets
-
-    def pairs(
-        self,
-        buckets: SharedBuckets,
-        limit: Limit | None = None,
-        waiting: Mask | None = None,
-        shared: int = 1,
-        documents: IntArray | None = None,
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """The pairs of buckets, see SharedBuckets.pairs, that signatures do not rule out.
-
-        If the buckets have other numbers, `documents` int64[m] says which document has each.
-        """
-
-        def likely(left: IntArray, right: IntArray) -> Mask:
-            if documents is not None:
-                left, right = documents[left], documents[right]
-            return self.estimates.likely(left, right, self.threshold)
-
-        return buckets.pairs(
-            len(self),
-            limit,
-            waiting,
-            shared,
-            self.limits.pairs_chunk,
-            likely if self.exact else None,
-        )
 
     def similar(self, left: IntArray, right: IntArray, threshold: float) -> ScoredPairs:
         """Those of the pairs int64[c] that are similar, and their similarities."""
@@ -395,7 +367,7 @@ def _candidates(join: Join) -> Iterator[tuple[IntArray, IntArray]]:
     buckets = join.thin(join.buckets, join.same)
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.prefix_filtered else join.settings.construction.min_bands
-    for left, right in join.pairs(buckets, shared=shared):
+    for left, right in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
         join.progress(int(left[0]), len(join), _COMPARED)
         yield left, right
 
@@ -529,7 +501,7 @@ def _components(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.f
     buckets = join.buckets.only(join.merged == np.arange(len(join)))
     limits = join.limits
     for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
-        for a, b in join.pairs(buckets, limit):
+        for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
             join.progress(int(a[0]), len(join), what)
             apart = components.labels[a] != components.labels[b]
             left, right, _ = join.similar(a[apart], b[apart], join.threshold)
@@ -570,7 +542,7 @@ def _stars(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float6
     taken = np.full(count, -1)
     scores = np.ones(count)
     free = np.ones(count, dtype=np.bool_)
-    for a, b in join.pairs(buckets, limit, free, documents=order):
+    for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
         join.progress(int(a[0]), count, _COMPARED)
         left, right, similarities = join.similar(order[a], order[b], join.threshold)
         take_greedily(number[left], number[right], similarities, taken, scores)

@@ -14,7 +14,6 @@ order of their documents, so that most of the next ones were just read.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -56,12 +55,6 @@ _PARITIES = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
 _PAIRS = 1 << 11
 """Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
-_LAST_LANES = 64
-"""Lanes by which pairs are ruled out before they are read. Usually no band has the last ones: where
-half of each document is one header, a pair in a thousand agrees in enough of them for 0.8."""
-_LANE_BITS = 3
-"""Bits of each by which pairs are ruled out first, 24 bytes a document: of pairs under that header
-one in 46 is left. By two bits it is one in eight, and four take longer than they save."""
 _ROUNDING = 1e-6
 """Hashes by which a limit may be wrong as it is computed with 53 bits."""
 _CELLS = 1 << 22
@@ -146,20 +139,6 @@ def min_estimate(similarity: Shares | float, settings: Settings) -> Shares:
     """
     errors = standard_error(similarity, settings, settings.permutations)
     return np.asarray(similarity) - _MARGIN * errors
-
-
-def fewest_agreeing(similarity: float, bits: int, lanes: int) -> int:
-    """How many of k lanes of some bits agree at least where a pair may have the similarity.
-
-    At that similarity, fewer than one pair in a million has fewer (three with 16 lanes). The lanes
-    that agree have a binomial distribution: below a half its tail ends sooner than that of a normal
-    one with its standard error, and above a half sooner than that of arcsin(sqrt(p)), whose
-    standard error is 1 / (2 sqrt(k)).
-    """
-    agree = similarity + (1 - similarity) * minhash.accident(bits)
-    by_error = agree - _MARGIN * math.sqrt(agree * (1 - agree) / lanes)
-    angle = math.asin(math.sqrt(agree)) - _MARGIN / (2 * math.sqrt(lanes))
-    return math.ceil(lanes * min(by_error, math.sin(max(angle, 0)) ** 2))
 
 
 @lru_cache(maxsize=64)
@@ -375,8 +354,6 @@ class Exact:
         pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
             save if there are fewer pairs than documents.
         numbers: whether texts whose numbers differ have nothing in common.
-        estimates: rule out pairs before their documents are read, if they have read signatures;
-            None if they did before.
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
             was read.
     """
@@ -387,7 +364,6 @@ class Exact:
     store: StoreReader
     pairs: int | None = None
     numbers: bool = False
-    estimates: Estimates | None = None
 
     def __post_init__(self) -> None:
         self.limits = limits = self.store.limits
@@ -408,12 +384,7 @@ class Exact:
         If it is below `min_similarity`, the result may be any number below that. It is fastest if
         pairs with the same `a` are adjacent.
         """
-        if self.estimates is None or not self.estimates.bits:
-            return self.compared(a, b, min_similarity)[0]
-        scores = np.zeros(len(a))
-        (likely,) = self.estimates.may_reach(a, b, min_similarity).nonzero()
-        scores[likely] = self.compared(a[likely], b[likely], min_similarity)[0]
-        return scores
+        return self.compared(a, b, min_similarity)[0]
 
     def compared(
         self, a_documents: IntArray, b_documents: IntArray, min_similarity: Shares | float
@@ -520,7 +491,6 @@ class Estimates:
         signatures: gives the signatures [n, lanes] of documents, by numbers int64[n].
         same: int64[m], one number for equal documents, whose signatures are equal.
         store: the database, whose settings and limits count.
-        bits: some arrays uint64[m], a bit of each of the last lanes, after the first `likely`.
     """
 
     signatures: Callable[[IntArray], Lanes]
@@ -535,8 +505,6 @@ class Estimates:
         self._kept = np.empty(shape, dtype=settings.lane_type)
         self._places = np.full(len(self.same), -1)
         self._used = 0
-        self._last = min(settings.permutations, _LAST_LANES)
-        self.bits: list[npt.NDArray[np.uint64]] = []
 
     def scores(self, a_documents: IntArray, b_documents: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
         """Like Exact.scores; an estimate costs the same for any `min_similarity`."""
@@ -547,35 +515,6 @@ class Estimates:
             for part, a, b in _lanes_of(signatures, *rows):
                 scores[different[block][part]] = estimates(a, b)
         return scores
-
-    def likely(self, a: IntArray, b: IntArray, min_similarity: float) -> Mask:
-        """Which pairs int64[c] may have a similarity, by bits of their last lanes: bool[c].
-
-        A pair takes some nanoseconds, a tenth of the time of whole lanes. The first call reads the
-        signatures of all documents.
-        """
-        if not self.bits:
-            self.bits = self._read_bits()
-        max_different = self._last - fewest_agreeing(min_similarity, _LANE_BITS, self._last)
-        differ = np.zeros(len(a), dtype=np.uint64)
-        for bits in self.bits:
-            a_bits = bits.take(a)
-            a_bits ^= bits.take(b)
-            differ |= a_bits
-        likely: Mask = np.bitwise_count(differ) <= max_different
-        return likely
-
-    def may_reach(
-        self, a_documents: IntArray, b_documents: IntArray, min_similarity: float
-    ) -> Mask:
-        """Which pairs int64[c] may have a similarity, by their last lanes: bool[c]."""
-        fewest = fewest_agreeing(min_similarity, self.store.settings.lane_bits, self._last)
-        possible = np.zeros(len(a_documents), dtype=np.bool_)
-        for block, signatures, *rows in self._read(a_documents, b_documents):
-            lanes = np.ascontiguousarray(signatures[:, -self._last :])
-            for part, a, b in _lanes_of(lanes, *rows):
-                possible[block][part] = (a == b).sum(axis=1, dtype=np.uint16) >= fewest
-        return possible
 
     def share_bucket(self, a_documents: IntArray, b_documents: IntArray) -> Mask:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
@@ -611,16 +550,6 @@ class Estimates:
             row[documents] = np.arange(len(documents))
             yield block, self._signatures(documents), row[a], row[b]
 
-    def _read_bits(self) -> list[npt.NDArray[np.uint64]]:
-        """Some bits of each of the last lanes of all documents, uint64[m] for each bit."""
-        bits = np.empty((_LANE_BITS, len(self.same)), dtype=np.uint64)
-        for part in chunks(len(self.same), self.store.limits.documents_read):
-            documents = np.arange(part.start, min(part.stop, len(self.same)))
-            lanes = self._signatures(documents)[:, -self._last :]
-            for place in range(_LANE_BITS):
-                bits[place, part] = _bits(lanes, place)
-        return [*bits]
-
     def _signatures(self, documents: IntArray) -> Lanes:
         """The signatures of distinct documents int64[n], some of which were read before."""
         missing = documents[self._places[documents] < 0]
@@ -641,13 +570,6 @@ def _lanes_of(lanes: Lanes, a: IntArray, b: IntArray) -> Iterator[tuple[slice, L
     """Some pairs of rows int64[p] at a time: their indices, and their lanes [s, l] twice."""
     for part in chunks(len(a), _PAIRS):
         yield part, lanes.take(a[part], axis=0), lanes.take(b[part], axis=0)
-
-
-def _bits(lanes: Lanes, place: int) -> npt.NDArray[np.uint64]:
-    """One bit of each of at most 64 lanes [n, l]: uint64[n]."""
-    bits = np.zeros((len(lanes), 64), dtype=np.bool_)
-    bits[:, : lanes.shape[1]] = lanes & (1 << place)
-    return np.packbits(bits, axis=1).view(np.uint64)[:, 0]
 
 
 Scorer = Exact | Estimates

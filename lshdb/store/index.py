@@ -9,15 +9,7 @@ import numpy as np
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.shingling import rare_words
-from lshdb.shingling.arrays import (
-    NO_NUMBERS,
-    IntArray,
-    Lanes,
-    chunks,
-    chunks_of,
-    is_new,
-    sizes_of,
-)
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
@@ -108,17 +100,6 @@ def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
     """Rows of the table of bands, from codes of buckets int64[n] and doc_ids int64[n]."""
     bands = (codes + (1 << 47)) >> 48
     return np.stack((bands, codes - (bands << 48), doc_ids))
-
-
-def shared_rows(codes: IntArray, doc_ids: IntArray) -> tuple[IntArray, IntArray]:
-    """The rows int64[n] and int64[n] whose codes occur twice or more, by code and document."""
-    order = codes.argsort()
-    codes = codes[order]
-    differs = np.append(is_new(codes), True)
-    (shared,) = (~(differs[:-1] & differs[1:])).nonzero()
-    codes, doc_ids = codes[shared], doc_ids[order[shared]]
-    order = np.lexsort((doc_ids, codes))
-    return codes[order], doc_ids[order]
 
 
 def term_rows(terms: Sequence[str], doc_ids: IntArray) -> IndexRows:

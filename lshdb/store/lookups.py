@@ -24,9 +24,8 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, bounded, chunks
+from lshdb.shingling.arrays import IntArray, Lanes, bounded, chunks, is_new
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
-from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
 from lshdb.store import statements as sql
@@ -62,10 +61,6 @@ MANY = (1 << 15) - 1
 """Maximum count of a fingerprint's documents, see SHARED_FINGERPRINTS."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
-_BYTES_PER_BAND = 40
-"""Maximum bytes of a signature, for each band, up to which it is read sooner than its band rows."""
-_JOIN_ROWS = 50_000
-"""Band rows of a join in memory as Python's objects: some 10 MB."""
 
 
 _OBJECTS = 200
@@ -390,51 +385,38 @@ class StoreReader:
         return self._signature_matrix(self._all_rows_of(sql.SIGNATURES, doc_ids))[1]
 
     def shared_buckets(self, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
-        """The rows of the buckets of two documents or more, by band, some thousands at a time.
+        """The rows of the buckets of two documents or more, by band, many at a time.
 
-        Buckets come one after another, the documents of each in the order of addition.
+        Buckets come one after another, the documents of each in the order of addition. They are
+        computed from the signatures again: SQLite takes as long to group the band rows of a million
+        short documents, and longer for fewer.
 
         Yields:
             int64[n], the bucket of each row, as banding.bucket_codes gives them, and int64[n], the
             doc_ids.
 
-        Band rows that fit in memory are computed from the signatures again, in half of the time in
-        which SQLite groups those of the file.
+        Raises:
+            DamagedFile: a document with shingles has no signature, or a signature no document.
         """
-        bands = self.settings.construction.bands
-        row_bytes = 12 * bands * self._number(sql.LAST_DOC_ID)
-        short = self.settings.signature_bytes <= _BYTES_PER_BAND * bands
-        if short and row_bytes <= self.limits.reindex_bytes:
-            doc_ids, keys = self._all_bucket_keys()
-            documents, empty = self.count()
-            if len(doc_ids) == documents - empty:  # else it is damaged, which band rows will show
-                for band in range(bands):
-                    progress(band, bands, "bands of the index read")
-                    yield index.shared_rows(banding.bucket_codes(band, keys[band]), doc_ids)
-                return
-        if self.indexed_to is not None:
-            yield from self._shared_with_unindexed()
-            return
-        for band in range(bands):
-            progress(band, bands, "bands of the index read")
-            for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_JOIN_ROWS):
-                table = integers(rows).reshape(-1, 2)
-                yield table[:, 0], table[:, 1]
+        documents, empty = self.count()
+        signed, rows_read = documents - empty, 0
 
-    def _all_bucket_keys(self) -> tuple[IntArray, IntArray]:
-        """All documents that have a signature, int64[n], and their bucket keys int64[b, n]."""
-        construction, seed = self.settings.construction, self.settings.seed
-        ids, keys = [NO_NUMBERS], [np.empty((construction.bands, 0), dtype=np.int64)]
-        for doc_ids, lanes in self.all_signatures():
-            ids.append(doc_ids)
-            keys.append(banding.bucket_keys(lanes, construction, seed).T)
-        return np.concatenate(ids), np.concatenate(keys, axis=1)
+        def signatures() -> Iterator[index.Signatures]:
+            nonlocal rows_read
+            for doc_ids, lanes in self.all_signatures():
+                progress(rows_read, signed, "signatures read")
+                yield doc_ids, lanes
+                rows_read += len(doc_ids)
+            if rows_read != signed:
+                raise errors.DamagedFile(
+                    f"{self.path} is damaged: it has {rows_read} signatures of {signed} documents "
+                    f"with shingles; {sqlite_errors.RESTORE}"
+                )
 
-    def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """The rows of `shared_buckets` from all signatures, while band rows are missing."""
-        signatures = self.all_signatures()
-        for _, codes, doc_ids in index.sorted_bands(signatures, self.settings, self.limits):
-            yield index.shared_rows(codes, doc_ids)
+        for _, codes, doc_ids in index.sorted_bands(signatures(), self.settings, self.limits):
+            differs = np.append(is_new(codes), True)
+            shared = ~(differs[:-1] & differs[1:])
+            yield codes[shared], doc_ids[shared]
 
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `documents_of_buckets` that are not in the table yet, in any order.

@@ -201,13 +201,6 @@ KEYS_CONTAINING = """
     SELECT key FROM (SELECT key FROM documents ORDER BY key LIMIT ?2)
     WHERE instr(lower(key), ?1) LIMIT ?3"""
 
-# Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands
-# of a million rows. group_concat takes 5.0 s; reading all rows, without such SQL, 7 s.
-SHARED_BUCKETS = """
-    SELECT (?1 << 48) + b.bucket_key, b.doc_id
-    FROM (SELECT bucket_key FROM bands WHERE band_no = ?1
-          GROUP BY bucket_key HAVING count(*) > 1) AS shared
-    CROSS JOIN bands AS b ON b.band_no = ?1 AND b.bucket_key = shared.bucket_key"""
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 from pathlib import Path
 
@@ -16,7 +15,6 @@ import lshdb
 from lshdb.search.similarity import (
     containment,
     containment_at,
-    fewest_agreeing,
     intersections,
     jaccard,
     may_reach,
@@ -59,20 +57,6 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
             empty = sizes[a] + sizes[b] == 0
             assert reached.tolist() == ((bound >= minimum) | empty).tolist()
             assert reached[similar >= minimum].all()
-
-
-@pytest.mark.parametrize("bits", [3, 16])
-@pytest.mark.parametrize("lanes", [32, 64, 128, 500])
-def test_lanes_rule_out_less_than_a_millionth_of_the_pairs_at_a_similarity(
-    lanes: int, bits: int
-) -> None:
-    for percent in range(1, 100):
-        agree = 1 - (1 - percent / 100) * (1 - 2**-bits)
-        rates = (
-            math.comb(lanes, n) * agree**n * (1 - agree) ** (lanes - n)
-            for n in range(max(0, fewest_agreeing(percent / 100, bits, lanes)))
-        )
-        assert sum(rates) < 1e-6
 
 
 @pytest.mark.parametrize("content", [True, False])
