@@ -1,7 +1,7 @@
 """A function in worker processes, so that it overlaps with reading and with SQLite.
 
 A worker is a Python process that takes an item, such as documents to sign, and returns
-the result, as pickles through its standard input and output; threads here wait for it. While the
+the result, as pickles through its standard input and output; a thread here waits for it. While the
 calling thread waits for a result, it does items that no worker has begun. A worker that dies or
 cannot be started costs only time: its item is done here.
 
@@ -22,15 +22,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Generic, Self, TypeVar, cast
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -43,21 +37,16 @@ _MAX_WORKERS = 3
 """Processes that one writer to SQLite can keep busy."""
 _AHEAD = 4
 """Items of `in_processes` under way: a worker has the next ones while this process does one."""
-_PIPE_BYTES = 1 << 20
-"""Bytes that a pipe and its buffers hold, as many as Linux allows: a worker writes its result in
-one go, and goes on with the next item. With 64 KB the processes wait for each other ten times as
-often, which takes 3% of the time of a first run of the gate."""
 _ATTEMPTS = 3
-"""Failed processes of one worker after which it starts no more."""
+"""Failed processes of one thread after which it starts no more."""
 _HOME = str(Path(__file__).resolve().parents[1])
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import lshdb
 del sys.path[0]
-from lshdb import workers
-from lshdb.sketching import signing
-workers.main()
+from lshdb.workers import main
+main()
 """
 """Imports this copy of lshdb, and nothing from the current directory (-P)."""
 
@@ -67,19 +56,6 @@ def default_workers() -> int:
     has_affinity = hasattr(os, "sched_getaffinity")  # not on Windows and macOS
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 2
     return min(_MAX_WORKERS, cores - 1)
-
-
-@dataclass(eq=False)
-class _Worker:
-    """A process, and its two threads here: one sends an item while the other waits for a reply.
-
-    So the process goes on at once: 3% of the time of a first run of the gate.
-    """
-
-    process: subprocess.Popen[bytes] | None = None
-    failed: int = 0
-    sending: threading.Lock = field(default_factory=threading.Lock)
-    receiving: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass(eq=False)
@@ -104,8 +80,6 @@ class Workers(Generic[T, R]):
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
         self._of_thread = threading.local()
-        self._workers: dict[int, _Worker] = {}
-        self._begun = count()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
         # In the order of submission: items that may be done here, and the results of those done.
@@ -133,7 +107,7 @@ class Workers(Generic[T, R]):
             future.set_result((self.run(item),))
             return future
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(2 * self.count, "lshdb-worker")
+            self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
         try:
             future = self._threads.submit(self._elsewhere, item)
         except RuntimeError:  # the system has no more threads
@@ -175,71 +149,42 @@ class Workers(Generic[T, R]):
 
     def _elsewhere(self, item: T) -> tuple[R] | None:
         """Have an item done by this thread's process; None if that fails."""
-        worker = self._worker()
-        process = None
+        if getattr(self._of_thread, "failed", 0) >= _ATTEMPTS:
+            return None
         try:
-            with worker.sending:
-                if worker.failed >= _ATTEMPTS:
-                    return None
-                if worker.process is None:
-                    worker.process = self._started()
-                process = worker.process
-                _send(cast("IO[bytes]", process.stdin), item)
-                worker.receiving.acquire()  # replies come in the order of the items
-            try:
-                reply: tuple[R] | None = pickle.load(cast("IO[bytes]", process.stdout))
-            finally:
-                worker.receiving.release()
+            process = getattr(self._of_thread, "process", None)
+            if process is None:
+                process = self._of_thread.process = self._started()
+            _send(cast("IO[bytes]", process.stdin), item)
+            reply: tuple[R] | None = pickle.load(cast("IO[bytes]", process.stdout))
         except Exception:
             # Usually it has ended; if not, its next output is unknown. The item is done here,
             # which then raises its error once.
-            if worker.process is process:
-                worker.process = None
-                worker.failed += 1
-            if process is not None:
-                process.kill()  # the other thread may be waiting for it
+            self._of_thread.process = None
+            self._of_thread.failed = getattr(self._of_thread, "failed", 0) + 1
             return None
         return reply
 
-    def _worker(self) -> _Worker:
-        """The worker of this thread: the first threads have one each, and later ones the same."""
-        if not hasattr(self._of_thread, "worker"):
-            number = next(self._begun) % self.count
-            self._of_thread.worker = self._workers.setdefault(number, _Worker())
-        worker: _Worker = self._of_thread.worker
-        return worker
-
     def _started(self) -> subprocess.Popen[bytes]:
-        """A process; OSError if the system does not start one, or none is needed any more."""
+        """A new process; OSError if the system does not start one, or none is needed any more."""
         if self._closed:
             raise OSError
-        process = _process()
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _PROGRAM, _HOME],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # An item that fails there is done here, which then raises its error once.
+            stderr=subprocess.DEVNULL,
+            # numpy's BLAS, which lshdb does not use, would keep a thread spinning.
+            # Arrow's own allocators keep some 30 MB more and save no time here.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+            # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
+            process_group=0 if os.name == "posix" else None,
+        )
         self._processes.append(process)
         assert process.stdin is not None
         _send(process.stdin, self.run)
         return process
-
-
-def _process() -> subprocess.Popen[bytes]:
-    """A new process; OSError if the system does not start one."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM, _HOME],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=_PIPE_BYTES,
-        # An item that fails there is done here, which then raises its error once.
-        stderr=subprocess.DEVNULL,
-        # numpy's BLAS, which lshdb does not use, would keep a thread spinning.
-        # Arrow's own allocators keep some 30 MB more and save no time here.
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
-        # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
-        process_group=0 if os.name == "posix" else None,
-    )
-    for pipe in (process.stdin, process.stdout):
-        if hasattr(fcntl, "F_SETPIPE_SZ"):
-            with suppress(OSError):  # the user has too many
-                fcntl.fcntl(cast("IO[bytes]", pipe), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-    return process
 
 
 def in_processes(run: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

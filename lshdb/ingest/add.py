@@ -44,8 +44,8 @@ def added(
 ) -> Iterator[AddReport]:
     """Add documents, or blocks of them, in batches.
 
-    A file that nobody else reads (`limits.durable` is false) gets the rows of its index in a few
-    pieces, and the last ones at the end.
+    A file that nobody else reads (`limits.durable` is false) gets the rows of its index at the end,
+    or when too many are in memory.
 
     Args:
         job: how they are read.
@@ -79,7 +79,7 @@ def added(
                             locations.add(doc_id, where)
                     report += writer.write(part)
                     stream.sign = bool(writer.signed) or not writer.report.documents
-                # In order, the rows of some batches take half the time of those of one by one.
+                # In order, the rows of all batches take half the time of those of one by one.
                 if is_shared or writer.is_full:
                     writer.finish()
             documents += report.documents

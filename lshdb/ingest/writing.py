@@ -22,8 +22,6 @@ _DELETED = 2_000
 """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
 
 
-_FEW_FINGERPRINTS = 200_000
-"""Fingerprints that are sorted and written in a tenth of a second."""
 _COUNTED: tuple[Outcome, ...] = ("added", "updated", "unchanged")
 
 
@@ -56,7 +54,7 @@ class Writer:
         self._updated: set[int] = set()
         self._bands: list[tuple[arrays.IntArray, arrays.IntArray]] = []
         self._fingerprints: list[IndexRows] = []
-        self._held = self._written = 0
+        self._held = 0
 
     def write(self, part: SignedPart) -> AddReport:
         """Write documents and signatures; their band rows are written with those of other parts.
@@ -133,14 +131,8 @@ class Writer:
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds more band rows than should be in memory, or many fingerprints.
-
-        At the end of an addition nothing is left to sign meanwhile: a third of the fingerprints is
-        written then, and not all. In pieces that grow they visit the table's pages a few times.
-        """
-        bands = sum(len(codes) for codes, _ in self._bands)
-        many = max(_FEW_FINGERPRINTS, self._written // 2)
-        return bands > self.store.limits.fingerprints or self._held > many
+        """Whether it holds more band rows than should be in memory."""
+        return sum(len(codes) for codes, _ in self._bands) > self.store.limits.fingerprints
 
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
@@ -153,7 +145,6 @@ class Writer:
     def _write_fingerprints(self) -> None:
         if self._fingerprints:
             self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
-            self._written += self._held
             self._fingerprints, self._held = [], 0
 
     def _index(self, ids: arrays.IntArray, signed: signing.Signed, old_ids: Sequence[int]) -> None:

@@ -361,10 +361,8 @@ def _without_overlaps(stretches: list[Stretch]) -> list[Stretch]:
     """The same stretches in order; where two overlap, the earlier one keeps the common part."""
     separate: list[Stretch] = []
     covered_to = 0
-    for stretch in sorted(stretches):
-        if stretch.start < covered_to < stretch.stop:
-            stretch = stretch._replace(start=covered_to)
-        if stretch.stop > covered_to:
-            separate.append(stretch)
-            covered_to = stretch.stop
+    for start, stop, reason in sorted(stretches):
+        if stop > covered_to:
+            separate.append(Stretch(max(start, covered_to), stop, reason))
+            covered_to = stop
     return separate

@@ -187,20 +187,22 @@ def run_fingerprints(units: Units, kind: str, run: int, seed: int) -> IntArray:
     window = run - size + 1
     shorter = windows(units, kind, size, seed) >> _DROPPED
     padded = np.append(shorter, np.zeros(window - 1, dtype=np.uint64))
-    return _minima(padded, window)[-1].view(np.int64)
+    return _window_minima(padded, window).view(np.int64)
 
 
-def _minima(hashes: Hashes, window: int) -> list[Hashes]:
-    """The smallest of each w hashes in a row, uint64[n] -> uint64[n - w + 1].
+def _window_minima(hashes: Hashes, window: int) -> Hashes:
+    """The smallest of each `window` hashes in a row: uint64[n] -> uint64[n - window + 1].
 
-    For w of 1, 2, 4 and so on, and `window` as the last; empty if there are fewer than `window`.
+    Empty if there are fewer than `window`.
     """
-    minima, width = [hashes], 1
+    if len(hashes) < window:
+        return hashes[:0]
+    minimum, width = hashes, 1
     while width < window:
         step = min(width, window - width)
-        minima.append(np.minimum(minima[-1][:-step], minima[-1][step:]))
+        minimum = np.minimum(minimum[:-step], minimum[step:])
         width += step
-    return minima
+    return minimum
 
 
 def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
@@ -208,7 +210,7 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
 
     Adjacent windows usually have the same smallest hash, which is returned once.
     """
-    *shorter, minimum = _minima(hashes, window)
+    minimum = _window_minima(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
     begins, counts = begins[counts > 0], counts[counts > 0]
     new = is_new(minimum)
@@ -216,12 +218,11 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
     new &= selection(begins, counts, len(minimum))  # no window is in two documents
     chosen = np.flatnonzero(new)
     values = minimum[chosen]
-    positions = chosen
-    # The first index of the window that has the value: half the width each time.
-    for level in reversed(shorter):
-        width = len(hashes) - len(level) + 1
-        without = level[np.minimum(positions, len(level) - 1)] > values
-        positions = positions + without * width
+    positions = chosen.copy()
+    for step in range(window - 1, 0, -1):
+        # The first index of the window that has the value.
+        np.copyto(positions, chosen + step, where=hashes[chosen + step] == values)
+    np.copyto(positions, chosen, where=hashes[chosen] == values)
     return values, positions
 
 

@@ -170,23 +170,15 @@ def literal(name: str) -> str:
 
 
 @contextlib.contextmanager
-def opened(
-    path: str, stdin: BinaryIO | None, status: os.stat_result | None = None
-) -> Iterator[BinaryIO]:
-    """A file with an end, so that a device like /dev/zero is refused; unpacked if needed.
-
-    Args:
-        path: of the file, or STDIN.
-        stdin: standard input.
-        status: the file's, if the caller has it.
-    """
+def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
+    """A file with an end, so that a device like /dev/zero is refused; unpacked if needed."""
     if path == STDIN:
         if stdin is None:
             raise InputError("standard input is closed")
         _check_end(stdin)
         yield stdin
         return
-    with _opened_file(path, (status or os.stat(path)).st_mode) as file:
+    with _opened_file(path) as file:
         if (suffix := compression.compression_of(path)) is None:
             yield file
         else:
@@ -194,15 +186,14 @@ def opened(
                 yield stream
 
 
-def _opened_file(path: str, mode: int) -> BinaryIO:
-    """A file of a mode, opened for reading, without waiting for a pipe's other end for ever.
+def _opened_file(path: str) -> BinaryIO:
+    """A file that is opened for reading, without waiting for the other end of a pipe for ever.
 
     Raises:
         InputError: a socket, a device, or a named pipe that no program writes to.
     """
-    if stat.S_ISREG(mode):
-        return open(path, "rb", buffering=BUFFER)
-    if not hasattr(os, "O_NONBLOCK"):
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode) or not hasattr(os, "O_NONBLOCK"):
         file: BinaryIO = open(path, "rb", buffering=BUFFER)  # noqa: SIM115
         try:
             _check_end(file)
@@ -292,7 +283,7 @@ def printable_path(path: str) -> str:
 
     Bytes that are not UTF-8 are written as backslash escapes.
     """
-    key = path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+    key = os.fsencode(path).decode("utf-8", "backslashreplace")
     return key if os.sep == "/" else key.replace(os.sep, "/")
 
 

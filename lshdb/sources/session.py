@@ -234,10 +234,9 @@ class Session:
         """
         options, counts = self.options, self.counts
         try:
-            status = None if path == STDIN else self.archives.status(path)
-            with self._opened(path, status) as file:
+            with self._opened(path) as file:
                 source = self._input(file, path)
-                for batch in self._batches_of(source, path, status, key):
+                for batch in self._batches_of(source, path, key):
                     if source.invalid_texts:
                         batch = dataclasses.replace(
                             batch, replaced=batch.replaced + source.invalid_texts
@@ -258,18 +257,16 @@ class Session:
             else:
                 yield Batch(failures=[(0, failure_of(path, error))])
 
-    def _batches_of(
-        self, source: inputs.Input, path: str, status: os.stat_result | None, key: str | None
-    ) -> Iterator[Batch]:
-        """The documents of an open file; it has no status if it is standard input."""
-        if status is None:
+    def _batches_of(self, source: inputs.Input, path: str, key: str | None) -> Iterator[Batch]:
+        """The documents of an open file."""
+        if path == STDIN:
             return self._stdin(source)
         format = self.options.format_of(path)
         if format != "text":
             return formats.format_named(format).read(source, format)
         names.check_key_is_free(path)
         key = names.key_of(path, self.options.rules.root) if key is None else key
-        return self._text(source, path, status, key)
+        return self._text(source, path, key)
 
     def single(self, paths: Sequence[str], advice: str) -> str | None:
         """The only one of some paths if it is a document as a whole; None if there may be several.
@@ -294,15 +291,14 @@ class Session:
     def read_one(self, path: str) -> Content:
         """The one document, without a key, that a file or `-` holds; InputError if it does not."""
         try:
-            status = None if path == STDIN else self.archives.status(path)
-            with self._opened(path, status) as file:
+            with self._opened(path) as file:
                 source = self._input(file, path)
-                if self.options.of_sets or status is None:
+                if self.options.of_sets or path == STDIN:
                     text = source.whole_text(None if self.options.of_sets else lambda: None)
                     self._note_guess(source)
                     content = self.options.content_of(text)
                 else:
-                    batches = [*self._text(source, path, status, printable_path(path))]
+                    batches = [*self._text(source, path, printable_path(path))]
                     for _, failure in chain.from_iterable(batch.failures for batch in batches):
                         raise InputError(failure.reason)
                     contents = [*chain.from_iterable(batch.contents for batch in batches)]
@@ -315,14 +311,12 @@ class Session:
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 
-    def _opened(
-        self, path: str, status: os.stat_result | None
-    ) -> contextlib.AbstractContextManager[BinaryIO]:
-        if status is not None and guard.is_open(path, status):
+    def _opened(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+        if path != STDIN and guard.is_open(path):
             raise inputs.Skipped("binary", "the database itself")
         if member := self.archives.find(path):
             return self.archives.opened(member)
-        return names.opened(path, self.options.stdin, status)
+        return names.opened(path, self.options.stdin)
 
     def _input(self, file: BinaryIO, path: str) -> inputs.Input:
         name = printable_path(path)
@@ -340,11 +334,9 @@ class Session:
             format, source.text = "jsonl", _starting_object(source.text, key)
         return formats.format_named(format).read(source, format)
 
-    def _text(
-        self, source: inputs.Input, path: str, status: os.stat_result, key: str
-    ) -> Iterator[Batch]:
+    def _text(self, source: inputs.Input, path: str, key: str) -> Iterator[Batch]:
         """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
-        state = state_of(status)
+        state = state_of(self.archives.status(path))
         peek = getattr(source.file, "peek", lambda _: b"")
         kind = self.extractor.kind_of(path, peek(PROBE)) if state else None
         if kind is None or self.options.of_sets:

@@ -183,8 +183,7 @@ class Walk:
     def _why_skipped(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> tuple[str, str]:
         """What kind of entry is skipped, and why; both are empty for others."""
         options = self._rules
-        names = entry.name.split("/") if isinstance(entry, Member) else [entry.name]
-        hidden = [name for name in names if name.startswith(".")]
+        hidden = [name for name in entry.name.split("/") if name.startswith(".")]  # of a member
         if hidden and (not (options.hidden or options.tracked) or git.NAME in hidden):
             return "hidden", "its name begins with a dot"
         if entry.is_symlink():

@@ -259,18 +259,13 @@ def _connections() -> list[Connection]:
     return [connection for reference in references if (connection := reference()) is not None]
 
 
-def is_open(path: str, status: os.stat_result | None = None) -> bool:
+def is_open(path: str) -> bool:
     """Whether this process has the file open as a database, or as the log of one.
 
     Then nothing else may open it: closing it would release SQLite's locks, which belong to the
     process.
-
-    Args:
-        path: of the file.
-        status: the file's, if the caller has it.
     """
-    identity = (status.st_dev, status.st_ino) if status else _identity(path)
-    return identity is not None and any(
+    return (identity := _identity(path)) is not None and any(
         identity in connection.open_files() for connection in _connections()
     )
 

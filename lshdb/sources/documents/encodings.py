@@ -100,8 +100,6 @@ def has_library() -> bool:
 def of_mark(data: bytes | bytearray) -> str | None:
     """The encoding of a byte order mark at the beginning; None without one."""
     start = bytes(data[:4])
-    if start.isascii():  # as most texts, and no mark
-        return None
     return next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
 
 
