@@ -305,14 +305,6 @@ class Ids:
             self._hashes[kind] = _Hashes(array("q"))
         self._hashes[kind].add(number)
 
-    def check_all(self, keys: Iterable[str], kind: str) -> bool:
-        """Note the keys of ids of one kind; False, and nothing is noted, if each needs `check`."""
-        if self._hashes or (self._kind and kind != self._kind):
-            return False
-        self._kind = kind
-        self._first.extend(map(hash, keys))
-        return True
-
 
 _DIGEST_SHOWN = 8
 """Bytes of a digest that distinguish documents of one key."""

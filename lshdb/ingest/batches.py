@@ -249,15 +249,9 @@ def _of_record(
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
     try:
-        return _record_options(of_sets, key, limits).document(record, "", ids)[:3]
+        return RecordOptions(of_sets, key, limits=limits).document(record, "", ids)[:3]
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
-
-
-@functools.cache
-def _record_options(of_sets: OfSets, key_field: str, limits: Limits) -> RecordOptions:
-    """How dicts become documents: made once, not for each."""
-    return RecordOptions(of_sets, key_field, limits=limits)
 
 
 def _checked_key(value: object, ids: keys.Ids) -> str:

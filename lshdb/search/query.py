@@ -377,7 +377,7 @@ def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch)
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
                 scores = similarity.estimates(batch.signed.signatures[0], signatures)
-                minimum = similarity.lowest_estimate(_threshold(store, query), store.settings)
+                minimum = similarity.min_estimate(_threshold(store, query), store.settings)
                 doc_ids = doc_ids[scores >= minimum]
             parts.append(doc_ids)
     return np.concatenate(parts)
@@ -428,7 +428,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     def possible(subset: _Pairs) -> Mask:
         if containment:
             return subset.estimates >= similarity.min_estimate(needed(subset), settings)
-        return subset.estimates >= similarity.lowest_estimate(threshold, settings)
+        return subset.estimates >= similarity.min_estimate(threshold, settings)
 
     pairs = _estimated(store, query, batch, pairs, possible)
     if top is not None:

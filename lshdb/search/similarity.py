@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -139,12 +138,6 @@ def min_estimate(similarity: Shares | float, settings: Settings) -> Shares:
     """
     errors = standard_error(similarity, settings, settings.permutations)
     return np.asarray(similarity) - _MARGIN * errors
-
-
-@lru_cache(maxsize=64)
-def lowest_estimate(similarity: float, settings: Settings) -> float:
-    """The same of one similarity, which each query asks for again: 20 microseconds."""
-    return float(min_estimate(similarity, settings))
 
 
 # one set and many

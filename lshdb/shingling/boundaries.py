@@ -8,7 +8,6 @@ seen.
 """
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 
@@ -106,7 +105,6 @@ def may_be_cut(text: str) -> arrays.Mask:
     return allowed
 
 
-@cache
 def visible_word() -> str:
     """A regular expression for what is compared before readers: a word, or a sign between words.
 

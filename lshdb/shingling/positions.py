@@ -230,7 +230,6 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     return np.repeat(starts, counts), np.repeat(ends, counts)
 
 
-@lru_cache(maxsize=1 << 14)
 def _folding(code_point: int) -> tuple[int, bool]:
     """How many code points a code point folds to, and whether it never combines."""
     character = chr(code_point)

@@ -20,7 +20,6 @@ J + (1 - J) 2^-w, and `estimate` takes the accidents out (b-bit minwise hashing:
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -256,7 +255,6 @@ Sketch = FastSketch | MinHashSketch
 """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
 
-@lru_cache(maxsize=8)
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)

@@ -15,7 +15,6 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from functools import cache
 from importlib.util import find_spec
 from typing import IO, Any, NamedTuple
 
@@ -222,7 +221,6 @@ def can_guess() -> bool:
     return encodings.has_library()
 
 
-@cache
 def _is_installed(module: str) -> bool:
     return find_spec(module) is not None
 

@@ -105,14 +105,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
     del data
     numbers = range(number, number + len(lines))
     documents = Collector(options, Origin(source.name, numbers), source.ids)
-    unread = [] if options.only_rows else lines
-    longest = min(LONG, options.limits.largest_document // 4)
-    if max(map(len, unread), default=longest + 1) <= longest:
-        records = json_text.objects(unread)
-        if records is not None and documents.take_usual(records):
-            unread = []
-        del records
-    for index, line in enumerate(unread):
+    for index, line in enumerate([] if options.only_rows else lines):
         if not line or line.isspace():
             continue
         if reason := options.too_long(line):

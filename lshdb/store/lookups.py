@@ -24,7 +24,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray, Lanes, bounded, chunks, is_new
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, bounded, chunks, is_new
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
