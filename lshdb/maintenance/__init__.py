@@ -5,9 +5,9 @@ In: a file, damaged or not. Out: its problems and repairs, or a rebuilt index.
     check      `lshdb check`: examines the file; with `repair` it derives values and rows of the
                index again, in steps, and examines the file after each
     examining  looks for problems in one pass
-    findings   the kinds of problems and repairs, and the report
+    findings   a problem, a repair, and the report
     restoring  puts a backup in the place of a database
     reindex    rebuilds the index, for another threshold or shape or a repair
 
-Doors: check, findings, reindex, restoring.
+Doors: check, examining, findings, reindex, restoring.
 """

@@ -1,4 +1,4 @@
-"""Checking a file, and repairing what can be derived (lshdb.maintenance.findings lists it all).
+"""Checking a file, and repairing what can be derived (lshdb.maintenance.examining finds it).
 
 A check reads a snapshot of the file and blocks no writer. A repair is one transaction of several
 steps; after each step the file is examined again. The steps repair tables, then documents, then
@@ -16,8 +16,9 @@ import numpy as np
 
 from lshdb import errors
 from lshdb.groups import takes
-from lshdb.maintenance import findings, reindex
+from lshdb.maintenance import examining, reindex
 from lshdb.maintenance.examining import Examination, batches
+from lshdb.maintenance.findings import CheckReport, Repair
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.progress import Progress, shown
 from lshdb.shingling.arrays import int_array
@@ -36,7 +37,7 @@ of 10 million, whose rows take some 100 MB."""
 
 
 @takes(CheckOptions)
-def check(options: CheckOptions) -> findings.CheckReport:
+def check(options: CheckOptions) -> CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
 
     Runs SQLite's own check, then checks tables and settings, and that each document with shingles
@@ -66,8 +67,8 @@ def check(options: CheckOptions) -> findings.CheckReport:
         with shown(options.repairs.progress, "checking") as progress, opened as file:
             report = _report(file, options, progress)
     except errors.DamagedFile as error:
-        damage = (findings.Problem("damaged", 1, (str(error),)),)
-        return findings.CheckReport(0, 0, options.repairs.deep, damage, (), damage)
+        damage, counts = (examining.damaged(str(error)),), {examining.DAMAGED: 1}
+        return CheckReport(0, 0, options.repairs.deep, damage, counts, (), counts)
     if options.repairs.repair and report.ok:
         store = Store.open(file.real_path, "write", options.timeout)  # links may have changed
         with closing(store), shown(options.repairs.progress, "indexing") as progress:
@@ -75,14 +76,14 @@ def check(options: CheckOptions) -> findings.CheckReport:
     return report
 
 
-def check_stored(store: Store, options: RepairOptions) -> findings.CheckReport:
+def check_stored(store: Store, options: RepairOptions) -> CheckReport:
     """The same for an open file; see Database.check."""
     if options.repair and store.read_only:
         raise errors.ReadOnly(f"{store.path} was opened only to read: open it with mode='write'")
     return check(CheckOptions(path=store.path, timeout=store.timeout, repairs=options))
 
 
-def _report(file: Connection, options: CheckOptions, progress: Progress) -> findings.CheckReport:
+def _report(file: Connection, options: CheckOptions, progress: Progress) -> CheckReport:
     first = last = Examination(file, options.repairs.deep, progress)
     repairs: Counter[str] = Counter()
     for step in _STEPS if options.repairs.repair else ():
@@ -91,13 +92,14 @@ def _report(file: Connection, options: CheckOptions, progress: Progress) -> find
             last = Examination(file, options.repairs.deep, progress)
     if repairs:
         file.rows("COMMIT")
-    return findings.CheckReport(
+    return CheckReport(
         first.documents,
         first.tables[BANDS].stored,
         options.repairs.deep,
-        first.problems(),
-        tuple(findings.Repair(kind, repairs[kind]) for kind in findings.REPAIRS if repairs[kind]),
-        last.problems(),
+        tuple(first.problems),
+        dict(first.counts),
+        tuple(Repair(table, count) for table, count in repairs.items()),
+        dict(last.counts),
     )
 
 
@@ -108,7 +110,7 @@ def _repair_schema(examination: Examination) -> Counter[str]:
         faults = list(schema.faults(file))
         for statement in chain.from_iterable(fault.makes for fault in faults):
             file.execute(statement)
-    return Counter({"schema-made": len(faults)})
+    return Counter({"sqlite_schema": len(faults)})
 
 
 def _repair_documents(examination: Examination) -> Counter[str]:
@@ -119,7 +121,7 @@ def _repair_documents(examination: Examination) -> Counter[str]:
     file = examination.connection
     index = Index(file)
     index.delete_signatures(examination.orphans)
-    repairs = Counter({"signatures-removed": len(examination.orphans)})
+    repairs = Counter({"signatures": len(examination.orphans)})
     settings, slots = examination.settings, examination.derivable
     if settings is None or not settings.content or not slots:
         return repairs
@@ -129,8 +131,8 @@ def _repair_documents(examination: Examination) -> Counter[str]:
         doc_ids = [batch.documents[number].doc_id for number in right]
         file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))
         index.sign_again(int_array(doc_ids), sign(contents, settings))
-        repairs["documents-derived"] += len(right)
-        examination.progress(repairs["documents-derived"], None, "documents")
+        repairs["documents"] += len(right)
+        examination.progress(repairs["documents"], None, "documents")
     return repairs
 
 
@@ -152,20 +154,20 @@ def _repair_index(examination: Examination) -> Counter[str]:
             index.delete(table, stored_rows - wanted_rows)
             missing = np.array(sorted(wanted_rows - stored_rows), dtype=np.int64)
             index.insert(table, missing.reshape(-1, 3).T)
-            repairs[f"{table.name}-repaired"] = len(wanted_rows ^ stored_rows)
+            repairs[table.name] = len(wanted_rows ^ stored_rows)
         elif table is BANDS:
             file.rows(sql.SET_INDEXED, None, None)
             file.rows(sql.DELETE_INDEXED)
             signatures = (batch.signatures() for batch in checked_batches)
-            repairs["bands-rebuilt"] = reindex.rebuild_bands(
+            repairs[table.name] = reindex.rebuild_bands(
                 index, settings, signatures, examination.documents, progress
             )
         elif table is RARE_WORDS:
             texts = (batch.texts() for batch in checked_batches)
-            repairs["rare-words-rebuilt"] = reindex.rebuild_terms(index, texts, progress)
+            repairs[table.name] = reindex.rebuild_terms(index, texts, progress)
         else:
             written = reindex.rebuild_fingerprints(index, expected, progress)
-            repairs["fingerprints-rebuilt"] = written or examination.tables[table].stored
+            repairs[table.name] = written or examination.tables[table].stored
     return repairs
 
 

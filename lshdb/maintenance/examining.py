@@ -6,7 +6,7 @@ signatures, then the tables that are derived from them, each compared by checksu
 """
 
 import dataclasses
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -15,7 +15,8 @@ import numpy as np
 
 from lshdb import errors
 from lshdb.json_text import dumps
-from lshdb.maintenance import findings
+from lshdb.keys import key_fault
+from lshdb.maintenance.findings import Problem
 from lshdb.progress import Progress
 from lshdb.shingling import arrays, hashing, rare_words, shingling, winnowing
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
@@ -28,16 +29,18 @@ from lshdb.store.guard import Connection
 from lshdb.store.rows import record, settings_of, typed
 from lshdb.store.store import MAX_NUMBER
 
-_EXAMPLES = 5
-_WRONG = {
-    index.BANDS: "band-wrong",
-    index.FINGERPRINTS: "fingerprint-wrong",
-    index.RARE_WORDS: "rare-words-wrong",
-}
-_DERIVED = {"content", "shingles", "signature", "signature-missing"}
-"""Problems of values that can be derived from a content with the right digest."""
+_LISTED = 5
+"""Problems of a column that are listed."""
+_DERIVED = {"documents.content", "documents.shingles", "signatures.signature"}
+"""Values that can be derived from a content with the right digest."""
+DAMAGED, SCHEMA, SETTINGS, DIGEST = "file", "sqlite_schema", "settings", "documents.digest"
+"""Tables and columns whose problems decide what can be repaired."""
+_CONTENT = None, "a content"
+_SHOWN = 60
+"""Characters of a value in a problem."""
 _BATCH_BYTES = 8_000_000
 """Bytes of signatures and contents read at once."""
+_TABLES = index.BANDS, index.FINGERPRINTS, index.RARE_WORDS
 _ROW = 2_000
 """Bytes of a row's other values as Python's objects; about."""
 
@@ -109,6 +112,8 @@ class Examination:
         documents: how many documents were examined.
         orphans: the doc_ids of signatures without a document.
         derivable: slots of documents with values that may be derived again.
+        problems: the first ones of each table and column.
+        counts: how many there are, by their tables and columns.
         tables: the comparison of each table of the index.
         differing: the tables with wrong rows, and the slots of these rows; empty unless all
             documents were read.
@@ -124,60 +129,48 @@ class Examination:
         self.documents = 0
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
-        self.tables = {table: TableComparison(table) for table in _WRONG}
+        self.tables = {table: TableComparison(table) for table in _TABLES}
         self.differing: dict[index.IndexTable, list[int]] = {}
         self._rows = self.connection.rows
-        self._problem_counts: Counter[str] = Counter()
-        self._examples: defaultdict[str, list[str]] = defaultdict(list)
+        self.problems: list[Problem] = []
+        self.counts: Counter[str] = Counter()
         self._apply("the file's structure", self._structure())
         self._apply("the schema", self._schema())
         self._apply("the settings", self._read_settings())
         if self.settings is None:
-            self._add("not-checked", "documents, signatures and bands")
+            self._add(_unchecked("documents, signatures and bands"))
             return
         whole = self._apply("documents", self._documents(self.settings))
         self._apply("the index", self._index(self.settings, whole))
         self._apply("decisions", self._decisions())
 
-    def problems(self) -> tuple[findings.Problem, ...]:
-        """All problems, in the order of PROBLEMS."""
-        return tuple(
-            findings.Problem(
-                kind, self._problem_counts[kind], tuple(dict.fromkeys(self._examples[kind]))
-            )
-            for kind in findings.PROBLEMS
-            if self._problem_counts[kind]
-        )
+    def _add(self, problem: Problem) -> None:
+        """Count a problem, and list the first ones of its table and column."""
+        self.counts[problem.table] += 1
+        if self.counts[problem.table] <= _LISTED:
+            self.problems.append(problem)
+        self.repairable &= problem.table not in (DAMAGED, SETTINGS)
 
-    def _add(self, kind: str, example: str) -> None:
-        """Count a problem, and remember the first examples."""
-        self._problem_counts[kind] += 1
-        if len(self._examples[kind]) < _EXAMPLES:
-            self._examples[kind].append(example)
-        self.repairable &= kind not in ("damaged", "settings")
-
-    def _apply(self, what: str, rule: Iterable[tuple[str, str]]) -> bool:
+    def _apply(self, what: str, rule: Iterable[Problem]) -> bool:
         """Count the problems that a rule finds; return whether it completed."""
         try:
             with self.connection.errors():
                 for problem in rule:
-                    self._add(*problem)
+                    self._add(problem)
             return True
         except errors.DamagedFile as error:
-            self._add("damaged", str(error))
+            self._add(damaged(str(error)))
         except (
             errors.QueryError
         ):  # a table or column is missing: the rule of the schema reports that
             pass
-        self._add("not-checked", what)
+        self._add(_unchecked(what))
         return False
 
-    # The rules yield the kind of each problem and words that say where it is.
-
-    def _structure(self) -> Iterator[tuple[str, str]]:
+    def _structure(self) -> Iterator[Problem]:
         self.progress(0, None, "pages")
         if fault := schema.size_fault(self.connection):
-            yield "damaged", fault
+            yield damaged(fault)
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
         rows = (
@@ -188,7 +181,7 @@ class Examination:
         )
         lines = [" ".join(line.split()) for (line,) in rows]
         self._rows(sql.CHECK_CONSTRAINTS)
-        yield from (("damaged", line) for line in lines if line != "ok")
+        yield from (damaged(line) for line in lines if line != "ok")
 
     def _generated(self) -> set[str]:
         """The tables with generated columns, whose expressions a whole check would run."""
@@ -209,18 +202,20 @@ class Examination:
         plain = [name for name in _declared_tables() if name not in generated]
         return self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
 
-    def _schema(self) -> Iterator[tuple[str, str]]:
+    def _schema(self) -> Iterator[Problem]:
         for fault in schema.faults(self.connection):
             self.repairable &= bool(fault.makes)
-            yield "schema", fault.what
+            yield Problem(SCHEMA, "", fault.what, "only what lshdb defines")
         for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
             if table == "signatures":
                 self.orphans.append(row)
-                yield "signature-orphan", f"doc_id {row}"
+                what = "a signature without a document"
+                yield Problem("signatures.doc_id", str(row), what, "none")
             else:
-                yield "foreign-key", f"table {table}, row {row or 0}"
+                what = "a reference to a missing row"
+                yield Problem(f"{table}.foreign key", f"row {row or 0}", what, "none")
 
-    def _read_settings(self) -> Iterator[tuple[str, str]]:
+    def _read_settings(self) -> Iterator[Problem]:
         if self._reading_runs_code():
             return  # the rule of the schema reports that
         row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
@@ -229,30 +224,26 @@ class Examination:
             typed(row[-3:], int | None, int | None, str | None)
             self.settings = settings
         except errors.DamagedFile as error:
-            yield "settings", str(error)
+            yield Problem(SETTINGS, "", str(error), "valid settings")
         ((last,),) = self._rows(sql.LAST_DOC_ID)
         if isinstance(last, int) and last > MAX_NUMBER:
-            yield "settings", f"the last number of a document is {last}, so none can follow"
+            stored = f"the last number of a document is {last}, so none can follow"
+            yield Problem(SETTINGS, "", stored, f"at most {MAX_NUMBER}")
 
-    def _documents(self, settings: Settings) -> Iterator[tuple[str, str]]:
+    def _documents(self, settings: Settings) -> Iterator[Problem]:
         contents = settings.passages or settings.reworded or settings.shingling.of_sets
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
         for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
-            faults = batch.faults(deep=self.deep)
-            for document, kinds in zip(batch.documents, faults, strict=True):
-                for kind in kinds:
-                    yield (
-                        kind,
-                        document.key.encode(errors="surrogateescape").decode(errors="replace"),
-                    )
-                if _is_derivable(kinds):
-                    self.derivable.add(document.doc_id % index.SLOTS)
+            for doc_id, problems in batch.problems(deep=self.deep):
+                yield from problems
+                if _is_derivable(problems):
+                    self.derivable.add(doc_id % index.SLOTS)
             for table, compared in self.tables.items():
                 compared.add(batch.rows(table), expected=True)
-            self.documents += len(faults)
+            self.documents += len(batch.documents)
             self.progress(self.documents, total, "documents")
 
-    def _index(self, settings: Settings, whole: bool) -> Iterator[tuple[str, str]]:
+    def _index(self, settings: Settings, whole: bool) -> Iterator[Problem]:
         """`whole`: whether all documents were read, so that the tables can be compared."""
         reader = index.Index(self.connection)
         tables = {name for (name,) in self._rows(sql.TABLES)}
@@ -271,14 +262,14 @@ class Examination:
             if slots := np.flatnonzero(compared.sums).tolist():
                 self.differing[table] = slots
                 same = compared.stored == compared.expected
-                instead = "some of them wrong" if same else f"not {compared.expected}"
-                yield _WRONG[table], f"the table has {compared.stored} rows, {instead}"
+                stored = f"{compared.stored} rows{', some of them wrong' if same else ''}"
+                yield Problem(table.name, "", stored, f"{compared.expected} rows")
 
-    def _decisions(self) -> Iterator[tuple[str, str]]:
+    def _decisions(self) -> Iterator[Problem]:
         has_decisions = (schema.DECISIONS,) in self._rows(sql.TABLES)
         for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS) if has_decisions else ():
             if wrong or texts is None or not _is_valid(str.encode, texts):
-                yield "decision", f"decision {number}"
+                yield Problem("decisions", str(number), "rows that disagree", "a decision")
 
 
 @dataclasses.dataclass(eq=False)
@@ -305,27 +296,23 @@ class CheckedBatch:
             if content is not None:
                 self.contents[number] = content
 
-    def faults(self, *, deep: bool) -> list[set[str]]:
-        """The kinds of problems of each document; `deep`: its content is signed again."""
-        faults = [self._faults(number, document) for number, document in enumerate(self.documents)]
+    def problems(self, *, deep: bool) -> Iterator[tuple[int, list[Problem]]]:
+        """The id of each document, and its problems; `deep`: its content is signed again."""
+        signed = {}
         if deep and self.contents:
-            signed = signing.sign([*self.contents.values()], plain_settings(self.settings))
-            lanes = signed.signatures.astype(self.settings.lane_type.newbyteorder("<"))
-            for number, count, own_lanes in zip(
-                self.contents, signed.shingles.tolist(), lanes, strict=True
-            ):
-                document = self.documents[number]
-                if count != document.shingles:
-                    faults[number].add("shingles")
-                if document.signature != (own_lanes.tobytes() if count else None):
-                    missing = document.signature is None
-                    faults[number].add("signature-missing" if missing else "signature")
-        return faults
+            again = signing.sign([*self.contents.values()], plain_settings(self.settings))
+            lanes = again.signatures.astype(self.settings.lane_type.newbyteorder("<"))
+            rows = zip(self.contents, again.shingles.tolist(), lanes, strict=True)
+            signed = {
+                number: (count, row.tobytes() if count else None) for number, count, row in rows
+            }
+        for number, document in enumerate(self.documents):
+            yield document.doc_id, [*self._problems(number, document, signed.get(number))]
 
     def derivable(self) -> list[int]:
         """The indices of documents with values that can be derived from their contents."""
-        faults = self.faults(deep=True)
-        return [number for number in self.contents if _is_derivable(faults[number])]
+        problems = [problems for _, problems in self.problems(deep=True)]
+        return [number for number in self.contents if _is_derivable(problems[number])]
 
     def signatures(self) -> index.Signatures:
         """The signatures that have the right size, and the ids of their documents."""
@@ -370,30 +357,43 @@ class CheckedBatch:
             doc_ids[: len(distinct_terms)].repeat([*map(len, distinct_terms)]),
         )
 
-    def _faults(self, number: int, document: ExaminedDocument) -> set[str]:
-        settings, signature = self.settings, document.signature
-        wrong = {
-            "doc-id": document.doc_id < 1,
-            "key": document.key == ""
-            or "\0" in document.key
-            or not _is_valid(str.encode, document.key),
-            "content": bool(document.filled) and not settings.content,
-            "content-missing": settings.content and not document.filled,
-            "metadata": not _is_valid(from_json, document.metadata),
-            "digest": len(document.digest) != DIGEST_BYTES,
-            "shingles": not 0 <= document.shingles <= LARGEST,
-            # A signature of another size is useless, as is one of a document without shingles.
-            "signature": signature is not None
-            and (len(signature) != settings.signature_bytes or document.shingles <= 0),
-            "signature-missing": signature is None and document.shingles > 0,
+    def _problems(
+        self, number: int, document: ExaminedDocument, signed: tuple[int, bytes | None] | None
+    ) -> Iterator[Problem]:
+        """Where a document differs from what follows from its content, or from any valid value.
+
+        `signed`: the count of shingles and the signature of its content, if that was signed again.
+        """
+        _, key, shingles, digested, signature, filled, stored_content, metadata = document
+        settings, content = self.settings, self.contents.get(number)
+        form = None if content is None else encoded(content)
+        size = settings.signature_bytes if shingles > 0 else 0
+        valid = signature if len(signature or b"") == size else f"{size} bytes"
+        count, lanes = signed or (shingles, valid)
+        compared: dict[str, tuple[object, object]] = {
+            "documents.doc_id": (document.doc_id, max(document.doc_id, 1)),
+            "documents.key": (key, "a key" if key_fault(key) else key),
+            "documents.metadata": (
+                metadata,
+                metadata if _is_valid(from_json, metadata) else "a JSON object",
+            ),
+            "documents.content": (_CONTENT[filled], _CONTENT[settings.content]),
+            DIGEST: (
+                digested,
+                digested if len(digested) == DIGEST_BYTES else f"{DIGEST_BYTES} bytes",
+            ),
+            "documents.shingles": (shingles, min(max(count, 0), LARGEST)),
+            "signatures.signature": (signature, lanes),
         }
-        if document.content is not None:
-            stored_form = encoded(self.contents[number]) if number in self.contents else None
-            wrong["content"] |= stored_form != document.content
-            wrong["digest"] |= (
-                stored_form is not None and digest(stored_form.encode()) != document.digest
-            )
-        return {kind for kind, is_wrong in wrong.items() if is_wrong}
+        if stored_content is not None:
+            expected_content = "a content that can be read" if form is None else form
+            compared["documents.content"] = stored_content, expected_content
+        if form is not None:
+            compared[DIGEST] = digested, digest(form.encode())
+        for table, (stored, expected) in compared.items():
+            if stored != expected:
+                values = (f"{_shown(value):.{_SHOWN}}" for value in (stored, expected))
+                yield Problem(table, _shown(key), *values)
 
 
 def batches(
@@ -432,9 +432,26 @@ def _declared_tables() -> list[str]:
     return [each.name for each in schema.definitions(parts) if each.kind == "table"]
 
 
-def _is_derivable(kinds: set[str]) -> bool:
+def _is_derivable(problems: Iterable[Problem]) -> bool:
     """Whether values of a document with these problems can be derived from its content."""
-    return bool(kinds & _DERIVED) and not kinds & {"digest", "content-missing"}
+    tables = {problem.table for problem in problems}
+    return bool(tables & _DERIVED) and DIGEST not in tables
+
+
+def _shown(value: object) -> str:
+    """A value in words."""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes {value.hex()}"
+    return str(value).encode(errors="surrogateescape").decode(errors="replace")
+
+
+def damaged(what: str) -> Problem:
+    """What SQLite, or the size of the file, shows to be damaged."""
+    return Problem(DAMAGED, "", what, "what SQLite can read")
+
+
+def _unchecked(what: str) -> Problem:
+    return Problem("unchecked", "", what, "checked when other problems are gone")
 
 
 def _readable(stored: str, settings: Settings) -> shingling.Content | None:

@@ -1,70 +1,34 @@
-"""The problems that `check` finds in a file, and the repairs of `--repair`."""
+"""What `check` finds in a file, and what `--repair` writes."""
 
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from lshdb.results import Result
-
-PROBLEMS = MappingProxyType[str, str](
-    {
-        "damaged": "SQLite finds the file damaged",
-        "schema": "tables, indexes or views that differ from lshdb's, or triggers that would run",
-        "foreign-key": "rows that refer to missing rows",
-        "settings": "invalid settings",
-        "doc-id": "documents with numbers below 1",
-        "key": "keys that are empty, hold NUL or are not UTF-8",
-        "content": "contents that are not in the form in which lshdb stores them",
-        "content-missing": "documents whose content is missing",
-        "metadata": "metadata that is not a JSON object",
-        "digest": "contents and digests that contradict each other: one of them was changed",
-        "shingles": "numbers of shingles that are not those of the content",
-        "signature": "signatures that are not those of the document",
-        "signature-missing": "documents with shingles and without a signature",
-        "signature-orphan": "signatures without a document",
-        "band-wrong": "a table of bands whose rows are not those of the signatures",
-        "fingerprint-wrong": "a table of fingerprints whose rows are not those of the contents",
-        "rare-words-wrong": "an index of rare words that is not that of the contents",
-        "decision": "decisions without a document, or of one only that is different",
-        "not-checked": "what could not be checked because of other problems",
-    }
-)
-"""Each kind of problem, in words."""
-REPAIRS = MappingProxyType[str, str](
-    {
-        "schema-made": "tables, indexes and views made",
-        "documents-derived": "documents derived from their content again",
-        "signatures-removed": "signatures without a document removed",
-        "bands-repaired": "rows of bands added or removed",
-        "bands-rebuilt": "rows of bands rebuilt from signatures",
-        "fingerprints-repaired": "rows of fingerprints added or removed",
-        "fingerprints-rebuilt": "rows of fingerprints rebuilt from contents",
-        "rare-words-rebuilt": "documents whose rare words were indexed again",
-    }
-)
-"""Each kind of repair, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem(Result):
-    """The problems of one kind.
+    """Something in a file that is not as it should be.
 
     Attributes:
-        kind: see PROBLEMS.
-        count: the number of rows, documents or other parts with the problem.
-        examples: some of them: the keys of documents, unescaped (so escape them on output), or
-            other words that say where they are.
+        table: the table, and its column unless whole rows are wrong: `documents.digest`; `file` for
+            what SQLite finds, and `unchecked` for what could not be checked.
+        key: the key of the document, unescaped (so escape it on output), or another name of the
+            row; empty for a whole table.
+        stored: what is stored, in words or as the beginning of a value; also unescaped.
+        expected: what it should be, likewise.
     """
 
-    kind: str
-    count: int
-    examples: tuple[str, ...]
+    table: str
+    key: str
+    stored: str
+    expected: str
 
 
 @dataclass(frozen=True, slots=True)
 class Repair(Result):
-    """The repairs of one kind (see REPAIRS), and the number of repaired rows or other parts."""
+    """How many rows, documents or definitions of a table were repaired."""
 
-    kind: str
+    table: str
     count: int
 
 
@@ -76,17 +40,19 @@ class CheckReport(Result):
         documents: how many documents were examined.
         bands: how many band rows.
         deep: whether contents were shingled and signed again.
-        problems: all problems; () for a whole file.
+        problems: the first five of each table and column; () for a whole file.
+        counts: the number of all problems, by their `table`.
         repairs: the repairs that were made.
-        remaining: the problems that are left after repair; all of them without repair.
+        remaining: the counts that are left after repair; all of them without repair.
     """
 
     documents: int
     bands: int
     deep: bool
     problems: tuple[Problem, ...]
+    counts: dict[str, int]
     repairs: tuple[Repair, ...]
-    remaining: tuple[Problem, ...]
+    remaining: dict[str, int]
 
     @property
     def ok(self) -> bool:

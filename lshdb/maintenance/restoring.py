@@ -60,7 +60,7 @@ def restore_backup(options: RestoreOptions) -> Restored:
         # Not the backup itself, which others may change meanwhile.
         report = check(copy.path, progress=options.progress)
         if not report.ok:
-            kinds = ", ".join(sorted(problem.kind for problem in report.problems))
+            kinds = ", ".join(sorted(report.counts))
             raise errors.DamagedFile(
                 f"{backup} is not whole ({kinds}), and nothing is restored: "
                 f"lshdb check -d {backup} says more"

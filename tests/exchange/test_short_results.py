@@ -184,10 +184,13 @@ def test_a_notebook_counts_the_rows_that_it_leaves_out() -> None:
     html: Any = matches._repr_html_()
     assert html.count("<td>a</td>") == 20
     assert "<p>... 940 more rows</p>" in html
-    problems = (lshdb.Problem("key", 3, ("a",) * 30),) * 1_000
-    report: Any = lshdb.CheckReport(1, 1, True, problems, (), problems[:1])._repr_html_()
+    problems = (lshdb.Problem("bands", "a", "1 row", "2 rows"),) * 1_000
+    counts = {"bands": 1_000}
+    report: Any = lshdb.CheckReport(1, 1, True, problems, counts, (), counts)._repr_html_()
     assert "<p>... 980 more rows</p>" in report
-    assert "a, a and 10 more</td>" in report
+    decision = lshdb.Decision(1, "different", ("a",) * 30, (), None, "ann", "2026-01-31")
+    decided: Any = decision._repr_html_()
+    assert "a, a and 10 more</td>" in decided
     wide: Any = results.html_tables(results.Table(["n"] * 50, [[1] * 50], 1))
     assert "<p>... 30 more columns</p>" in wide
 

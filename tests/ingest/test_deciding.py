@@ -227,8 +227,7 @@ def test_check_finds_what_is_no_decision(db: lshdb.Database, path: Path) -> None
         with inspection.sqlite(path) as connection:
             connection.execute("CREATE TABLE aside AS SELECT * FROM decisions")
             connection.execute(statement)
-            (problem,) = lshdb.check(db.path).problems
-            assert (problem.kind, problem.count) == ("decision", 1), statement
+            assert lshdb.check(db.path).counts == {"decisions": 1}, statement
             connection.execute("DELETE FROM decisions")
             connection.execute("INSERT INTO decisions SELECT * FROM aside")
             connection.execute("DROP TABLE aside")

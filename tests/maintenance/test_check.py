@@ -49,11 +49,15 @@ def damaged(originals: dict[str, Path], path: Path) -> Callable[..., Path]:
 
 
 def found(report: lshdb.CheckReport) -> dict[str, int]:
-    return {problem.kind: problem.count for problem in report.problems}
+    for table in report.counts:
+        listed = [problem for problem in report.problems if problem.table == table]
+        assert len(listed) == min(report.counts[table], 5)
+        assert all(problem.stored != problem.expected for problem in listed)
+    return report.counts
 
 
 def left(report: lshdb.CheckReport) -> dict[str, int]:
-    return {problem.kind: problem.count for problem in report.remaining}
+    return report.remaining
 
 
 @pytest.mark.parametrize("deep", [False, True])
@@ -76,51 +80,51 @@ def test_a_whole_file_is_whole_and_stays_as_it_is(
 SECOND = "doc_id = 2"
 REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
     "a document's bands": (
-        "words", [f"DELETE FROM bands WHERE {SECOND}"], False, {"band-wrong": 1}
+        "words", [f"DELETE FROM bands WHERE {SECOND}"], False, {"bands": 1}
     ),
-    "all bands": ("sets", ["DELETE FROM bands"], False, {"band-wrong": 1}),
+    "all bands": ("sets", ["DELETE FROM bands"], False, {"bands": 1}),
     "a document in another's buckets": (
         "words",
         [f"INSERT OR IGNORE INTO bands SELECT band_no, bucket_key, 3 FROM bands WHERE {SECOND}"],
         False,
-        {"band-wrong": 1},
+        {"bands": 1},
     ),
     "a document's fingerprints": (
-        "words", [f"DELETE FROM fingerprints WHERE {SECOND}"], False, {"fingerprint-wrong": 1}
+        "words", [f"DELETE FROM fingerprints WHERE {SECOND}"], False, {"fingerprints": 1}
     ),
     "a fingerprint elsewhere": (
         "words", [f"UPDATE fingerprints SET position = position + 1 WHERE {SECOND}"], False,
-        {"fingerprint-wrong": 1},
+        {"fingerprints": 1},
     ),
     "a fingerprint of another document": (
         "words", ["UPDATE fingerprints SET doc_id = 99 WHERE doc_id = 1"], False,
-        {"fingerprint-wrong": 1},
+        {"fingerprints": 1},
     ),
     "a fingerprint of no document": (
-        "words", ["INSERT INTO fingerprints VALUES (1, 99, 3)"], False, {"fingerprint-wrong": 1}
+        "words", ["INSERT INTO fingerprints VALUES (1, 99, 3)"], False, {"fingerprints": 1}
     ),
     "a signature of no document": (
         "words", ["INSERT INTO signatures VALUES (12, zeroblob(256))"], False,
-        {"signature-orphan": 1},
+        {"signatures.doc_id": 1},
     ),
     "a document deleted": (
         "words",
         ["INSERT INTO signatures SELECT 99, signature FROM signatures WHERE doc_id = 1",
          "INSERT INTO bands SELECT band_no, bucket_key, 99 FROM bands WHERE doc_id = 1"],
         False,
-        {"signature-orphan": 1, "band-wrong": 1},
+        {"signatures.doc_id": 1, "bands": 1},
     ),
     "no signature": (
         "words", [f"DELETE FROM signatures WHERE {SECOND}"], False,
-        {"signature-missing": 1, "band-wrong": 1},
+        {"signatures.signature": 1, "bands": 1},
     ),
     "a signature cut short": (
         "sets", [f"UPDATE signatures SET signature = zeroblob(60) WHERE {SECOND}"], False,
-        {"signature": 1, "band-wrong": 1},
+        {"signatures.signature": 1, "bands": 1},
     ),
     "another signature": (
         "words", ["UPDATE signatures SET signature = zeroblob(256) WHERE doc_id = 1"], True,
-        {"signature": 1, "band-wrong": 1},
+        {"signatures.signature": 1, "bands": 1},
     ),
     "another signature, and its bands": (
         "words",
@@ -129,39 +133,41 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
          f"DELETE FROM bands WHERE {SECOND}",
          "INSERT INTO bands SELECT band_no, bucket_key, 2 FROM bands WHERE doc_id = 3"],
         True,
-        {"signature": 1},
+        {"signatures.signature": 1},
     ),
     "a signature of the empty document": (
         "words", ["INSERT INTO signatures VALUES (5, zeroblob(256))"], False,
-        {"signature": 1, "band-wrong": 1},
+        {"signatures.signature": 1, "bands": 1},
     ),
     "less than no shingles": (
-        "words", ["UPDATE documents SET shingles = -1 WHERE doc_id = 5"], False, {"shingles": 1}
+        "words", ["UPDATE documents SET shingles = -1 WHERE doc_id = 5"], False,
+        {"documents.shingles": 1},
     ),
     "no shingles": (
-        "words", [f"UPDATE documents SET shingles = 0 WHERE {SECOND}"], False, {"signature": 1}
+        "words", [f"UPDATE documents SET shingles = 0 WHERE {SECOND}"], False,
+        {"signatures.signature": 1},
     ),
     "a shingle more": (
-        "words", ["UPDATE documents SET shingles = shingles + 1"], True,
-        {"shingles": 9, "signature-missing": 1},
+        "words", ["UPDATE documents SET shingles = shingles + 1 WHERE shingles > 0"], True,
+        {"documents.shingles": 8},
     ),
     "a set in another order": (
         "sets",
         ["UPDATE documents SET content = '[\"apples\", 3,1,2,1,\"bread\",\"butter\",\"eggs\","
          "\"milk\"]' WHERE doc_id = 1"],
         False,
-        {"content": 1},
+        {"documents.content": 1},
     ),
     "a view": (
         "words",
         ["DROP VIEW buckets", "CREATE VIEW buckets AS SELECT 1 AS band_no"],
         False,
-        {"schema": 1},
+        {"sqlite_schema": 1},
     ),
-    "an index": ("words", ["DROP INDEX empty_documents"], False, {"schema": 1}),
+    "an index": ("words", ["DROP INDEX empty_documents"], False, {"sqlite_schema": 1}),
 
     "the table of signatures": (
-        "words", ["DROP TABLE signatures"], False, {"schema": 1, "not-checked": 1}
+        "words", ["DROP TABLE signatures"], False, {"sqlite_schema": 1, "unchecked": 1}
     ),
 }  # fmt: skip
 
@@ -173,7 +179,7 @@ def test_damage_that_is_found_and_repaired(
     """After the repair all rows of all tables are those that were there before the damage."""
     name, statements, deep, problems = REPAIRABLE[damage]
     path = damaged(name, *statements)
-    before = inspection.contents(path) if "schema" not in problems else {}
+    before = inspection.contents(path) if "sqlite_schema" not in problems else {}
     report = lshdb.check(path, deep=deep)
     assert found(report) == left(report) == problems
     assert not report.ok
@@ -183,7 +189,7 @@ def test_damage_that_is_found_and_repaired(
         assert inspection.contents(path) == before
     repaired = lshdb.check(path, deep=deep, repair=True)
     assert found(repaired) == problems
-    assert repaired.remaining == ()
+    assert repaired.remaining == {}
     assert repaired.ok
     assert repaired.repairs
     assert inspection.contents(path) == inspection.contents(originals[name])
@@ -194,29 +200,30 @@ def test_damage_that_is_found_and_repaired(
 LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int]]] = {
     "no content": (
         "words", [f"UPDATE documents SET content = NULL WHERE {SECOND}"], True,
-        {"content-missing": 1, "fingerprint-wrong": 1}, {"content-missing": 1},
+        {"documents.content": 1, "fingerprints": 1}, {"documents.content": 1},
     ),
     "neither content nor signature": (
         "signatures", [f"DELETE FROM signatures WHERE {SECOND}"], False,
-        {"signature-missing": 1, "band-wrong": 1}, {"signature-missing": 1},
+        {"signatures.signature": 1, "bands": 1}, {"signatures.signature": 1},
     ),
     "a digest cut short": (
         "words", [f"UPDATE documents SET digest = x'00' WHERE {SECOND}"], False,
-        {"digest": 1}, {"digest": 1},
+        {"documents.digest": 1}, {"documents.digest": 1},
     ),
     "another digest, and another signature": (
         "sets",
         [f"UPDATE documents SET digest = zeroblob(16) WHERE {SECOND}",
          "UPDATE signatures SET signature = zeroblob(128) WHERE doc_id = 2"], True,
-        {"digest": 1, "signature": 1, "band-wrong": 1}, {"digest": 1, "signature": 1},
+        {"documents.digest": 1, "signatures.signature": 1, "bands": 1},
+        {"documents.digest": 1, "signatures.signature": 1},
     ),
     "content where none is kept": (
         "signatures", [f"UPDATE documents SET content = 'x' WHERE {SECOND}"], False,
-        {"content": 1}, {"content": 1},
+        {"documents.content": 1}, {"documents.content": 1},
     ),
     "content that is not a text": (
         "words", [f"UPDATE documents SET content = CAST(x'61ff62' AS TEXT) WHERE {SECOND}"], True,
-        {"content": 1, "fingerprint-wrong": 1}, {"content": 1},
+        {"documents.content": 1, "fingerprints": 1}, {"documents.content": 1},
     ),
     "content that is not a set": (
         "sets",
@@ -225,14 +232,14 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
          "UPDATE documents SET content = '[1' WHERE doc_id = 3",
          "UPDATE documents SET content = replace(hex(zeroblob(50000)), '0', '[') "
          "WHERE doc_id = 4"],
-        False, {"content": 4}, {"content": 4},
+        False, {"documents.content": 4}, {"documents.content": 4},
     ),
     "bad keys": (
         "words",
         ["UPDATE documents SET key = '' WHERE doc_id = 1",
          "UPDATE documents SET key = 'a' || char(0) || 'b' WHERE doc_id = 2",
          "UPDATE documents SET key = CAST(x'ff' AS TEXT) WHERE doc_id = 3"],
-        False, {"key": 3}, {"key": 3},
+        False, {"documents.key": 3}, {"documents.key": 3},
     ),
     "metadata that is not an object": (
         "words",
@@ -242,7 +249,7 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
          "UPDATE documents SET metadata = replace(hex(zeroblob(50000)), '0', '[') "
          "WHERE doc_id = 4",
          "UPDATE documents SET metadata = '{\"fine\": [1]}' WHERE doc_id = 5"],
-        False, {"metadata": 4}, {"metadata": 4},
+        False, {"documents.metadata": 4}, {"documents.metadata": 4},
     ),
     "a number below 1": (
         "words",
@@ -250,7 +257,7 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
          "UPDATE signatures SET doc_id = -8 WHERE doc_id = 8",
          "UPDATE bands SET doc_id = -8 WHERE doc_id = 8",
          "UPDATE fingerprints SET doc_id = -8 WHERE doc_id = 8"],
-        False, {"doc-id": 1}, {"doc-id": 1},
+        False, {"documents.doc_id": 1}, {"documents.doc_id": 1},
     ),
 }  # fmt: skip
 
@@ -283,8 +290,8 @@ def test_a_letter_that_was_changed_is_reported_and_not_believed(
     for repair in ([], ["--repair"]):
         result = command("check", "--json", *options, *repair)
         assert result.status == 1
-        kinds = {record["kind"] for record in result.records if record["remaining"]}
-        assert "digest" in kinds
+        tables = {record["table"] for record in result.records if record["remaining"]}
+        assert "documents.digest" in tables
     assert "remove those documents and add them again" in result.err
     assert inspection.rows(path, columns) == before
 
@@ -292,15 +299,15 @@ def test_a_letter_that_was_changed_is_reported_and_not_believed(
 FOREIGN: dict[str, tuple[Sequence[str], dict[str, int], str]] = {
     "a trigger": (
         ["CREATE TRIGGER t AFTER INSERT ON bands BEGIN DELETE FROM documents; END"],
-        {"schema": 1}, "'t' is a trigger on bands",
+        {"sqlite_schema": 1}, "'t' is a trigger on bands",
     ),
     "a column": (
-        ["ALTER TABLE bands ADD COLUMN more TEXT"], {"schema": 1}, "table bands differs"
+        ["ALTER TABLE bands ADD COLUMN more TEXT"], {"sqlite_schema": 1}, "table bands differs"
     ),
     "a foreign key": (
         ["CREATE TABLE mine (a REFERENCES documents ON DELETE CASCADE)",
          "INSERT INTO mine VALUES (77)"],
-        {"schema": 1, "foreign-key": 1},
+        {"sqlite_schema": 1, "mine.foreign key": 1},
         "'mine' has a foreign key that acts on changes of lshdb's tables",
     ),
 }  # fmt: skip
@@ -316,8 +323,8 @@ def test_a_file_with_what_is_not_lshdbs_is_not_written(
     rows = inspection.contents(path)
     for repair in (False, True):
         report = lshdb.check(path, repair=repair)
-        assert found(report) == left(report) == problems | {"band-wrong": 1}
-        assert report.problems[0].examples == (example,)
+        assert found(report) == left(report) == problems | {"bands": 1}
+        assert report.problems[0].stored == example
         assert report.repairs == ()
     assert inspection.contents(path) == rows
 
@@ -325,11 +332,11 @@ def test_a_file_with_what_is_not_lshdbs_is_not_written(
 @pytest.mark.parametrize(
     ("statement", "problems"),
     [
-        ("DELETE FROM settings", {"settings", "not-checked"}),
-        ("UPDATE settings SET construction = 'and 6, or 99'", {"settings", "not-checked"}),
-        ("UPDATE settings SET sketch = CAST(x'ff' AS TEXT)", {"settings", "not-checked"}),
-        ("ALTER TABLE settings RENAME COLUMN seed TO sapling", {"schema", "not-checked"}),
-        ("ALTER TABLE documents RENAME TO papers", {"schema", "not-checked"}),
+        ("DELETE FROM settings", {"settings", "unchecked"}),
+        ("UPDATE settings SET construction = 'and 6, or 99'", {"settings", "unchecked"}),
+        ("UPDATE settings SET sketch = CAST(x'ff' AS TEXT)", {"settings", "unchecked"}),
+        ("ALTER TABLE settings RENAME COLUMN seed TO sapling", {"sqlite_schema", "unchecked"}),
+        ("ALTER TABLE documents RENAME TO papers", {"sqlite_schema", "unchecked"}),
     ],
 )
 def test_a_file_without_settings_or_documents_is_reported_and_left_alone(
@@ -341,7 +348,11 @@ def test_a_file_without_settings_or_documents_is_reported_and_left_alone(
     before = inspection.files(path.parent)
     for repair in (False, True):
         report = lshdb.check(path, repair=repair)
-        assert found(report).keys() - {"foreign-key", "signature-orphan"} == problems
+        assert (
+            found(report).keys()
+            - {"signatures.foreign key", "signatures.doc_id", "files.foreign key"}
+            == problems
+        )
         assert not report.ok
         assert report.repairs == ()
     assert inspection.files(path.parent) == before
@@ -363,13 +374,12 @@ def test_single_rows_are_repaired_where_few_differ(path: Path, changes: int) -> 
         connection.executemany("INSERT INTO bands VALUES (?, ?, ?)", added)
     differing = wanted ^ set(inspection.rows(path, "SELECT * FROM bands"))
     (problem,) = lshdb.check(path).problems
-    assert problem.kind == "band-wrong"
+    assert problem.table == "bands"
     report = lshdb.check(path, repair=True)
     assert report.ok
     (repair,) = report.repairs
-    many = ("bands-rebuilt", len(wanted))
-    few = ("bands-repaired", len(differing))
-    assert (repair.kind, repair.count) == (many if changes == 300 else few)
+    written = len(wanted) if changes == 300 else len(differing)
+    assert (repair.table, repair.count) == ("bands", written)
     assert set(inspection.rows(path, "SELECT * FROM bands")) == wanted
 
 
@@ -380,7 +390,7 @@ def test_fingerprints_are_rebuilt_where_many_differ(path: Path) -> None:
     with inspection.sqlite(path) as connection:
         connection.execute("DELETE FROM fingerprints")
     (repair,) = lshdb.check(path, repair=True).repairs
-    assert (repair.kind, repair.count) == ("fingerprints-rebuilt", len(wanted))
+    assert (repair.table, repair.count) == ("fingerprints", len(wanted))
     assert set(inspection.rows(path, "SELECT * FROM fingerprints")) == wanted
 
 
@@ -443,7 +453,7 @@ def test_a_file_cut_short_is_reported(originals: dict[str, Path], path: Path) ->
     path.write_bytes(originals["words"].read_bytes()[: 3 * 16384])
     for repair in (False, True):
         report = lshdb.check(path, repair=repair)
-        assert "damaged" in found(report)
+        assert "file" in found(report)
         assert report.repairs == ()
 
 
@@ -482,16 +492,27 @@ def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     damaged("words", "DELETE FROM bands WHERE doc_id = 9", "DROP VIEW buckets")
     result = command("check")
     assert (result.status, "--repair" in result.err) == (1, True)
-    assert result.lines[1].startswith("band-wrong\t1\t")
-    assert result.lines[1].endswith("\tthe table has 133 rows, not 152")
-    repaired = command.done("check", "--repair", "--json").records
-    assert [[*record.values()][:3] for record in repaired[2:]] == [
-        ["repair", "schema-made", 1],
-        ["repair", "bands-repaired", 19],
+    assert result.lines == [
+        "sqlite_schema\t\tview buckets is missing\tonly what lshdb defines",
+        "bands\t\t133 rows\t152 rows",
     ]
+    repaired = command.done("check", "--repair", "--json")
+    assert repaired.err == (
+        "lsh.db was repaired, and is whole (rows written: sqlite_schema 1, bands 19)\n"
+    )
+    assert repaired.records[1] == {
+        "table": "bands",
+        "key": "",
+        "stored": "133 rows",
+        "expected": "152 rows",
+        "count": 1,
+        "remaining": 0,
+    }
     clean = command.done("check", "--deep", says="lsh.db is whole: 9 documents and 152 band rows\n")
     assert clean.out == ""
     damaged("signatures", "DELETE FROM signatures WHERE doc_id = 2")
     result = command("check", "--repair")
     assert result.status == 1
-    assert "lsh.db still has signature-missing: add those documents again" in result.err
+    assert result.lines[0] == "signatures.signature\tcrêpes\tNone\t200 bytes"
+    assert "lsh.db has problems" in result.err
+    assert "signatures.signature 1: add those documents again" in result.err

@@ -136,7 +136,7 @@ def test_what_is_no_backup_or_no_database_of_ours_is_refused(command: Command) -
     before = inspection.files(command.directory)
     path = command.path("lsh.db")
     for backup, kind, reason in (
-        ("bad.db", DamagedFile, r"bad\.db is not whole \(band-wrong\), and nothing is restored"),
+        ("bad.db", DamagedFile, r"bad\.db is not whole \(bands\), and nothing is restored"),
         ("else.db", NotADatabase, "another program's"),
         ("note.txt", NotADatabase, "note.txt is not an SQLite database"),
         ("none.db", StoreError, "no database at .*none.db"),

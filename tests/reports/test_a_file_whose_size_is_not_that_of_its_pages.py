@@ -59,12 +59,13 @@ def test_all_that_open_it_say_the_same(command: Command, change: str) -> None:
         assert reason in said
         assert said.endswith("; restore it from a backup (lshdb backup --restore)")
     for options in ({"deep": True}, {"repair": True}):
-        (problem,) = lshdb.check(path, **options).remaining
-        assert problem.kind == "damaged"
-        assert reason in problem.examples[0]
+        report = lshdb.check(path, **options)
+        (problem,) = report.problems
+        assert report.remaining == {"file": 1}
+        assert (problem.table, reason in problem.stored) == ("file", True)
     if change == "a few bytes":
         assert reason in command.fails("backup", "copy.db")
-        assert "lsh.db still has damaged" in command("check", "--deep").err
+        assert "lsh.db has problems: file 1: " in command("check", "--deep").err
     assert not command.path("copy.db").exists()
 
 

@@ -102,7 +102,7 @@ def test_no_generated_column_is_evaluated(command: Command, made: Path) -> None:
     with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
         plain.execute("PRAGMA quick_check").fetchall()
     (problem,) = lshdb.check(made).problems
-    assert (problem.kind, problem.examples) == ("foreign-key", ("table refers, row 1",))
+    assert (problem.table, problem.key) == ("refers.foreign key", "row 1")
     command.done("pairs", "--into-table")
     alter(
         made,
@@ -111,7 +111,7 @@ def test_no_generated_column_is_evaluated(command: Command, made: Path) -> None:
         "WHERE name = 'other'",
     )
     assert "'other' has a foreign key of a generated column" in command.fails("remove", "c")
-    assert problems(lshdb.check(made)) == {"schema", "foreign-key"}
+    assert problems(lshdb.check(made)) == {"sqlite_schema", "refers.foreign key"}
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_a_check_reads_no_table_that_runs_code(made: Path, statements: list[str]
     with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
         plain.execute("SELECT content FROM documents").fetchall()
     report = lshdb.check(made, deep=True)
-    assert problems(report) == {"schema", "not-checked"}
+    assert problems(report) == {"sqlite_schema", "unchecked"}
     assert report.documents == 0
     assert str(report.problems).count("documents, signatures and bands") == 1
 
 
 def problems(report: CheckReport) -> set[str]:
-    return {one.kind for one in report.problems}
+    return {problem.table for problem in report.problems}
 
 
 METHODS: dict[str, Callable[[lshdb.Database], object]] = {
@@ -194,17 +194,17 @@ def test_a_missing_value_is_named(made: Path) -> None:
     alter(
         made,
         "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET sql = replace(sql, 'who      TEXT    NOT NULL', "
-        "'who      TEXT            ') WHERE name = 'decisions'",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who         TEXT    NOT NULL', "
+        "'who         TEXT            ') WHERE name = 'decisions'",
     )
     alter(made, "UPDATE decisions SET who = NULL WHERE decision = 1")
     alter(
         made,
         "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET sql = replace(sql, 'who      TEXT            ', "
-        "'who      TEXT    NOT NULL') WHERE name = 'decisions'",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who         TEXT            ', "
+        "'who         TEXT    NOT NULL') WHERE name = 'decisions'",
     )
-    assert problems(lshdb.check(made)) == {"damaged", "decision"}
+    assert problems(lshdb.check(made)) == {"file", "decisions"}
 
 
 def test_numbers_that_nothing_can_follow_are_named(command: Command, made: Path) -> None:
@@ -213,7 +213,7 @@ def test_numbers_that_nothing_can_follow_are_named(command: Command, made: Path)
     assert "settings" in problems(report)
     alter(made, "UPDATE settings SET indexed_to = NULL")
     alter(made, "UPDATE decisions SET decision = :last WHERE decision = 1", last=2**63 - 1)
-    assert "decision" in problems(lshdb.check(made))
+    assert "decisions" in problems(lshdb.check(made))
     reason = command.fails("decide", "drop", "b")
     assert reason.endswith("a decision has the number 9223372036854775807, so none can follow")
 
