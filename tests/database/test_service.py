@@ -156,6 +156,35 @@ def test_what_was_answered_is_in_the_file_however_the_process_ends(path: Path, h
         assert db.keys() == ["kept"]
 
 
+ADDS = """
+import sys, threading, lshdb
+from itertools import count
+service = lshdb.Service(sys.argv[1])
+def client(number):
+    for i in count():
+        key = f"k{number}-{i}"
+        service.add(key, f"the fox and the grapes {key}")
+        print(f"{key}\\n", end="", flush=True)
+for number in range(32):
+    threading.Thread(target=client, args=(number,)).start()
+"""
+
+
+def test_a_process_killed_amid_many_clients_loses_nothing_that_it_answered(path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ADDS, path], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout:
+        answered = [process.stdout.readline() for _ in range(300)]
+        process.kill()
+        answered += process.stdout.readlines()
+    process.wait()
+    keys = {line.decode().strip() for line in answered if line.endswith(b"\n")}
+    assert len(keys) >= 300
+    with lshdb.open(path) as db:
+        assert keys <= {*db.keys()}
+    inspection.check(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_process_is_told_to_open_its_own(path: Path) -> None:
     code = """
