@@ -4,9 +4,9 @@ A Database belongs to one thread, and each write waits for the disk. Here one th
 documents that came while it waited become one transaction. Some other threads read. Callers wait
 for their answers. `scripts/bench service` measures the gain.
 
-Between calls, for half of its time, the writer writes band rows that a large or killed addition has not written yet
-(lshdb.store.late): until they are written, each query computes them from the signatures, in 150 ms
-instead of 1 ms where 50,000 documents wait.
+Between calls, for half of its time, the writer writes band rows that a large or killed addition has
+not written yet (lshdb.store.late): until they are written, each query computes them from the
+signatures, in 150 ms instead of 1 ms where 50,000 documents wait.
 """
 
 import asyncio
