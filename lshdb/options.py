@@ -195,13 +195,7 @@ SampleSize = Annotated[
 SampleSeed = Annotated[int, uncommon("Seed of samples.", min=0)]
 Timeout = Annotated[
     float,
-    Option(
-        "Wait while another process writes.",
-        min=0,
-        max=LONGEST_TIMEOUT,
-        metavar="SECONDS",
-        section=ADVANCED,
-    ),
+    argument("Seconds to wait while another process writes.", min=0, max=LONGEST_TIMEOUT),
 ]
 
 

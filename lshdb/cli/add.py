@@ -114,11 +114,11 @@ def _inputs_of(
 def _opened_like(file: DatabaseFile, paths: Sequence[str]) -> Database:
     """The database; a new one has the settings of the first database that is added to it."""
     is_filled = os.path.exists(file.db) and file.is_filled  # a name may be too long for a file
-    first = None if is_filled else first_database(paths, file.timeout)
+    first = None if is_filled else first_database(paths, running.timeout())
     if first is None:
         return file.open()
     path, settings = first
-    database = made_with(settings, OpenOptions(path=file.db, timeout=file.timeout))
+    database = made_with(settings, OpenOptions(path=file.db, timeout=running.timeout()))
     messages.message(f"{file.db} made with the settings of {escaped(path)}")
     return database
 

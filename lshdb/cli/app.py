@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from lshdb import __version__
 from lshdb.cli import messages, running
 from lshdb.cli.help import HelpPage, write_page
+from lshdb.options import LONGEST_TIMEOUT, TIMEOUT
 from lshdb.sources import paths
 
 _FIRST_STEPS = """\
@@ -158,6 +159,12 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _timeout(seconds: float) -> float:
+    if not 0 <= seconds <= LONGEST_TIMEOUT:
+        raise typer.BadParameter(f"{seconds:g} is not from 0 to {LONGEST_TIMEOUT:,}")
+    return seconds
+
+
 def _common(
     context: typer.Context,
     _: bool = typer.Option(
@@ -170,15 +177,26 @@ def _common(
         help="Print the version.",
     ),
     quiet: running.Quiet = False,
+    timeout: float = typer.Option(
+        TIMEOUT,
+        "--timeout",
+        metavar="SECONDS",
+        callback=_timeout,
+        help="Wait while another process writes.",
+    ),
 ) -> None:
     """Find near duplicates with a database in one file.
 
     Start with: lshdb add DIRECTORY, then lshdb query FILE. The database is lsh.db, unless --db
     or the environment variable LSHDB_PATH names another.
 
+    While another process writes, a command waits for 30 seconds, or as long as the option
+    --timeout before the command, or the variable LSHDB_TIMEOUT, says.
+
     Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
     """
     messages.be_quiet(quiet)
+    running.set_timeout(timeout)
     if context.invoked_subcommand is None:
         typer.echo(_FIRST_STEPS)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import lshdb
-from lshdb.cli import messages
+from lshdb.cli import messages, running
 from lshdb.cli.options import DatabaseFile
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
@@ -52,7 +52,7 @@ def backup(
 
 def _restore(backup: Path, file: DatabaseFile, options: BackupOptions) -> None:
     restored = lshdb.restore_backup(
-        backup, file.db, timeout=file.timeout, progress=options.progress
+        backup, file.db, timeout=running.timeout(), progress=options.progress
     )
     text = f"{file.db} restored from {backup}: {counted(restored.documents, 'document')}"
     if restored.replaced:

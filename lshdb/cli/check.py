@@ -38,7 +38,7 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     """
     form.check(file.db)
     running.end_on_interrupt()  # SQLite takes back what is half done
-    report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=file.timeout))
+    report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=running.timeout()))
     if report.problems or not form.is_text:
         shown = ("table", "key", "stored", "expected")
         results.write_results(_PROBLEM, _problems(report), form, shown=shown)

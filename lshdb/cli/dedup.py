@@ -14,7 +14,7 @@ from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions, Timeout
+from lshdb.options import CUTTING, OUTPUT, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import DedupJob
@@ -66,7 +66,6 @@ class EarlierRuns(Options):
             parse=options.database_path,
         ),
     ] = None
-    timeout: Timeout = TIMEOUT
 
 
 def dedup(
@@ -140,7 +139,7 @@ def _job(
     written = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
 
     def opens(settings_options: SettingsOptions) -> Store:
-        file = options.DatabaseFile(db=earlier.db or parameters.DATABASE, timeout=earlier.timeout)
+        file = options.DatabaseFile(db=earlier.db or parameters.DATABASE)
         return store_of(file.open(settings=settings_options))
 
     return DedupJob(
@@ -150,7 +149,7 @@ def _job(
         outputs=Outputs(*(files.STDOUT if files.is_stdout(path) else path for path in written)),
         database=earlier.db,
         opens=opens,
-        timeout=earlier.timeout,
+        timeout=running.timeout(),
         stdin=files.stdin(),
         naming=options.NAMING,
         reading=documents.counts_printed(print_all=print_all),

@@ -177,7 +177,7 @@ def database_path(path: str) -> Path:
 
 
 class DatabaseFile(Options):
-    """Options for which database, and how long to wait for it."""
+    """The option for which database."""
 
     db: Annotated[
         Path,
@@ -189,7 +189,6 @@ class DatabaseFile(Options):
             parse=database_path,
         ),
     ] = parameters.DATABASE
-    timeout: options.Timeout = options.TIMEOUT
 
     def open(
         self, mode: options.Mode = "create", settings: options.SettingsOptions | None = None
@@ -200,7 +199,7 @@ class DatabaseFile(Options):
                 self.db,
                 settings=settings or options.SettingsOptions(),
                 mode=mode,
-                timeout=self.timeout,
+                timeout=running.timeout(),
             )
         )
         if note:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb import errors, groups, progress, shards
-from lshdb.cli import documents, messages, results, similar
+from lshdb.cli import documents, messages, results, running, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
@@ -96,7 +96,7 @@ def query(
     choice.check(files, unmatched=unmatched)
     similar.check_single_stdin(files)
     counts = _QueryCounts(options.similar.top)
-    with shards.opened(file.db, file.timeout) as databases, ExitStack() as stack:
+    with shards.opened(file.db, running.timeout()) as databases, ExitStack() as stack:
         form.check(*(database.path for database in databases), *files)
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.

@@ -15,6 +15,7 @@ import typer
 from lshdb import errors
 from lshdb.cli import messages, parameters
 from lshdb.groups import is_group
+from lshdb.options import TIMEOUT
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -44,6 +45,18 @@ Quiet = Annotated[
 ]
 
 _P = ParamSpec("_P")
+_timeout = TIMEOUT
+
+
+def set_timeout(seconds: float) -> None:
+    """Let the command wait this long while another process writes."""
+    global _timeout
+    _timeout = seconds
+
+
+def timeout() -> float:
+    """Seconds that the command waits while another process writes."""
+    return _timeout
 
 
 def command(function: Callable[_P, bool | None]) -> Callable[..., None]:

@@ -77,7 +77,7 @@ def test_two_files_need_no_database(tmp_path: Path) -> None:
     command = DirectCommand(tmp_path)
     for name in ("one.txt", "two.txt"):
         command.write(name, "the fox and the grapes")
-    result = command.done("compare", "one.txt", "two.txt", "--json", "--timeout", "5")
+    result = command.done("compare", "one.txt", "two.txt", "--json")
     assert result.record["similarity"] == 1
     said = "there is no lsh.db: compared as in a database with the default settings\n"
     assert result.err == said

@@ -70,8 +70,15 @@ def test_timeout_is_how_long_a_command_waits(path: Path) -> None:
     fill(path)
     with inspection.sqlite(path) as other:
         other.execute("BEGIN IMMEDIATE")
-        reason = DirectCommand(path.parent).fails("remove", "--timeout", "0.2", "d1")
-    assert reason.startswith("lsh.db is locked by another process")
+        command = DirectCommand(path.parent)
+        for reason in (
+            command.fails("--timeout", "0.2", "remove", "d1"),
+            DirectCommand(path.parent, {"LSHDB_TIMEOUT": "0.2"}).fails("remove", "d1"),
+        ):
+            assert reason.startswith("lsh.db is locked by another process")
+    for wrong in ("nan", "-1", "1e7"):
+        result = command("--timeout", wrong, "info")
+        assert (result.status, "is not from 0 to 1,000,000" in result.err) == (2, True)
 
 
 # threads

@@ -40,12 +40,12 @@ OF_PYTHON: Final = {
     **dict.fromkeys(("workers", "limits"), "no result depends on it"),
     **dict.fromkeys(("reader", "distribution"), "an object, for which a command has options"),
     "path": "--db, or an argument",
-    "timeout": "given for the database that a command opens",
+    "timeout": "an option of the program, before the command",
     "mode": "each command knows what it does with the file",
     "check_settings": "a command prints which settings differ",
 }
 OF_COMMANDS: Final = {
-    **dict.fromkeys(("db", "timeout"), "the file, which lshdb.open takes"),
+    "db": "the file, which lshdb.open takes",
     **dict.fromkeys(("as_json", "as_csv", "output", "heading", "quiet"), "how it is printed"),
     **dict.fromkeys(("fail_if_found", "list_skipped", "yes", "help"), "for scripts and people"),
     **dict.fromkeys(("null", "from_", "listed", "files_from"), "lists of keys and paths in files"),

@@ -90,7 +90,7 @@ def test_a_killed_run_leaves_the_old_or_the_new_one(command: Command, step: str)
 def test_it_is_not_done_while_anybody_has_the_database_open(command: Command) -> None:
     path, backup = command.path("lsh.db"), command.path("friday.db")
     with lshdb.open(path, mode="read") as db:
-        reason = command.fails("backup", "--restore", "friday.db", "--timeout", "0")
+        reason = command.fails("--timeout", "0", "backup", "--restore", "friday.db")
         assert reason.startswith("lsh.db is open in another program")
         with pytest.raises(Busy):
             lshdb.restore_backup(backup, path, timeout=0)

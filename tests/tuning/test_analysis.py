@@ -184,7 +184,7 @@ def test_bytes_are_what_the_file_grows_by(tmp_path: Path) -> None:
 
 
 def test_tune_without_a_database(command: Command) -> None:
-    lines = command.done("tune", "--timeout", "5").lines
+    lines = command.done("tune").lines
     assert lines[0].split("\t")[:2] == ["and 5, or 12", "0.991471"]
     assert "needs a database" in command.fails("tune", "--documents", "5", status=2)
     assert list(command.directory.iterdir()) == []
