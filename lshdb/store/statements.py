@@ -453,11 +453,17 @@ PART_WRITES = {
 }
 """The statements that change the tables of a part."""
 _CHANGED = "settings", "files", "decisions"
+_OTHERS_OF_FORMAT_6 = {WRITE_SETTINGS, SET_ROOT, SET_INDEXED, NOTE_INDEXED, SET_FILE, DELETE_FILE}
 WRITES_OF_FORMAT_6 = (
-    *(statement for statement in WRITES if statement not in (WRITE_SETTINGS, SET_ROOT, SET_FILE)),
+    *(statement for statement in WRITES if statement not in _OTHERS_OF_FORMAT_6),
     *PART_WRITES["fingerprints"],
-    *(f"INSERT INTO {table} SELECT * FROM {table}" for table in _CHANGED),
-    *(f"DELETE FROM {table}" for table in _CHANGED),
+    # The table itself, where a temporary view has its name.
+    *(f"INSERT INTO main.{table} SELECT * FROM main.{table}" for table in (*_CHANGED, "indexed")),
+    *(f"DELETE FROM main.{table}" for table in _CHANGED),
+    """UPDATE main.settings SET threshold = threshold, recall = recall, shingle = shingle,
+        permutations = permutations, construction = construction, sketch = sketch, seed = seed,
+        content = content, passages = passages, lane_bits = lane_bits, indexed_to = indexed_to,
+        indexed_bucket = indexed_bucket""",
 )
 """The same for a file of format 6, in which every part but rare words is in every file."""
 ADDED_COLUMNS = (

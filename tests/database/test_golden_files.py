@@ -22,6 +22,7 @@ from make_golden import DIRECTORY, FILES, READ
 import lshdb
 from lshdb.database import store_of
 from lshdb.errors import OtherFormat
+from lshdb.options import Mode
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import Construction
 from lshdb.store import migrating, schema, statements
@@ -163,6 +164,33 @@ def test_a_migration_that_fails_changes_nothing(unpacked: Callable[[str], Path])
     assert writes > 20
     assert inspection.rows(path, "PRAGMA user_version") == [(FORMAT,)]
     assert inspection.contents(path)["documents"] == before["documents"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("CREATE TABLE own (name)", None),
+        ("CREATE TRIGGER evil AFTER DELETE ON files BEGIN DELETE FROM documents; END", "evil"),
+        ("CREATE TRIGGER evil AFTER UPDATE OF seed ON settings BEGIN SELECT 1; END", "evil"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["read", "write"])
+def test_what_others_put_into_a_file_of_format_6(
+    unpacked: Callable[[str], Path], statement: str, problem: str | None, mode: Mode
+) -> None:
+    """Their tables stay; code that lshdb would run is refused, and named by check."""
+    path = unpacked(f"format-{MIGRATED}-words")
+    with inspection.sqlite(path) as connection:
+        connection.execute(statement)
+    report = lshdb.check(path)
+    assert report.ok == (problem is None)
+    if problem is None:
+        lshdb.open(path, mode=mode).close()
+        assert inspection.rows(path, "SELECT * FROM own") == []
+        return
+    assert problem in repr(report.problems)
+    with pytest.raises(lshdb.UnsafeFile, match=problem):
+        lshdb.open(path, mode=mode)
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
