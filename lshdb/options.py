@@ -201,6 +201,14 @@ Timeout = Annotated[
 
 # settings of a file
 
+IndexThreshold = Annotated[
+    float | None,
+    proportion("Minimum Jaccard similarity. [default: 0.8]", section="", common=True),
+]
+IndexRecall = Annotated[
+    float | None, proportion("Share of the pairs at the threshold to find. [default: 0.99]")
+]
+
 
 class ShapeOptions(Options):
     """What an index is made for; None for what is not given."""
@@ -209,14 +217,8 @@ class ShapeOptions(Options):
 
     error = SettingsError
 
-    threshold: Annotated[
-        float | None,
-        proportion("Minimum Jaccard similarity. [default: 0.8]", section="", common=True),
-    ] = None
-    recall: Annotated[
-        float | None,
-        proportion("Share of the pairs at the threshold to find. [default: 0.99]"),
-    ] = None
+    threshold: IndexThreshold = None
+    recall: IndexRecall = None
     bands: Annotated[int | None, Option("Bands of the index, with rows; else by recall.")] = None
     rows: Annotated[int | None, Option("Rows of a band, with bands.")] = None
     construction: Annotated[
@@ -318,6 +320,28 @@ class SettingsOptions(Options):
     def __post_init__(self) -> None:
         # A command without the flag asks for nothing, as where it is None.
         object.__setattr__(self, "reworded", self.reworded or None)
+
+
+class ComparisonOptions(Options):
+    """How documents are compared; for more settings of a file, make it with `lshdb init`."""
+
+    section = INDEX
+    error = SettingsError
+
+    threshold: IndexThreshold = None
+    recall: IndexRecall = None
+    shingles: ShingleOptions
+    kind: PurposeOptions
+
+    @property
+    def settings(self) -> SettingsOptions:
+        """The settings of a file that compares so."""
+        return SettingsOptions(
+            threshold=self.threshold,
+            recall=self.recall,
+            shingles=self.shingles,
+            kind=self.kind,
+        )
 
 
 class OpenOptions(Options):
@@ -872,17 +896,19 @@ class GroupingOptions(Options):
     clusters: StarOptions
 
 
-class PictureOptions(Options):
+class PlotOptions(Options):
     """Options of `lshdb plot`."""
 
-    grouping: GroupingOptions
+    condition: ConditionOptions
+    threshold: Threshold = None
     group_by: GroupBy = None
 
 
 class ReportOptions(Options):
     """Options of `lshdb report`."""
 
-    picture: PictureOptions
+    grouping: GroupingOptions
+    group_by: GroupBy = None
     anonymous: Annotated[
         bool, Option("Name them submission-1, ..., in texts, too. Prints who is who.")
     ] = False

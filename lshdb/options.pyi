@@ -58,10 +58,12 @@ OnFailure = Callable[[Failure], None] | None
 SampleSize = int | None
 SampleSeed = int
 Timeout = float
+IndexThreshold = float | None
+IndexRecall = float | None
 
 class ShapeOptions(Options):
-    threshold: float | None = None
-    recall: float | None = None
+    threshold: IndexThreshold = None
+    recall: IndexRecall = None
     bands: int | None = None
     rows: int | None = None
     construction: str | None = None
@@ -89,8 +91,8 @@ class SettingsOptions(Options):
     def __init__(
         self,
         *,
-        threshold: float | None = None,
-        recall: float | None = None,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
         bands: int | None = None,
         rows: int | None = None,
         construction: str | None = None,
@@ -119,6 +121,34 @@ class SettingsOptions(Options):
         base: BaseTexts = None,
     ) -> None: ...
 
+class ComparisonOptions(Options):
+    threshold: IndexThreshold
+    recall: IndexRecall
+    shingles: ShingleOptions
+    kind: PurposeOptions
+    @property
+    def settings(self) -> SettingsOptions: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
+        shingle: str | None = None,
+        ignoring: Literal['numbers'] | None = None,
+        seed: int | Literal['random'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
+        shingles: ShingleOptions = ...,
+        kind: PurposeOptions = ...,
+    ) -> None: ...
+
 class OpenOptions(Options):
     settings: SettingsOptions
     path: DatabasePath
@@ -131,8 +161,8 @@ class OpenOptions(Options):
         self,
         path: DatabasePath = 'lsh.db',
         *,
-        threshold: float | None = None,
-        recall: float | None = None,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
         bands: int | None = None,
         rows: int | None = None,
         construction: str | None = None,
@@ -172,8 +202,8 @@ class ReindexOptions(Options):
     def __init__(
         self,
         *,
-        threshold: float | None = None,
-        recall: float | None = None,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
         bands: int | None = None,
         rows: int | None = None,
         construction: str | None = None,
@@ -920,8 +950,9 @@ class GroupingOptions(Options):
         clusters: StarOptions = ...,
     ) -> None: ...
 
-class PictureOptions(Options):
-    grouping: GroupingOptions
+class PlotOptions(Options):
+    condition: ConditionOptions
+    threshold: Threshold
     group_by: GroupBy
     @overload
     def __init__(
@@ -930,23 +961,20 @@ class PictureOptions(Options):
         where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
-        keep: KeepOrder = 'first',
-        keep_max: str | None = None,
-        keep_min: str | None = None,
-        keep_in: str | None = None,
-        star: bool = False,
         group_by: GroupBy = None,
     ) -> None: ...
     @overload
     def __init__(
         self,
         *,
-        grouping: GroupingOptions = ...,
+        condition: ConditionOptions = ...,
+        threshold: Threshold = None,
         group_by: GroupBy = None,
     ) -> None: ...
 
 class ReportOptions(Options):
-    picture: PictureOptions
+    grouping: GroupingOptions
+    group_by: GroupBy
     anonymous: bool
     @overload
     def __init__(
@@ -967,7 +995,8 @@ class ReportOptions(Options):
     def __init__(
         self,
         *,
-        picture: PictureOptions = ...,
+        grouping: GroupingOptions = ...,
+        group_by: GroupBy = None,
         anonymous: bool = False,
     ) -> None: ...
 
@@ -1313,8 +1342,8 @@ class DataOptions(Options):
         key: str = 'id',
         text: str | None = None,
         set: str | None = None,
-        threshold: float | None = None,
-        recall: float | None = None,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
         bands: int | None = None,
         rows: int | None = None,
         construction: str | None = None,

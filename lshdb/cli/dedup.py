@@ -14,7 +14,7 @@ from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import CUTTING, OUTPUT, RowsOptions, SettingsOptions
+from lshdb.options import CUTTING, OUTPUT, ComparisonOptions, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import DedupJob
@@ -75,9 +75,8 @@ def dedup(
     ],
     outputs: DedupOutputs,
     earlier: EarlierRuns,
-    settings: SettingsOptions,
+    comparison: ComparisonOptions,
     rows: RowsOptions,
-    reference_fields: options.ReferenceFields,
     list_skipped: options.ListSkipped = False,
 ) -> None:
     """Drop rows that are similar to an earlier row.
@@ -92,7 +91,7 @@ def dedup(
 
     Example: lshdb dedup a.csv --against b.csv:text=q --only-against -o c.csv
     """
-    job = _job(inputs, outputs, earlier, settings, rows, reference_fields, print_all=list_skipped)
+    job = _job(inputs, outputs, earlier, comparison.settings, rows, print_all=list_skipped)
     files.check_distinct(job.files_read, job.files_written)
     if outputs.null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
@@ -124,7 +123,6 @@ def _job(
     earlier: EarlierRuns,
     settings: SettingsOptions,
     rows: RowsOptions,
-    reference_fields: options.ReferenceFields,
     *,
     print_all: bool,
 ) -> "DedupJob":
@@ -133,8 +131,7 @@ def _job(
     from lshdb.deduplication.references import reference_of_text
     from lshdb.store.store import Store
 
-    references = [reference_of_text(text, reference_fields.given()) for text in rows.against or ()]
-    reference_fields.check(bool(references))
+    references = [*map(reference_of_text, rows.against or ())]
     # The first is the name that this command knows standard output by.
     written = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
 

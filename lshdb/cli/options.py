@@ -54,38 +54,6 @@ NAMING = "--{}-field"
 """How messages name the options of lshdb.options.FieldOptions."""
 
 
-class ReferenceFields(Options):
-    """The same of a reference, for texts and sets; None for the names of the input."""
-
-    against_key_field: Annotated[
-        str | None,
-        uncommon(
-            "Key of --against. [default: --key-field]",
-            metavar="NAME",
-            section=options.REFERENCES,
-        ),
-    ] = None
-    against_text_field: Annotated[
-        str | None,
-        uncommon(
-            "Its text or set. [default: --text-field]",
-            metavar="NAME",
-            section=options.REFERENCES,
-        ),
-    ] = None
-
-    def check(self, against: bool) -> None:
-        """UsageError for names without a reference."""
-        for name, value in vars(self).items():
-            if value is not None and not against:
-                raise UsageError(f"--{name.replace('_', '-')} is for the rows of --against")
-
-    def given(self) -> dict[str, str]:
-        """The names for references that give none themselves."""
-        names = {"key": self.against_key_field, "text": self.against_text_field}
-        return {name: value for name, value in names.items() if value is not None}
-
-
 # results
 
 AsJson = Annotated[

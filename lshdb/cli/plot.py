@@ -6,7 +6,7 @@ from lshdb.cli import pages
 from lshdb.cli.options import DatabaseFile
 from lshdb.database import store_of
 from lshdb.groups import Option
-from lshdb.options import PictureOptions
+from lshdb.options import PlotOptions
 from lshdb.sources.paths import printable_path
 
 
@@ -17,7 +17,7 @@ def plot(
         Option("The file to write, or -.", metavar="FILE.svg", flags=("--output", "-o")),
     ],
     file: DatabaseFile,
-    options: PictureOptions,
+    options: PlotOptions,
 ) -> None:
     """Draw the similarities of the documents, as one SVG file.
 
@@ -34,7 +34,7 @@ def plot(
     pages.check_name(plot_file, ".svg")
     with (
         file.reading() as database,
-        folders(store_of(database), options.group_by, options.grouping.condition) as units,
+        folders(store_of(database), options.group_by, options.condition) as units,
         pages.drawn(plot_file, file.db) as (web, output, progress),
     ):
         output.write(web.plot(units, options, printable_path(file.db.name), progress).encode())

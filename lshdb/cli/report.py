@@ -106,7 +106,7 @@ def report(
         compared, options = stack.enter_context(_compared(file, options, purpose, base, directory))
         units = stack.enter_context(_units(compared, old or (), options, directory or str(file.db)))
         progress = stack.enter_context(shown(messages.shows_progress(), "comparing"))
-        condition = None if units.files else options.picture.grouping.condition
+        condition = None if units.files else options.grouping.condition
         connected = evidence.connections(
             units.store, compared.lowest, progress, condition=condition, new=units.new
         )
@@ -239,7 +239,7 @@ def _compared(
     directory: str | None,
 ) -> Iterator[tuple[_Compared, ReportOptions]]:
     """The documents of the database, or the submissions of an input, and options for these."""
-    threshold, group_by = options.picture.grouping.threshold, options.picture.group_by
+    threshold, group_by = options.grouping.threshold, options.group_by
     if directory is not None:
         settings = _settings(purpose, base, threshold)
         options = replaced(options, threshold=threshold or _usual_threshold(settings))
@@ -291,7 +291,7 @@ def _units(
     """
     from lshdb.ingest import folder_documents  # nothing else needs it
 
-    settings, condition = compared.settings, options.picture.grouping.condition
+    settings, condition = compared.settings, options.grouping.condition
     is_text = settings.content and not settings.shingling.of_sets
     is_plain = compared.of_database and not (compared.group_by or options.anonymous or olds)
     if is_plain and (condition.where is None or not is_text):
@@ -299,7 +299,7 @@ def _units(
         return
     if settings.threshold > _LOWEST:
         settings = reindexed(ReindexOptions(threshold=min(compared.lowest, _LOWEST)), settings)
-    group_by = options.picture.group_by
+    group_by = options.group_by
     with ExitStack() as stack:
         collections = [folder_documents.Collection(compared.store, compared.group_by, condition)]
         collections += [

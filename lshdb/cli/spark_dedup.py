@@ -12,7 +12,6 @@ import typer
 
 from lshdb import errors, groups, options
 from lshdb.cli import on_spark
-from lshdb.cli.options import ReferenceFields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,10 +61,9 @@ def spark_dedup(
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
     dropping: Dropping,
-    settings: options.SettingsOptions,
+    comparison: options.ComparisonOptions,
     spark: on_spark.Spark,
     fields: options.FieldOptions,
-    reference_fields: ReferenceFields,
 ) -> bool:
     """Drop near duplicates among more documents than a machine holds, on Spark.
 
@@ -81,12 +79,11 @@ def spark_dedup(
     """
     from lshdb.deduplication.references import reference_of_text
 
-    reference_fields.check(bool(dropping.against))
-    references = [reference_of_text(text, reference_fields.given()) for text in dropping.against]
+    references = [*map(reference_of_text, dropping.against)]
     paths = [str(reference.data) for reference in references]
     on_spark.check_names(input, output, *paths, dropping.dropped)
     databases = [database for path in paths for database in _databases(path)]
-    resolved = spark.settings(settings, *databases)
+    resolved = spark.settings(comparison.settings, *databases)
     _check_readable(databases, resolved)
     with spark.session(output, dropping.dropped) as session:
         from lshdb.spark import dedup
@@ -94,7 +91,7 @@ def spark_dedup(
         columns = _columns(resolved, fields)
         data = options.SparkOptions(resolved, **columns)
         pairs = options.SparkPairsOptions(
-            data=data, buckets=dropping.buckets, threshold=settings.shape.threshold
+            data=data, buckets=dropping.buckets, threshold=comparison.threshold
         )
         against = [_reference(session, reference, columns, resolved) for reference in references]
         dedup_options = options.SparkDedupOptions(
@@ -146,7 +143,7 @@ def _reference(
             rows = documents(source.rows, options.SparkOptions(settings, **names))
     except errors.UsageError as error:
         raise errors.UsageError(
-            f"{path}: {error}; --against-key-field and --against-text-field name its columns"
+            f"{path}: {error}; --against {path}:key=NAME,text=NAME names its columns"
         ) from error
     return replace(reference, data=rows.toDF(*columns.values()), fields={}, label=path)
 

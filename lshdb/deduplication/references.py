@@ -85,25 +85,19 @@ class Reference:
             raise UsageError(f"{path} is a database, whose documents have no fields to name")
 
 
-def reference_of_text(text: str, others: Mapping[str, str] | None = None) -> Reference:
+def reference_of_text(text: str) -> Reference:
     """A reference as the command line writes it: PATH, or PATH:text=NAME,key=NAME.
 
     A path that exists is one, whatever is in its name.
-
-    Args:
-        text: the argument.
-        others: names of the fields that it does not name; not for a database.
 
     >>> reference_of_text("test.csv:text=question,key=id").fields
     {'text': 'question', 'key': 'id'}
     """
     named = None if os.path.exists(text) else _NAMED.fullmatch(text)
     if named is None:
-        return Reference(text, {} if paths.is_database(text) else others or {})
+        return Reference(text)
     fields = re.split(r",(?=(?:key|text|set)=)", named["fields"])
-    return Reference(
-        named["path"], {**(others or {}), **dict(name.split("=", 1) for name in fields)}
-    )
+    return Reference(named["path"], dict(name.split("=", 1) for name in fields))
 
 
 def references_of(against: Any) -> list[Reference]:

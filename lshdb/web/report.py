@@ -25,7 +25,7 @@ from lshdb.options import (
     ConditionOptions,
     GroupingOptions,
     JoinOptions,
-    PictureOptions,
+    PlotOptions,
     ReportOptions,
     SimilarOptions,
 )
@@ -86,7 +86,7 @@ def report(
     """
     database = Database(folders.store)
     with limits_noted() as limits:
-        survey = _survey_clusters(database, folders, options.picture.grouping, progress)
+        survey = _survey_clusters(database, folders, options.grouping, progress)
         scale = rendering.similarity_scale(survey.threshold, database.settings.shingling)
         identical = [pair for pair in connected.pairs if pair.identical]
         # Of each document on the right only the first pair.
@@ -103,7 +103,7 @@ def report(
             folders=folders,
             options=options,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            keep=listing.rule_words(options.picture.grouping.clusters.order),
+            keep=listing.rule_words(options.grouping.clusters.order),
             info=database.info(),
             threshold=survey.threshold,
             connected=connected,
@@ -236,7 +236,7 @@ def _clusters_and_decisions(
     }
 
 
-def plot(folders: Folders, options: PictureOptions, name: str, progress: Progress) -> str:
+def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) -> str:
     """A picture of the similarities of a database, as SVG.
 
     It shows how many pairs have which similarity (below the threshold an estimate from a sample),
@@ -244,7 +244,8 @@ def plot(folders: Folders, options: PictureOptions, name: str, progress: Progres
     other arguments are those of `report`.
     """
     database = Database(folders.store)
-    settings, grouping = database.settings, options.grouping
+    settings = database.settings
+    grouping = GroupingOptions(condition=options.condition, threshold=options.threshold)
     survey = _survey_clusters(database, folders, grouping, progress)
     join = _similar(folders, grouping, survey.threshold)
     return rendering.rendered(

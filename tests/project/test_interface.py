@@ -57,9 +57,14 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "add": (set(), {"key"}),  # of a text on standard input
     # Rows of a data frame have columns; files are read, and other files written.
     "dedup": (
-        {"data", "key", "text", "set", "into", "base"},
         {
-            *("inputs", "dropped", "annotate", "against_key_field", "against_text_field"),
+            *("data", "key", "text", "set", "into", "base"),
+            # lshdb init makes a file with these.
+            *("bands", "rows", "construction", "permutations", "sketch"),
+            *("passages", "reworded", "content"),
+        },
+        {
+            *("inputs", "dropped", "annotate"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("delimiter", "escape"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),

@@ -519,7 +519,7 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     pq.write_table(pa.table({"uid": ["x"], "body": ["y"]}), tmp_path / "other.parquet")
     other = str(tmp_path / "other.parquet")
     assert ran("spark-dedup", source, kept_in, *arguments, "--against", other) == 2
-    assert "--against-key-field and --against-text-field name" in capsys.readouterr().err
+    assert ":key=NAME,text=NAME names its columns" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     arguments += ["--against", str(tmp_path / "seen/*.db")]
     assert ran("spark-dedup", source, kept_in, *arguments) == 1
