@@ -43,12 +43,6 @@ from lshdb.store.rows import (
 _T = TypeVar("_T")
 _NEIGHBOURS = 5
 """Number of neighbouring keys, on each side, to suggest for an unknown key."""
-_SEARCHED = 100_000
-"""Maximum number of keys that are searched for a suggestion, in some 25 ms."""
-_MAX_CONTAINING = 1_000
-"""Maximum number of keys to rank as suggestions, which takes some milliseconds."""
-_LONGER = 8
-"""Times the length of an unknown key that a key with it may have: two letters are in many."""
 _LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
 _COUNTS = 512
@@ -607,32 +601,28 @@ class StoreReader:
         return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
 
     def not_found(self, key: str) -> errors.KeyNotFound:
-        """The error for a missing key; it suggests up to three stored keys.
+        """The error for a missing key; it suggests up to three of its neighbours in the index.
 
-        They contain the key, or their last part is near its last part: keys in one folder share
-        most characters. They are searched among its neighbours in the index, and by a short scan of
-        the index for its last part.
+        They begin with the key, or the last parts of both are alike: keys of one folder share most
+        characters.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
-        keys = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
-        keys.update(self.keys_from(wanted, _NEIGHBOURS))
-        if name := wanted.rpartition("/")[2]:
-            keys.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
-        short = sorted((stored for stored in keys if len(stored) <= _LONGEST), key=len)
-        lower = wanted.lower()
-        holding = [
-            stored
-            for stored in short
-            if len(lower) > 1 and lower in stored.lower() and len(stored) <= _LONGER * len(lower)
-        ]
+        name = wanted.rpartition("/")[2]
         near = [
             stored
-            for stored in short
-            if difflib.get_close_matches(name, [stored.rpartition("/")[2]])
+            for stored in {
+                *self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS),
+                *self.keys_from(wanted, _NEIGHBOURS),
+            }
+            if len(stored) <= _LONGEST
+            and (
+                (wanted and stored.startswith(wanted))
+                or difflib.get_close_matches(name, [stored.rpartition("/")[2]])
+            )
         ]
         return errors.KeyNotFound(
             f"no document has the key {key!r}",
-            holding[:3] or difflib.get_close_matches(wanted, near, 3, 0.5),
+            difflib.get_close_matches(wanted, sorted(near), 3, 0.5),
         )
 
     def decisions(self) -> list[DecisionRow]:
