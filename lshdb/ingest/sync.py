@@ -306,7 +306,8 @@ def _recognise(store: Store, plan: _Plan, session: Session) -> None:
     for key, (path, state) in [*plan.read.items()]:
         if key in plan.known or not (key in dropped_keys or state.size in sizes):
             continue
-        content_digest, _ = _document_of(uncounted, path, key)
+        batch = _batch_of(uncounted, path, key)
+        content_digest = _batch_digest(batch)
         if (key, content_digest) in dropped:
             session.counts.skipped.add("dropped", path, "its document was decided to be dropped")
         elif content_digest and missing[content_digest]:
@@ -320,7 +321,7 @@ def _recognise(store: Store, plan: _Plan, session: Session) -> None:
             moved_document = (of_same_name or missing[content_digest])[0]
             missing[content_digest].remove(moved_document)
             moved.add(moved_document.doc_id)
-            plan.moves.append((moved_document, key, state))
+            plan.moves.append((moved_document, key, dict(batch.states).get(key, state)))
         else:
             continue
         del plan.read[key]
@@ -383,7 +384,9 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         if not (is_same and stored == state_of(status)):
             content_digest = b""
             if stored is None or stored.size == status.st_size:
-                content_digest, content = _document_of(session, path, key)
+                batch = _batch_of(session, path, key)
+                content_digest = _batch_digest(batch)
+                content = batch.contents[0] if batch.contents else None
         if content_digest not in digests:
             yield DroppedFile(key, path, None, "it has changed since")
         elif staying_key := _key_of_same_file(path, staying.get(content_digest, ()), root):
@@ -426,13 +429,13 @@ def text_session(store: Store, root: str | None) -> Session:
     )
 
 
-def _document_of(session: Session, path: str, key: str) -> tuple[bytes, Content | None]:
-    """The digest and the content of a text file's document; empty if it cannot be read."""
+def _batch_of(session: Session, path: str, key: str) -> Batch:
+    """The batch of a text file's document; empty if it cannot be read."""
     if not is_mailbox(path):
         for batch in session.file(path, key):
             if batch.contents and batch.keys[0] == key:
-                return _batch_digest(batch), batch.contents[0]
-    return b"", None
+                return batch
+    return Batch()
 
 
 def _batch_digest(batch: Batch) -> bytes:

@@ -23,7 +23,7 @@ from weakref import finalize
 
 from lshdb.errors import InputError, LshdbError
 from lshdb.limits import Limits
-from lshdb.sources import compression
+from lshdb.sources import compression, identity
 from lshdb.store.partial_files import temporary_directory
 
 _Listed = Iterator[tuple[str, int, bool, Callable[[], Any]]]
@@ -37,7 +37,7 @@ class Member:
     Attributes:
         name: its path in the archive.
         path: the same from the path of the archive.
-        status: its size, and the time of the archive.
+        status: its size, and the times, device and inode of the archive.
         open: opens it, or raises InputError.
     """
 
@@ -106,12 +106,13 @@ class Archives:
         Raises:
             InputError, OSError: it cannot be read.
         """
-        time = os.stat(archive).st_mtime_ns
+        status = os.stat(archive)
+        time = status.st_mtime_ns
         if self._read != (archive, time):
             self._read = None
             self._stack.close()
             with _reported():
-                self._members = {member.path: member for member in self._listed(archive, time)}
+                self._members = {member.path: member for member in self._listed(archive, status)}
             self._read, self._left = (archive, time), self._limits.largest_archive
         return self._members
 
@@ -138,18 +139,20 @@ class Archives:
             self._left = bounded.left
 
     @contextlib.contextmanager
-    def on_disk(self, path: str, file: BinaryIO) -> Iterator[str]:
-        """The path of a file, or of a temporary copy of a member that is read."""
+    def on_disk(self, path: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+        """The path of a file, or of a temporary copy of a member, and the digest of its bytes."""
         if self.find(path) is None:
-            yield path
+            yield path, identity.digest_of(file)
             return
         with temporary_directory(None) as directory:
             copy = os.path.join(directory, f"member{os.path.splitext(path)[1]}")
-            with open(copy, "wb") as target:
+            with open(copy, "w+b") as target:
                 copyfileobj(file, target)
-            yield copy
+                target.seek(0)
+                digest = identity.digest_of(target)
+            yield copy, digest
 
-    def _listed(self, archive: str, time: int) -> Iterator[Member]:
+    def _listed(self, archive: str, archive_status: os.stat_result) -> Iterator[Member]:
         lower = archive.lower()
         file: Any = self._stack.enter_context(open(archive, "rb"))  # noqa: SIM115
         if suffix := ".gz" if lower.endswith(".tgz") else compression.compression_of(archive):
@@ -168,9 +171,11 @@ class Archives:
             if stored_name.startswith("/") or ".." in parts or "\0" in stored_name:
                 path, opener = stored_name, partial(_refuse, "its name leads out of the archive")
             mode = stat.S_IFREG if is_file else stat.S_IFIFO
+            which_file = (archive_status.st_ino, archive_status.st_dev)
             # SQLite has no larger sizes.
-            about = (mode, 0, 0, 0, 0, 0, min(size, sys.maxsize), 0, 0, 0)
-            status = os.stat_result(about, {"st_mtime_ns": time})
+            about = (mode, *which_file, 0, 0, 0, min(size, sys.maxsize), 0, 0, 0)
+            times = {name: getattr(archive_status, name) for name in ("st_mtime_ns", "st_ctime_ns")}
+            status = os.stat_result(about, times)
             yield Member(name, f"{archive}/{path}", status, opener)
         bounded.left = sys.maxsize  # what is read of members is counted by itself
 

@@ -3,12 +3,25 @@
 What moves, removes or compares files asks here, for names alone do not say it.
 """
 
+import hashlib
+import io
 import os
 import stat
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import IO, cast
 
 from lshdb.store import location
+
+
+def new_hash() -> hashlib.blake2b:
+    """The hash of a file's bytes: BLAKE2b, 16 bytes."""
+    return hashlib.blake2b(digest_size=16)
+
+
+def digest_of(file: IO[bytes]) -> bytes:
+    """The digest of the bytes of an open file from where it is."""
+    return hashlib.file_digest(cast(io.BufferedReader, file), new_hash).digest()
 
 
 def may_repeat(paths: Sequence[str]) -> bool:

@@ -1,6 +1,7 @@
 """A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
 
 import codecs
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -56,6 +57,7 @@ class Input:
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         invalid_texts: how many texts so far have bytes that are not in the encoding.
         guess: the encoding of a text that was guessed, as JSON, with the library that did.
+        hasher: gets the bytes as they are read; None if no digest of them is wanted.
     """
 
     file: BinaryIO
@@ -66,6 +68,7 @@ class Input:
     text: Iterator[bytes] = field(init=False, repr=False)
     invalid_texts: int = field(default=0, init=False)
     guess: str | None = field(default=None, init=False)
+    hasher: "hashlib.blake2b | None" = field(default=None, init=False, repr=False)
     _is_decoded: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -169,4 +172,6 @@ class Input:
         read = getattr(self.file, "read1", self.file.read)
         data: bytes = read(self.options.limits.block_bytes)
         self.on_read(len(data))
+        if self.hasher is not None:
+            self.hasher.update(data)
         return data

@@ -34,6 +34,7 @@ from lshdb.sources import (
 from lshdb.sources import paths as names
 from lshdb.sources.archives import Archives, archive_of, is_archive
 from lshdb.sources.batch import Batch
+from lshdb.sources.compression import compression_of
 from lshdb.sources.counts import ReadCounts, failure_of, reason
 from lshdb.sources.documents.kinds import PROBE
 from lshdb.sources.paths import STDIN, printable_path
@@ -43,6 +44,8 @@ from lshdb.store.rows import FileState
 TABLE = "a table by its suffix, and only texts are read"
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
+_HALF = 1 << 63
+"""SQLite's integers are from minus this to below it: times of years to 2262."""
 HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions | groups.EncodingOption
 """The groups of options that say how files become documents."""
 
@@ -325,7 +328,7 @@ class Session:
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options
         if options.stdin_key is not None:
-            return iter([self._whole(source, options.stdin_key, None)])
+            return iter([self._whole(source, options.stdin_key)])
         format = options.format_of(STDIN)
         key = options.option("--key KEY", "stdin_key=")
         if options.format == "text":
@@ -335,20 +338,29 @@ class Session:
         return formats.format_named(format).read(source, format)
 
     def _text(self, source: inputs.Input, path: str, key: str) -> Iterator[Batch]:
-        """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
-        state = state_of(self.archives.status(path))
+        """The batch of a text file, or one for each document in a PDF, a mailbox and the like.
+
+        What is unpacked or read by other programs is hashed before: if it changes meanwhile, its
+        digest is of bytes that it has no longer, and never of others than those that were read.
+        """
+        status, begun = self.archives.status(path), time.time_ns()
+        is_regular = stat.S_ISREG(status.st_mode)
         peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self.extractor.kind_of(path, peek(PROBE)) if state else None
+        kind = self.extractor.kind_of(path, peek(PROBE)) if is_regular else None
         if kind is None or self.options.of_sets:
-            yield self._whole(source, key, state)
+            packed = None
+            if is_regular and compression_of(path) and self.archives.find(path) is None:
+                with open(path, "rb") as file:
+                    packed = identity.digest_of(file)
+            yield self._whole(source, key, status, packed)
             return
-        assert state is not None
         first: list[tuple[str, FileState]] = []
         is_whole = True
         try:
-            with self.archives.on_disk(path, source.file) as copy:
+            with self.archives.on_disk(path, source.file) as (copy, digest):
                 for document in self.extractor.documents(copy, kind):
                     if isinstance(document, extracting.Extracted):
+                        state = state_of(status, begun, document.extracted, digest)
                         batch = self._extracted(document, path, key, state)
                     else:
                         batch = _unread(path, key, document.name, document.reason)
@@ -365,27 +377,41 @@ class Session:
             yield _to_read_again(first)
         self.counts.bytes_read += source.size
 
-    def _whole(self, source: inputs.Input, key: str, state: FileState | None) -> Batch:
-        """The batch of a text as one document."""
+    def _whole(
+        self,
+        source: inputs.Input,
+        key: str,
+        status: os.stat_result | None = None,
+        packed: bytes | None = None,
+    ) -> Batch:
+        """The batch of a text as one document.
+
+        Args:
+            source: the text.
+            key: of the document.
+            status: of its file; None if there is none.
+            packed: the digest of its file, if `source` is what that file has packed.
+        """
+        begun, hasher = time.time_ns(), identity.new_hash()
+        if packed is None:
+            source.hasher = hasher
         text = source.whole_text(lambda: self.options.stored_guess(key))
         if self.options.of_sets:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.options.text_document(key, text, None)
-        if self._note_guess(source):
-            state = state and dataclasses.replace(state, extracted=source.guess)
+        self._note_guess(source)
+        state = status and state_of(status, begun, source.guess, packed or hasher.digest())
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
-    def _note_guess(self, source: inputs.Input) -> bool:
-        """Count a text whose encoding was guessed; return whether it was."""
-        if source.guess is None:
-            return False
-        guess = inputs.encoding_of(source.guess)
-        self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
-        return True
+    def _note_guess(self, source: inputs.Input) -> None:
+        """Count a text whose encoding was guessed."""
+        if source.guess is not None:
+            guess = inputs.encoding_of(source.guess)
+            self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
 
     def _extracted(
-        self, document: extracting.Extracted, path: str, key: str, state: FileState
+        self, document: extracting.Extracted, path: str, key: str, state: FileState | None
     ) -> Batch:
         """The batch of a document that was taken out of a file, by the rules for all documents."""
         whole_key = key if document.name is None else f"{key}#{document.name}"
@@ -406,7 +432,7 @@ class Session:
             [whole_key],
             [text],
             [metadata],
-            states=[(whole_key, dataclasses.replace(state, extracted=document.extracted))],
+            states=[(whole_key, state)] if state else [],
             replaced=replaced,
             size=text.__sizeof__() + len(whole_key),
         )
@@ -423,12 +449,32 @@ def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
     return Batch(states=[(key, dataclasses.replace(state, mtime_ns=None)) for key, state in states])
 
 
-def state_of(status: os.stat_result) -> FileState | None:
-    """The state of a file; None if it is not a regular file."""
+def state_of(
+    status: os.stat_result,
+    begun: int | None = None,
+    extracted: str | None = None,
+    digest: bytes | None = None,
+) -> FileState | None:
+    """The state of a file; None if it is not a regular file.
+
+    Args:
+        status: of the file, before it was read.
+        begun: when reading began, in nanoseconds since 1970; None for now.
+        extracted: as of the state.
+        digest: of its bytes.
+    """
     if not stat.S_ISREG(status.st_mode):
         return None
-    settled = time.time_ns() - status.st_mtime_ns > _SETTLED
-    return FileState(status.st_size, status.st_mtime_ns if settled else None)
+    settled = (begun or time.time_ns()) - status.st_mtime_ns > _SETTLED
+    return FileState(
+        status.st_size,
+        min(max(status.st_mtime_ns, -_HALF), _HALF - 1) if settled else None,
+        extracted,
+        min(max(status.st_ctime_ns, -_HALF), _HALF - 1),
+        (status.st_dev + _HALF) % (2 * _HALF) - _HALF,
+        (status.st_ino + _HALF) % (2 * _HALF) - _HALF,
+        digest,
+    )
 
 
 def session_of(
