@@ -18,10 +18,12 @@ Lists, sets, objects and values without a text form fail. Two values of differen
 one key: `Ids` finds such values in an input. For columns of Arrow see lshdb.sources.arrow_keys.
 """
 
+import re
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain, count
 from numbers import Integral, Real
 
 import numpy as np
@@ -310,13 +312,26 @@ _DIGEST_SHOWN = 8
 """Bytes of a digest that distinguish documents of one key."""
 
 
-def distinct_key(key: str, digest: bytes) -> str:
-    """The key of a further document with the same key: the digest of its content is appended.
+def distinct_key(key: str, digest: bytes, digest_at: Callable[[str], bytes | None]) -> str:
+    """The key under which a document stays beside others of its key, and never replaces one.
 
-    >>> distinct_key("a", bytes(16))
+    It is the document's own key, that with the digest of its content, or that with a number: the
+    first of them that is free, or has this content already, so that the same document again is
+    where it was. An id in the data may be equal to a key that was made here.
+
+    Args:
+        key: the document's own key.
+        digest: of its content.
+        digest_at: the digest of the document that is stored under a key; None for a free key.
+
+    >>> distinct_key("a", bytes(16), {"a": b"of another text"}.get)
     'a#0000000000000000'
+    >>> distinct_key("a", bytes(16), {"a": b"other", "a#0000000000000000": b"another"}.get)
+    'a#0000000000000000-2'
     """
-    return f"{key}#{digest[:_DIGEST_SHOWN].hex()}"
+    made = f"{key}#{digest[:_DIGEST_SHOWN].hex()}"
+    numbered = (f"{made}-{number}" for number in count(2))
+    return next(name for name in chain((key, made), numbered) if digest_at(name) in (None, digest))
 
 
 def is_key_of(stored: str, key: str, identical: bool) -> bool:
@@ -327,8 +342,8 @@ def is_key_of(stored: str, key: str, identical: bool) -> bool:
         key: the document's key.
         identical: whether the stored document has the same content, and so the same digest.
 
-    >>> is_key_of("a#0000000000000000", "a", True), is_key_of("a#b", "a", True)
+    >>> is_key_of("a#0000000000000000-2", "a", True), is_key_of("a#b", "a", True)
     (True, False)
     """
-    length = len(distinct_key(key, bytes(_DIGEST_SHOWN)))
-    return stored == key or (identical and len(stored) == length and stored.startswith(f"{key}#"))
+    made = rf"{re.escape(key)}#[0-9a-f]{{{2 * _DIGEST_SHOWN}}}(-[0-9]+)?"
+    return stored == key or (identical and re.fullmatch(made, stored) is not None)

@@ -653,6 +653,8 @@ class AddReport(Result):
         conflicts: kept or replaced documents of which another database has another content or
             metadata.
         conflict_keys: the first three keys of these.
+        repeated: how many of the updated documents took the place of another text that the same
+            call had added under the same key.
         failures: where the first 10,000 failures are, and why; empty in the reports that
             `on_batch` gets.
         damaged, guessed: files read without a page or part that is damaged, and in an encoding that
@@ -673,6 +675,7 @@ class AddReport(Result):
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     damaged: int = 0
     guessed: int = 0
+    repeated: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
         names = [count.name for count in fields(self)]  # not astuple, which copies deeply

@@ -18,7 +18,7 @@ from lshdb.errors import UsageError
 from lshdb.ingest.add import first_database
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
-from lshdb.options import INPUT, AddFilesOptions, OpenOptions
+from lshdb.options import INPUT, AddFilesOptions, OpenOptions, ReadingOptions
 from lshdb.sources.paths import STDIN, escaped, listed
 
 _INTERRUPTED = "interrupted; what is counted above is in the file"
@@ -79,6 +79,8 @@ def add(
             # Also where the disk is full: the batches before are in the file.
             total = sum(batches, AddReport())
             _report(total, counts.skipped.counts(), as_json)
+            if total.repeated and not as_json:
+                _report_repeated(total.repeated, options.read)
     if interrupted:
         raise running.failed(_INTERRUPTED, running.INTERRUPTED)
     return total.failed > 0
@@ -149,6 +151,14 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         decisions = formatting.counted(total.decisions, "decision")
         messages.message(f"added {decisions} of added databases")
     documents.report_reading(skipped_files, total.replaced, total.empty)
+
+
+def _report_repeated(count: int, read: ReadingOptions) -> None:
+    """Note that documents of this run took the place of others, and how to keep all."""
+    how = "--auto-key without --key-field numbers rows"
+    if read.names.key_field == "id":
+        how = "--key-field names another field"
+    messages.message(f"repeated {count:,}: the last text of each key stays; {how}")
 
 
 def _report_conflicts(total: AddReport) -> None:

@@ -71,13 +71,14 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     """
     session = session_for(shingling, archives=True)
     texts: dict[str, str] = {}
+    digests: dict[str, bytes] = {}
     for document in session.read(paths):
         if isinstance(document, Failure):
             raise InputError(f"--base {document.where}: {document.reason}")
-        key, content = document.key, str(document.content)
-        if texts.get(key, content) != content:  # several rows may have one key
-            key = distinct_key(key, digest(content.encode()))
-        texts[key] = content
+        content = str(document.content)
+        content_digest = digest(content.encode())
+        key = distinct_key(document.key, content_digest, digests.get)  # rows may have one key
+        texts[key], digests[key] = content, content_digest
     report_skipped_files(session.counts.skipped.counts(), "base: ")
     if not texts:
         raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")

@@ -23,9 +23,10 @@ from lshdb.errors import warn_of_limit
 from lshdb.ingest import writing
 from lshdb.ingest.add import Select
 from lshdb.ingest.batches import Addable, Job, signed
+from lshdb.ingest.doc_ids import DocIds
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
-from lshdb.keys import distinct_key
+from lshdb.ingest.versions import Versions
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
 from lshdb.search import cut_notes
@@ -123,7 +124,7 @@ class Plan:
             their numbers, and a similar document of an earlier run is the reason, although one of
             this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
-            (see `distinct_key`). A text file always does.
+            (see `Versions.key_of`). A text file always does.
         fields: the fields of metadata that dropped rows have.
         cutting: how passages are cut out of documents, which are all kept; None to drop documents.
         clusters: numbers the clusters; None if nobody wants them.
@@ -141,52 +142,20 @@ class Plan:
 
 
 @dataclass(eq=False)
-class Versions:
-    """The documents that a database has under the keys of a batch.
-
-    Attributes:
-        store: the database.
-        before: the last doc_id of earlier runs.
-        known: the documents by key, with those that are kept meanwhile.
-    """
-
-    store: Store
-    before: int = 0
-    known: dict[str, KnownDocument] = field(default_factory=dict)
-
-    def look_up(self, keys: Sequence[str], digests: Sequence[bytes]) -> None:
-        """Find the documents under the keys of a batch, and under those that distinguish them."""
-        self.known = self.store.known([*dict.fromkeys(keys)])
-        others = {
-            distinct_key(key, digest)
-            for key, digest in zip(keys, digests, strict=True)
-            if key in self.known and self.known[key].digest != digest
-        }
-        if others:
-            self.known |= self.store.known([*others])
-
-    def same(self, key: str, digest: bytes) -> KnownDocument | None:
-        """The document of a key with the same content."""
-        for name in (key, distinct_key(key, digest)):
-            document = self.known.get(name)
-            if document is not None and document.digest == digest:
-                return document
-        return None
-
-
-@dataclass(eq=False)
 class Decider:
     """Decides on the documents of one batch after the other.
 
     Attributes:
         plan: how documents are decided on.
         store: has the settings by which the documents are signed: another process may reindex it.
+        of_run: the documents that the run has written so far, or found unchanged.
         cut: how many documents were kept although compared with only a part of a bucket.
         unsure: how many were compared with only a part of a bucket of a reference.
     """
 
     plan: Plan
     store: Store
+    of_run: DocIds
     cut: int = 0
     unsure: int = 0
 
@@ -288,7 +257,7 @@ class Decider:
                     compared.append(_Compared(collection, store, matcher))
                 else:
                     compared.append(self._read(stack, collection, comparing, parts))
-            loop = _Loop(versions, compared, rows)
+            loop = _Loop(versions, compared, rows, self.of_run)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
             return loop.finish()
@@ -396,11 +365,13 @@ class _Loop:
         versions: the stored documents with the same keys.
         compared: the collections; the last one has the kept documents.
         rows: the decisions.
+        of_run: the documents that the run has written so far, or found unchanged.
     """
 
     versions: Versions
     compared: Sequence[_Compared]
     rows: _Rows
+    of_run: DocIds
 
     def __post_init__(self) -> None:
         self.plan, self.documents = self.rows.plan, self.rows.documents
@@ -476,7 +447,7 @@ class _Loop:
                     return False  # it is there, and the rule does not compare such documents
                 else:
                     self._kept.original_keys[doc_id] = key
-                    key = self._keys[row] = distinct_key(key, digest)
+                    key = self._keys[row] = versions.key_of(key, digest)
             metadata = documents.batch.all_metadata()[row]
             versions.known[key] = KnownDocument(doc_id, key, digest, metadata)
         self._next_id += not replaces
@@ -508,7 +479,7 @@ class _Loop:
 
     def finish(self) -> AddReport:
         """Write the kept documents, and record why the others are dropped."""
-        writer = writing.Writer(self._kept.store)
+        writer = writing.Writer(self._kept.store, of_run=self.of_run)
         part = self.documents.take(self._written)
         if self._keys:
             keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
@@ -535,12 +506,17 @@ def decided(
     """
     store = job.store
     late.complete(store)  # what a killed addition left: buckets are looked up for each batch
-    decider = Decider(plan, store)
+    decider = Decider(plan, store, job.of_run)
     with signed(job, items) as stream:
         for batch in stream:
-            parts = [*batch]
-            with store.writing():
-                result = decider.decide(parts)
+            parts, transaction = [*batch], store.writing()
+            try:
+                with transaction:
+                    result = decider.decide(parts)
+            except KeyboardInterrupt:
+                if transaction.committed:
+                    yield result
+                raise
             del parts
             yield result
             del result

@@ -31,8 +31,8 @@ from lshdb.ingest.locations import Locations
 from lshdb.ingest.merging import merge_whole
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.temporary import temporary_store
+from lshdb.ingest.versions import Versions
 from lshdb.ingest.writing import Writer
-from lshdb.keys import distinct_key
 from lshdb.limits import Limits
 from lshdb.options import TIMEOUT, RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
@@ -446,7 +446,7 @@ class Run:
                 seen += batch.count
         else:
             assert self.stored is not None
-            versions = deciding.Versions(self.stored)
+            versions = Versions(self.stored)
             again = self.source.again(only_rows=False)
             with signed(Job(self.stored, self.workers), again) as stream:
                 for parts in stream:
@@ -472,7 +472,7 @@ class Run:
         writer: Writer,
         part: SignedPart,
         rows: deciding.DecidedBatch,
-        versions: deciding.Versions,
+        versions: Versions,
     ) -> None:
         """Add the kept documents of a part to the database."""
         if part.signed is None:  # it has none
@@ -482,13 +482,11 @@ class Run:
         states, wheres = part.batch.states, part.batch.where()
         part = part.take(kept)
         versions.look_up(part.keys, part.digests)
-        keys, used = list[str](), set(versions.known)
-        for index, key, content_digest in zip(kept, part.keys, part.digests, strict=True):
-            is_row = wheres[index][1] is not None
-            if is_row and key in used and versions.same(key, content_digest) is None:
-                key = distinct_key(key, content_digest)
-            used.add(key)
-            keys.append(key)
+        columns = zip(kept, part.keys, part.digests, strict=True)
+        keys = [
+            versions.keep(key, content_digest, beside=wheres[index][1] is not None)
+            for index, key, content_digest in columns
+        ]
         stored = {*keys}
         states = [(key, state) for key, state in states if key in stored]
         writer.write(replace(part, batch=replace(part.batch, keys=keys, states=states)))
@@ -498,7 +496,7 @@ class Run:
         marked = list[int]()
         if self.stored is None:
             return marked
-        versions = deciding.Versions(self.stored)
+        versions = Versions(self.stored)
         for documents in spool.kept():
             digests = [content.digest(document.stored.encode()) for document in documents]
             keys = [document.key for document in documents]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from lshdb.errors import ContentError, SettingsMismatch
 from lshdb.exchange import result_tables
 from lshdb.ingest import batches, parts, writing
+from lshdb.ingest.doc_ids import DocIds
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
 from lshdb.search.query import search
@@ -93,7 +94,7 @@ def add_signatures(
     checked_keys = batches.checked_keys(keys)
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), checked_keys, sizes, digests)
-    total = AddReport()
+    total, of_run = AddReport(), DocIds()
     for part in arrays.chunks(len(matrix), _BATCH):
         part_matrix = matrix[part]
         part_digests = _digests(part_matrix) if digests is None else list(digests[part])
@@ -103,7 +104,7 @@ def add_signatures(
             signed = signing.Signed(
                 part_matrix, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
             )
-            writer = writing.Writer(store)
+            writer = writing.Writer(store, of_run=of_run)
             writer.write(parts.SignedPart(Batch(checked_keys[part]), (), part_digests, signed))
             writer.finish()
         total += writer.report

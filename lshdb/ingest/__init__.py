@@ -8,6 +8,8 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     merging     reads the documents of another database, with their signatures
     arrivals    asks about documents and adds them in one step; admission unless one is similar
     queries     read | sign | answer: a stream of documents that are queries only
+    doc_ids     which documents a run has written, to count keys that repeat
+    versions    documents of one key, which stay beside each other under keys of their own
     locations   where the documents of a run are from
     temporary   a private file of documents
     folder_documents   the files of each folder as one document of a temporary file
@@ -17,6 +19,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, admission, arrivals, batches, folder_documents, locations, merging, parts, queries,
-storing_decisions, submissions, sync, temporary, trash, writing.
+Doors: add, admission, arrivals, batches, doc_ids, folder_documents, locations, merging, parts,
+queries, storing_decisions, submissions, sync, temporary, trash, versions, writing.
 """

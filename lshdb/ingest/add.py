@@ -63,25 +63,30 @@ def added(
     is_reserved = False
     with contextlib.ExitStack() as stack, signed(job, items) as stream:
         for batch in stream:
-            with store.writing():
-                is_late = job.late and documents >= store.limits.late_from
-                if is_late and not is_reserved:
-                    is_reserved = stack.enter_context(late.reserved(store))
-                if writer is None or is_shared or is_late != writer.late:
-                    if writer is not None:
+            transaction, report = store.writing(), AddReport()
+            try:
+                with transaction:
+                    is_late = job.late and documents >= store.limits.late_from
+                    if is_late and not is_reserved:
+                        is_reserved = stack.enter_context(late.reserved(store))
+                    if writer is None or is_shared or is_late != writer.late:
+                        if writer is not None:
+                            writer.finish()
+                        writer = writing.Writer(store, is_late, job.on_conflict, job.of_run)
+                    # The first parts are written while the last ones are still being signed.
+                    for part in batch:
+                        if locations is not None:
+                            for doc_id, where in enumerate(part.batch.where(), writer.next_id):
+                                locations.add(doc_id, where)
+                        report += writer.write(part)
+                        stream.sign = bool(writer.signed) or not writer.report.documents
+                    # In order, the rows of all batches take half the time of those of one by one.
+                    if is_shared or writer.is_full:
                         writer.finish()
-                    writer = writing.Writer(store, late=is_late, on_conflict=job.on_conflict)
-                report = AddReport()
-                # The first parts are written while the last ones are still being signed.
-                for part in batch:
-                    if locations is not None:
-                        for doc_id, where in enumerate(part.batch.where(), writer.next_id):
-                            locations.add(doc_id, where)
-                    report += writer.write(part)
-                    stream.sign = bool(writer.signed) or not writer.report.documents
-                # In order, the rows of all batches take half the time of those of one by one.
-                if is_shared or writer.is_full:
-                    writer.finish()
+            except KeyboardInterrupt:
+                if transaction.committed:
+                    yield report
+                raise
             documents += report.documents
             yield report
         if writer is not None and not is_shared:
@@ -128,9 +133,9 @@ def _summed(
     total = AddReport()
     for report in reports:
         total += report
-        job.progress(total.documents + total.failed, count, "documents")
         if options.write.on_batch is not None:
             options.write.on_batch(report)
+        job.progress(total.documents + total.failed, count, "documents")
     failures.warn()
     return replace(total, failures=failures.kept)
 

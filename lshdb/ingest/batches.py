@@ -10,10 +10,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lshdb import keys
 from lshdb.errors import ContentError, InputError
+from lshdb.ingest.doc_ids import DocIds
 from lshdb.ingest.parts import SignedPart, part_of
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
@@ -56,6 +57,7 @@ class Job:
         on_conflict: which document stays under a key that has another one, where a database is
             added; None for other inputs, whose documents are the new ones.
         progress: called with the documents that were read, and the band rows written later.
+        of_run: the documents that the run has written so far, or found unchanged.
     """
 
     store: Store
@@ -64,6 +66,7 @@ class Job:
     late: bool = False
     progress: Progress = silent
     on_conflict: OnConflict | None = None
+    of_run: DocIds = field(default_factory=DocIds)
 
 
 @dataclass(eq=False)

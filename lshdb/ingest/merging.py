@@ -19,8 +19,9 @@ from pathlib import Path
 from lshdb import errors
 from lshdb.ingest.batches import PARTS, Job, signed
 from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.versions import Versions
 from lshdb.ingest.writing import Writer, conflict, conflicts_of
-from lshdb.keys import distinct_key, key_fault
+from lshdb.keys import key_fault
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import NAMED_CONFLICTS, AddReport, Decision
 from lshdb.search.decisions import read_decisions
@@ -152,17 +153,14 @@ def merge_whole(store: Store, source: Store) -> AddReport:
 
 def _distinct_key(store: Store, part: SignedPart) -> SignedPart:
     """The documents, each under a key that no other content has; only one of equal documents."""
-    rows = [*zip(part.keys, part.digests, strict=True)]
-    other_keys = [distinct_key(key, content_digest) for key, content_digest in rows]
-    known = store.known([*dict.fromkeys([*part.keys, *other_keys])])
-    digests_by_key = {key: document.digest for key, document in known.items()}
-    keys, indices = [], []
-    for index, ((key, content_digest), other_key) in enumerate(zip(rows, other_keys, strict=True)):
-        new_key = key if digests_by_key.get(key, content_digest) == content_digest else other_key
-        if new_key not in digests_by_key or new_key in known:  # one of equal documents is enough
-            keys.append(new_key)
-            indices.append(index)
-        digests_by_key[new_key] = content_digest
+    versions = Versions(store)
+    versions.look_up(part.keys, part.digests)
+    rows = enumerate(zip(part.keys, part.digests, strict=True))
+    # Of equal documents the first is enough.
+    index_of_key: dict[str, int] = {}
+    for index, (key, content_digest) in rows:
+        index_of_key.setdefault(versions.keep(key, content_digest), index)
+    keys, indices = [*index_of_key], [*index_of_key.values()]
     if keys == part.keys:
         return part
     part = part.take(indices)

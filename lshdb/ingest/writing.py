@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lshdb.errors import ContentError
+from lshdb.ingest.doc_ids import DocIds
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import NAMED_CONFLICTS, AddReport, Outcome
 from lshdb.options import OnConflict
@@ -32,6 +33,8 @@ class Writer:
     Attributes:
         late: whether band rows of new documents are left to lshdb.store.late, if they can be.
         on_conflict: which document stays under a key that has another one, if such keys count.
+        of_run: the documents that the run has written so far, or found unchanged; None if nobody
+            wants to know which keys repeat.
         report: the counts of documents so far.
         signed: how many needed a signature; the others were stored with the same content.
     """
@@ -39,6 +42,7 @@ class Writer:
     store: Store
     late: bool = False
     on_conflict: OnConflict | None = None
+    of_run: DocIds | None = None
 
     def __post_init__(self) -> None:
         self.report = AddReport()
@@ -75,6 +79,9 @@ class Writer:
             left = [index for index, key in enumerate(part.keys) if key not in kept]
             part, known = part.take(left), {key: known[key] for key in known.keys() - kept}
         part_outcomes = outcomes(part, known)
+        repeated = 0
+        if self.of_run is not None and not store.keys_repeat:
+            repeated = _repeated(part, known, self.of_run)
         part_keys = list(part.keys)
         index_of_key = {key: index for index, key in enumerate(part_keys)}
         indices = [
@@ -105,6 +112,9 @@ class Writer:
         store.insert([row for row in rows if row[1] not in known])
         self._index(arrays.int_array(doc_ids), signed, old_ids)
         self._updated.update(old_ids)
+        if self.of_run is not None and not store.keys_repeat:
+            self.of_run.add(doc_ids)
+            self.of_run.add(document.doc_id for document in known.values())
         self.signed += len(indices)
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
         added, updated, unchanged = map(part_outcomes.count, _COUNTED)
@@ -118,6 +128,7 @@ class Writer:
             kept=len(kept),
             conflicts=len(conflicts),
             conflict_keys=tuple(conflicts[:NAMED_CONFLICTS]),
+            repeated=repeated,
         )
         self.report += report
         if part.batch.states and not store.keys_repeat:
@@ -232,6 +243,18 @@ def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outco
         )
         current[key] = row
     return part_outcomes
+
+
+def _repeated(part: SignedPart, known: Mapping[str, KnownDocument], of_run: DocIds) -> int:
+    """How many documents take the place of another text that the run gave the same key."""
+    current = {key: known[key].digest for key in known if known[key].doc_id in of_run}
+    if not current and len(set(part.keys)) == len(part.keys):
+        return 0
+    count = 0
+    for key, content_digest in zip(part.keys, part.digests, strict=True):
+        count += current.get(key, content_digest) != content_digest
+        current[key] = content_digest
+    return count
 
 
 def _changed_metadata(

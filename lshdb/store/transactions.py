@@ -31,6 +31,9 @@ class Transaction:
     transaction of the same connection (a stream of documents that queries the database it goes to)
     it is part of that. While the index is rebuilt nothing may read it: kind `rebuild`.
 
+    Attributes:
+        committed: whether the changes are in the file, also where an interrupt followed COMMIT.
+
     Raises:
         UsageError: another transaction of the connection is open, and this one may not be in it.
         StoreError: SQLite's errors at the start and the end, as lshdb's.
@@ -42,7 +45,7 @@ class Transaction:
     _begun: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
-        self._outermost = self._waited = False
+        self._outermost = self._waited = self.committed = False
         self._since = 0.0
 
     def __enter__(self) -> None:
@@ -82,6 +85,7 @@ class Transaction:
                 with connection.errors():
                     connection.execute("COMMIT")
         finally:
+            self.committed = kind is None and not connection.in_transaction
             try:
                 connection.end()
             finally:  # a second interrupt may have ended the first try

@@ -19,6 +19,8 @@ from direct_command import command as command
 from helpers import Command, text_families
 
 import lshdb
+from lshdb.keys import distinct_key
+from lshdb.shingling.content import digest
 
 ROWS = [
     {"id": f"row {number}", "text": text}
@@ -102,25 +104,62 @@ SAME_KEY = [
 COPIES = [{"id": str(n), "text": f"{row['text']}!"} for n, row in enumerate(SAME_KEY)]
 
 
-@pytest.mark.parametrize("way", ["file", "pipe", "ordered", "method", "library"])
+WAYS = ["file", "pipe", "ordered", "ordered pipe", "method", "library"]
+
+
+def kept_by(command: Command, way: str, rows: list[dict[str, Any]]) -> list[str]:
+    """The ids of the rows that a run keeps, with the database of earlier runs."""
+    seen, path = command.path("seen.db"), command.path("rows.jsonl")
+    command.write("rows.jsonl", rows)
+    if way == "library":
+        return [row["id"] for row in lshdb.dedup(rows, into=seen).kept]
+    if way == "method":
+        with lshdb.open(seen) as db:
+            return [row.key for row in db.dedup_files([str(path)]) if not row.dropped]
+    is_pipe = way.endswith("pipe")
+    command.path("o.jsonl").unlink(missing_ok=True)
+    words = [] if is_pipe else ["-o", "o.jsonl"]
+    words += ["--keep", "last"] if way.startswith("ordered") else []
+    out = command.done("dedup", "rows.jsonl", "-d", "seen.db", *words).out
+    lines = (out if is_pipe else command.path("o.jsonl").read_text()).splitlines()
+    return [json.loads(line)["id"] for line in lines]
+
+
+def contents(command: Command) -> list[str]:
+    return sorted(text for (text,) in command.rows("SELECT content FROM documents", "seen.db"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("first", ["repeated key", "equal id"])
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_an_id_that_equals_a_made_key_costs_no_document(
+    command: Command, way: str, first: str, runs: int
+) -> None:
+    """In one run, in two, and in one for each row; the same runs again add nothing."""
+    second = str(SAME_KEY[2]["text"])
+    made = distinct_key("a", digest(second.encode()), {"a": b""}.get)
+    rows = [SAME_KEY[0], SAME_KEY[2], {"id": made, "text": SAME_KEY[1]["text"]}]
+    if first == "equal id":
+        rows = [rows[2], *rows[:2]]
+    parts = {1: [rows], 2: [rows[:2], rows[2:]], 3: [[row] for row in rows]}[runs]
+    for part in parts:
+        assert kept_by(command, way, part) == [row["id"] for row in part]
+    stored = contents(command)
+    assert stored == sorted(row["text"] for row in SAME_KEY)
+    for part in [*parts, rows]:
+        assert kept_by(command, way, part) == []
+    assert contents(command) == stored
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_nothing_that_was_written_is_forgotten_although_keys_repeat(
     command: Command, way: str
 ) -> None:
     """Also of one key in two runs."""
-    seen, path = command.path("seen.db"), str(command.path("rows.jsonl"))
+    seen = command.path("seen.db")
 
     def kept(rows: list[dict[str, Any]]) -> list[str]:
-        command.write("rows.jsonl", rows)
-        if way == "library":
-            return [row["id"] for row in lshdb.dedup(rows, into=seen).kept]
-        if way == "method":
-            with lshdb.open(seen) as db:
-                return [row.key for row in db.dedup_files([path]) if not row.dropped]
-        words = [] if way == "pipe" else ["-o", "o.jsonl"]
-        words += ["--keep", "last"] if way == "ordered" else []
-        out = command.done("dedup", "rows.jsonl", "-d", "seen.db", *words).out
-        lines = (out if way == "pipe" else command.path("o.jsonl").read_text()).splitlines()
-        return [json.loads(line)["id"] for line in lines]
+        return kept_by(command, way, rows)
 
     assert kept(SAME_KEY) == ["a", "b", "a"]
     assert kept(COPIES) == []

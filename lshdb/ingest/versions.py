@@ -1,0 +1,59 @@
+"""Documents of one key: which of them a database has, and under which keys further ones stay."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lshdb.keys import distinct_key
+from lshdb.store.store import KnownDocument, Store
+
+
+@dataclass(eq=False)
+class Versions:
+    """The documents that a database has under the keys of a batch.
+
+    Attributes:
+        store: the database.
+        before: the last doc_id of earlier runs.
+        known: the documents by key, with those that are kept meanwhile.
+    """
+
+    store: Store
+    before: int = 0
+    known: dict[str, KnownDocument] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._looked_up = set[str]()
+
+    def look_up(self, keys: Sequence[str], digests: Sequence[bytes]) -> None:
+        """Find the documents under the keys of a batch, and under those that distinguish them."""
+        self.known = self.store.known([*dict.fromkeys(keys)])
+        self._looked_up = set(keys)
+        others = {
+            distinct_key(key, digest, {key: self.known[key].digest}.get)
+            for key, digest in zip(keys, digests, strict=True)
+            if key in self.known
+        }
+        self._add(others - self._looked_up)
+
+    def _add(self, keys: set[str]) -> None:
+        if keys:
+            self.known |= self.store.known([*keys])
+            self._looked_up |= keys
+
+    def key_of(self, key: str, digest: bytes) -> str:
+        """The key under which a document is stored, or can be beside the others of its key."""
+        return distinct_key(key, digest, self._digest_at)
+
+    def _digest_at(self, key: str) -> bytes | None:
+        self._add({key} - self._looked_up - self.known.keys())
+        return self.known[key].digest if key in self.known else None
+
+    def same(self, key: str, digest: bytes) -> KnownDocument | None:
+        """The document of a key with the same content."""
+        return self.known.get(self.key_of(key, digest))
+
+    def keep(self, key: str, digest: bytes, *, beside: bool = True) -> str:
+        """Note that a document is stored; return under which key: `beside` others, or its own."""
+        key = self.key_of(key, digest) if beside else key
+        self.known[key] = KnownDocument(0, key, digest, None)
+        return key
