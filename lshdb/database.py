@@ -6,7 +6,7 @@ Methods import what only they need, which halves the time to start a query.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lshdb import model
 from lshdb.errors import UsageError
@@ -110,12 +110,6 @@ class Database:
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
         closed = ", closed" if self._file.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"cannot pickle an open Database: pass its path, {str(self.path)!r}, and call "
-            "lshdb.open there"
-        )
 
     @property
     def path(self) -> Path:

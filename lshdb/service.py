@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from lshdb import errors, model
 from lshdb.database import Database, store_of
@@ -127,12 +127,6 @@ class Service:
 
     def __repr__(self) -> str:
         return f"<lshdb.Service {str(self.path)!r}{', closed' * self._threads.is_closed}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"cannot pickle an open Service: pass its path, {str(self.path)!r}, and call "
-            "lshdb.Service there"
-        )
 
     def __enter__(self) -> Self:
         return self

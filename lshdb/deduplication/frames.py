@@ -117,38 +117,9 @@ class _Source:
         return self.batches()
 
 
-@dataclass(frozen=True, slots=True)
-class _KeptAlone:
-    """The kept rows of a result that was pickled, without the others."""
-
-    rows: Any
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if type(self.rows).__module__.partition(".")[0].strip("_") == "duckdb":
-            return _kept_relation, (self.rows.to_arrow_table(),)
-        return _KeptAlone, (self.rows,)
-
-    def take(self, _: arrays.Mask) -> Any:
-        """The kept rows."""
-        return self.rows
-
-    def batches(self, *_: object, **_options: object) -> Any:
-        """UsageError: the dropped rows are not there."""
-        raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
-
-    again = extend = batches
-
-
-def _kept_relation(table: Any) -> _KeptAlone:
-    """The kept rows of a relation of DuckDB, which is bound to a connection, from their table."""
-    return _KeptAlone(import_module("duckdb").from_arrow(table))
-
-
 @dataclass(frozen=True, repr=False)
 class Deduplicated(Result, Generic[AnyRows]):
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
-
-    A result can be pickled: with its kept rows, or with the names of the files that they are in.
 
     Attributes:
         threshold: the minimum similarity of similar rows.
@@ -164,23 +135,14 @@ class Deduplicated(Result, Generic[AnyRows]):
     failures: tuple[Failure, ...]
     dropped: Dropped
     _clusters: arrays.IntArray = field(compare=False)
-    _source: _Source | _Files | _KeptAlone = field(compare=False)
-    _settings: Settings = field(compare=False)
-    _options: DataOptions = field(compare=False)
+    _source: _Source | _Files = field(compare=False)
+    _drop_all: bool = field(compare=False)
 
     def __repr__(self) -> str:
         return (
             f"Deduplicated({self.kept_count:,} kept, {self.dropped_count:,} dropped, "
             f"{self.failed:,} failed, threshold {self.threshold:g})"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = vars(self).copy()
-        state["_options"] = replace(self._options, on_failure=None)
-        if not isinstance(self._source, _Files):
-            state["_source"] = _KeptAlone(self.kept)
-            state["_options"] = replace(state["_options"], against=None)
-        return state
 
     @property
     def kept_count(self) -> int:
@@ -210,9 +172,9 @@ class Deduplicated(Result, Generic[AnyRows]):
 
         Raises:
             UsageError: no row stays in place of others, as with `drop_all`; or the rows have such
-                columns; or the result was pickled.
+                columns.
         """
-        if self._options.choice.drop_all:
+        if self._drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
         return cast("AnyRows", self._source.extend(self._annotations()))
 
@@ -244,26 +206,6 @@ class Deduplicated(Result, Generic[AnyRows]):
             UsageError: the rows are from a table or in a list, as `kept` is.
         """
         return self._files("iter_kept").each(self.mask)
-
-    @groups.takes()
-    def rethreshold(self, threshold: float) -> "Deduplicated[AnyRows]":
-        """The result for the same or a higher threshold, with the same index.
-
-        All rows are decided on again from the beginning: a row that is now kept may cause others
-        to be dropped. The rows are read again.
-
-        Raises:
-            UsageError: a threshold below the first, for which the index was not made; or the rows
-                were added to a database.
-        """
-        if self._options.into is not None:
-            raise UsageError("the kept rows are in the database: call lshdb.dedup with another")
-        if threshold < self.threshold:
-            raise UsageError(
-                f"threshold {threshold:g} is below {self.threshold:g}, for which the index is "
-                "made: call lshdb.dedup with it"
-            )
-        return _decided(self._source, self._settings, self._options, threshold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the kept rows of files to a file, in the format of its suffix.
@@ -361,7 +303,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             if reference.is_path and not reference.is_database:
                 _tables([reference.name], files_read)
         source = _source_of(data, reading, files_read)
-        return _decided(source, settings, options, settings.threshold, store)
+        return _decided(source, settings, options, store)
 
 
 def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
@@ -381,14 +323,11 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
 
 
 def _decided(
-    source: _Source | _Files | _KeptAlone,
-    settings: Settings,
-    options: DataOptions,
-    threshold: float,
-    stored: Store | None = None,
+    source: _Source | _Files, settings: Settings, options: DataOptions, stored: Store | None
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed, rule = counts.Failures(options.on_failure), rules.rule_of(options.choice, threshold)
+    failed = counts.Failures(options.on_failure)
+    rule = rules.rule_of(options.choice, settings.threshold)
     reading = _reading(options, settings)
     rows_options = RowsOptions(
         choice=options.choice, against=options.against, only_against=options.only_against
@@ -424,7 +363,7 @@ def _decided(
     mask = np.concatenate(masks)
     failed.warn("the result's `failures` name them")
     of_rows = mask, failed.count, failed.kept, dropped, np.concatenate(clusters)
-    return Deduplicated(threshold, *of_rows, source, settings, options)
+    return Deduplicated(settings.threshold, *of_rows, source, options.choice.drop_all)
 
 
 def _opened(options: DataOptions) -> Store:

@@ -12,13 +12,12 @@ from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
-    NoReturn,
     TypeVar,
     cast,
 )
@@ -101,14 +100,6 @@ def dropped_row(row: model.DroppedRow, *, copied: bool = False) -> tuple[Any, ..
     if copied:
         passage = (None,) * len(COPIED) if row.passage is None else copied_values(row.passage)
     return *_dropped(row), *passage, *metadata.values(), *kept_metadata.values()
-
-
-def _not_pickled(results: object, _: object = None) -> NoReturn:
-    """Refuse to pickle results that are read from an open file while they are used."""
-    raise TypeError(
-        f"cannot pickle {type(results).__name__}, which are read from an open file: pickle a list "
-        "of them, list(results), or a table, results.to_arrow()"
-    )
 
 
 class Tabular(Result):
@@ -247,8 +238,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
     _rows: Callable[[], Iterator[Sequence[Any]]]
     _none: Callable[[], str]
     _shown: _Shown[T] | None = None
-
-    __reduce_ex__ = _not_pickled
 
     def __post_init__(self) -> None:
         self._results = _begun(self._find)
@@ -509,19 +498,6 @@ def roles(cluster: model.Cluster, threshold: float) -> list[str]:
     return [decided or role for decided, role in zip(cluster.decided, member_roles, strict=True)]
 
 
-@cache
-def _row_type(names: tuple[str, ...]) -> type:
-    """A named tuple for rows with these columns, which can be pickled."""
-    kind = cast(Any, namedtuple("Row", names, rename=True))
-    kind.__repr__ = short
-    kind.__reduce__ = lambda row: (_row, (names, tuple(row)))
-    return cast(type, kind)
-
-
-def _row(names: tuple[str, ...], values: tuple[object, ...]) -> Any:
-    return cast(Any, _row_type(names))._make(values)
-
-
 class SqlRows(Tabular, Iterator[Any]):
     """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
 
@@ -531,15 +507,15 @@ class SqlRows(Tabular, Iterator[Any]):
         columns: the names of the columns, made distinct as SQLite does: key, key:1.
     """
 
-    __reduce_ex__ = _not_pickled
-
     def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
         """Run the statement; a notebook runs it again."""
         self._run = run
         names, rows = run()
         self._rows = _begun(lambda: rows)
         self.columns: list[str] = _distinct(names)
-        self._named = cast(Any, _row_type(tuple(names)))._make
+        row_type = cast(Any, namedtuple("Row", names, rename=True))
+        row_type.__repr__ = short
+        self._named = row_type._make
 
     def __next__(self) -> Any:
         return self._named(next(self._rows))

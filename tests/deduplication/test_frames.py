@@ -100,8 +100,6 @@ def test_rows_are_compared_with_those_of_earlier_runs(tmp_path: Path) -> None:
     result = lshdb.dedup(frame, into=path, workers=0)
     assert ids(result.kept) == kept
     assert not lshdb.dedup(frame, into=path, workers=0).kept_count
-    with pytest.raises(lshdb.UsageError, match="are in the database"):
-        result.rethreshold(0.9)
     with pytest.raises(lshdb.SettingsMismatch):
         lshdb.dedup(frame, into=path, shingle="char:5")
     with pytest.raises(lshdb.UsageError, match="no index of passages"):
@@ -110,16 +108,12 @@ def test_rows_are_compared_with_those_of_earlier_runs(tmp_path: Path) -> None:
 
 def test_a_higher_threshold_is_decided_from_the_beginning() -> None:
     """A row that is kept at the lower one may be like a row that comes back at the higher one."""
-    first = lshdb.dedup(ROWS, threshold=0.5, recall=0.9999)
-    assert ids(first.kept) == decided(0.5)[0]
     for threshold in (0.5, 0.7, 0.8, 1.0):
-        result = first.rethreshold(threshold)
+        result = lshdb.dedup(ROWS, threshold=threshold, recall=0.9999)
         kept, gone = decided(threshold)
         assert (ids(result.kept), result.threshold) == (kept, threshold)
         found = [(row.line, row.similarity) for row in result.dropped]
         assert found == [(number + 1, score) for number, _, score in gone]
-    with pytest.raises(lshdb.UsageError, match=r"below 0\.5"):
-        first.rethreshold(0.4)
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])

@@ -54,8 +54,6 @@ def test_dedup_names_rows_without_a_document(file: str, tmp_path: Path) -> None:
         of_file = lshdb.dedup(file, keep="last")
     of_file.save(tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == "".join(LINES.splitlines(True)[::2])
-    with counted(2):
-        assert len(of_file.rethreshold(0.9).failures) == 2
 
 
 def test_the_caller_who_takes_failures_gets_no_warning(file: str) -> None:
