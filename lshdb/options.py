@@ -394,6 +394,7 @@ class WalkingOptions(Options):
         Sequence[str], Option("Read only files that match one of these.", metavar="GLOB")
     ] = ()
     hidden: Annotated[bool, Option("Also read hidden files, but not .git.")] = False
+    follow: Annotated[bool, Option("Also read directories that links lead to.")] = False
     ignore: Annotated[bool, Option("Read what .gitignore and .lshdbignore exclude.")] = True
     tracked: Annotated[
         bool, Option("Read only files that git tracks, also hidden and ignored ones.")

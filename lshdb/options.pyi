@@ -226,6 +226,7 @@ class WalkingOptions(Options):
     exclude: Exclude = ()
     include: Sequence[str] = ()
     hidden: bool = False
+    follow: bool = False
     ignore: bool = True
     tracked: bool = False
     max_filesize: int | None = None
@@ -241,6 +242,7 @@ class FilesOptions(Options):
         exclude: Exclude = (),
         include: Sequence[str] = (),
         hidden: bool = False,
+        follow: bool = False,
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
@@ -433,6 +435,7 @@ class AddFilesOptions(Options):
         exclude: Exclude = (),
         include: Sequence[str] = (),
         hidden: bool = False,
+        follow: bool = False,
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
@@ -590,6 +593,7 @@ class SyncOptions(Options):
         exclude: Exclude = (),
         include: Sequence[str] = (),
         hidden: bool = False,
+        follow: bool = False,
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
@@ -1211,6 +1215,7 @@ class RowsOptions(Options):
         exclude: Exclude = (),
         include: Sequence[str] = (),
         hidden: bool = False,
+        follow: bool = False,
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
@@ -1273,6 +1278,7 @@ class DedupOptions(Options):
         exclude: Exclude = (),
         include: Sequence[str] = (),
         hidden: bool = False,
+        follow: bool = False,
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,

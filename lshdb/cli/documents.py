@@ -150,6 +150,8 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         if not extracting.can_guess():
             messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
     report_skipped_files(counts)
+    if counts.get("links"):
+        messages.message("to read the directories that links lead to: add, sync or dedup --follow")
     if left_out := counts.get("archives"):
         messages.message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")
 

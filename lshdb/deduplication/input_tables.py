@@ -61,26 +61,36 @@ def find_tables(
         else:
             tables[path] = name
 
+    def take_tables(top: str, entries: Iterable[walking.Entry | Failure]) -> bool:
+        """Take the tables among the entries of a directory; whether there is one."""
+        has_table = False
+        for entry in entries:
+            if isinstance(entry, Failure):
+                raise InputError(f"{entry.where}: {entry.reason}")
+            if format_of(entry.path) != "text":
+                has_table = True
+                take(entry.path, _name_below(entry.path, top))
+            else:
+                skipped_files.add("texts", entry.path, "not a table by its suffix")
+        return has_table
+
+    walks: list[tuple[str, walking.Walk, bool]] = []
     for pattern in inputs:
         top = pattern_top(pattern)
         for path in expanded([pattern]):
             if path == outputs.STDOUT or not os.path.isdir(path):
                 take(path, os.path.basename(path) if top is None else _name_below(path, top))
                 continue
-            is_empty = True
-            for entry in walking.Walk(path, rules, skipped_files):
-                if isinstance(entry, Failure):
-                    raise InputError(f"{entry.where}: {entry.reason}")
-                if format_of(entry.path) != "text":
-                    is_empty = False
-                    take(entry.path, _name_below(entry.path, path if top is None else top))
-                else:
-                    skipped_files.add("texts", entry.path, "not a table by its suffix")
-            if is_empty:
-                raise InputError(
-                    f"{printable_path(path)}: no table in it: none of its files ends in .jsonl, "
-                    ".csv, .parquet or .arrow"
-                )
+            walk = walking.Walk(path, rules, skipped_files, files_read=files_read)
+            above = path if top is None else top
+            walks.append((above, walk, take_tables(above, walk)))
+    for above, walk, has_table in walks:
+        if not take_tables(above, walk.through_links()) and not has_table:
+            follow = "; links to directories take --follow" if skipped_files["links"] else ""
+            raise InputError(
+                f"{printable_path(walk.directory)}: no table in it: none of its files ends in "
+                f".jsonl, .csv, .parquet or .arrow{follow}"
+            )
     return tables
 
 

@@ -14,7 +14,7 @@ from lshdb.model import Failure
 from lshdb.sources import paths
 from lshdb.sources.archives import is_archive
 from lshdb.sources.extracting import file_of_message
-from lshdb.sources.walking import EXCLUDED
+from lshdb.sources.walking import EXCLUDED, NOT_INCLUDED
 from lshdb.store.store import Store
 
 _TOO_SHORT = "nothing in it to compare: it is too short, or has only what --base has"
@@ -82,7 +82,10 @@ def left_out_of(store: Store, directory: str, notes: Notes) -> Iterator[LeftOut]
         name = paths.printable_path(entry.name)
         path = paths.printable_path(os.path.join(directory, entry.name))
         of_path = notes.of(path)
-        is_excluded = entry.name.startswith(".") or (path, EXCLUDED) in of_path
+        is_excluded = bool(paths.why_hidden(entry.name)) or not {
+            (path, EXCLUDED),
+            (path, NOT_INCLUDED),
+        }.isdisjoint(of_path)
         if name in compared or is_excluded:
             continue
         if name in short:

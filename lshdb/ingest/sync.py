@@ -25,7 +25,7 @@ from lshdb.search.decisions import dropped_contents
 from lshdb.shingling import arrays
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
-from lshdb.sources import archives, identity
+from lshdb.sources import archives, identity, walking
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import failure_of
 from lshdb.sources.extracting import file_of_message, is_mailbox
@@ -169,11 +169,11 @@ class _FolderFiles:
         kept: keys of files that cannot be looked at.
         unread_prefixes: how keys begin in directories that cannot be listed.
         second_names: other paths of a file, by the first one.
-        files_read: the files so far; None if no path leads to one twice.
-        stored_keys: of the files that have a document, where some may have two names.
+        files_read: the files so far.
+        stored_keys: of the files that have a document.
     """
 
-    files_read: identity.FilesRead | None
+    files_read: identity.FilesRead
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     unread_prefixes: list[str] = field(default_factory=list)
@@ -184,7 +184,8 @@ class _FolderFiles:
 def _plan(store: Store, directories: Sequence[str], session: Session, *, again: bool) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     paths = [*dict.fromkeys(directories)]
-    plan, walked = _Plan(), _FolderFiles(session.files_read if identity.may_repeat(paths) else None)
+    plan, walked = _Plan(), _FolderFiles(session.files_read)
+    walks: list[tuple[str, str, walking.Walk]] = []
     for path in paths:
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, session.options.rules.root), "")
@@ -196,11 +197,14 @@ def _plan(store: Store, directories: Sequence[str], session: Session, *, again: 
         ]
         plan.below[path] = [document for document in below if document.state is not None]
         plan.known |= {document.key: document for document in below}
-        if walked.files_read is not None:
-            walked.stored_keys.update(
-                file_of_message(document.key) or document.key for document in below
-            )
-        _walk(path, start, session, plan.known, walked)
+        walked.stored_keys.update(
+            file_of_message(document.key) or document.key for document in below
+        )
+        walk = session.walked(path)
+        walks.append((path, start, walk))
+        _walk(path, start, walk, session, plan.known, walked)
+    for path, start, walk in walks:
+        _walk(path, start, walk.through_links(), session, plan.known, walked)
     for key, (first, _) in [*walked.files.items()] if walked.second_names else ():
         # Of the names of a file, each that has a document keeps it, and no other gets one.
         if first in walked.second_names and key not in walked.stored_keys:
@@ -211,12 +215,17 @@ def _plan(store: Store, directories: Sequence[str], session: Session, *, again: 
 
 
 def _walk(
-    path: str, start: str, session: Session, known: Mapping[str, StoredFile], walked: _FolderFiles
+    path: str,
+    start: str,
+    entries: Iterable[walking.Entry | model.Failure],
+    session: Session,
+    known: Mapping[str, StoredFile],
+    walked: _FolderFiles,
 ) -> None:
-    """Find the files of a directory whose keys begin with `start`."""
+    """Find the files among the entries of a directory, whose keys begin with `start`."""
     failures, skipped = session.counts.failures, session.counts.skipped
     cut = len(os.path.join(path, ""))
-    for entry in session.walked(path):
+    for entry in entries:
         if isinstance(entry, model.Failure):
             failures(entry)
             key = start + entry.where[len(printable_path(os.path.join(path, ""))) :]
@@ -234,7 +243,7 @@ def _walk(
             failures(failure_of(entry.path, error))
             continue
         try:
-            state = state_of(entry.stat(follow_symlinks=False))
+            state = state_of(entry.stat())
         except FileNotFoundError:
             continue  # gone since
         except OSError as error:
@@ -245,7 +254,7 @@ def _walk(
         if state is None:
             continue
         archive = archives.archive_of(entry.path) if isinstance(entry, archives.Member) else None
-        earlier = walked.files_read and walked.files_read.earlier(entry.path, archive)
+        earlier = walked.files_read.earlier(entry.path, archive)
         if earlier and (key in walked.files or key not in walked.stored_keys):
             skipped.add_repeated(entry.path, earlier)
             continue

@@ -193,8 +193,9 @@ class _Disk:
             links = [name for name in inner if os.path.islink(os.path.join(directory, name))]
             for name in [*names, *links]:
                 key = key_of(os.path.join(directory, name))
-                try:
-                    status = os.lstat(os.path.join(directory, name))
+                try:  # a link with a document was read where it leads
+                    look = os.stat if key in self._states else os.lstat
+                    status = look(os.path.join(directory, name))
                 except OSError:  # gone since
                     continue
                 is_known = is_known or key in self._states

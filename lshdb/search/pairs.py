@@ -29,7 +29,7 @@ from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, che
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
 from lshdb.sources import keeping
 from lshdb.sources.metadata import picked
-from lshdb.sources.paths import escaped
+from lshdb.sources.paths import escaped, is_in_bin
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 
@@ -202,7 +202,7 @@ class Join:
         """int64[m]: the documents, in the order of preference to keep.
 
         Of documents with the same content, one whose name is not that of a copy comes first, unless
-        the rule orders them.
+        the rule orders them. Files in bins come last, as their system may delete them at any time.
 
         Raises:
             UsageError: the rule needs what no document has.
@@ -222,6 +222,8 @@ class Join:
                     f"keep_in {escaped(options.keep_in)}: no key is below this folder"
                 )
             order = order[np.argsort(~inside[order], kind="stable")]
+        in_bins = [doc_id for doc_id, key in self.reader.keys_of_files() if is_in_bin(key)]
+        order = order[np.argsort(np.isin(self.doc_ids[order], in_bins), kind="stable")]
         rank = np.zeros(len(self))
         for document, verdict in self.decided.of_key.items():
             rank[document] = -1 if verdict == "keep" else 1

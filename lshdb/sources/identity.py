@@ -7,11 +7,7 @@ import hashlib
 import io
 import os
 import stat
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import IO, cast
-
-from lshdb.store import location
 
 
 def new_hash() -> hashlib.blake2b:
@@ -24,40 +20,24 @@ def digest_of(file: IO[bytes]) -> bytes:
     return hashlib.file_digest(cast(io.BufferedReader, file), new_hash).digest()
 
 
-def may_repeat(paths: Sequence[str]) -> bool:
-    """Whether inputs may lead to a file twice.
-
-    Directories that are apart do not, if they are in one mount and have none below them: links in
-    a directory are not followed. Then no file needs to be remembered.
-    """
-    if not all(map(os.path.isdir, paths)):
-        return len(paths) > 1
-    starts = sorted(os.fsencode(os.path.join(os.path.realpath(path), "")) for path in paths)
-    if any(inner.startswith(outer) for outer, inner in pairwise(starts)):
-        return True
-    points = [os.path.join(point, b"") for point in location.mount_points()]
-    if any(point.startswith(start) and point != start for point in points for start in starts):
-        return True
-    return len({max(filter(start.startswith, points), default=b"") for start in starts}) > 1
-
-
 class FilesRead:
-    """The files that were read so far, where one may be reached again by another path.
+    """The files of a run: those that were read so far, and those that were left out on purpose.
 
     Args:
         before: files that were read elsewhere, such as those of a reference.
 
     Attributes:
         before: the same.
-        is_needed: whether files are to be remembered, even where no path repeats.
+        left_out: real paths of files and directories that are hidden, ignored or excluded: no link
+            makes them read.
+        directories: real paths of the directories that were walked.
     """
 
     def __init__(self, before: "FilesRead | None" = None) -> None:
         self.before = before
         self._paths: dict[object, str] = {}
-        self.is_needed = before is not None
-        if before is not None:
-            before.is_needed = True
+        self.left_out: set[str] = set()
+        self.directories: set[str] = set()
 
     def earlier(
         self, path: str, archive: str | None = None, *, remember: bool = True
@@ -85,6 +65,14 @@ class FilesRead:
     def forget(self, path: str, archive: str | None = None) -> None:
         """Forget a file that was not read in the end."""
         self._paths.pop(_identity(path, archive), None)
+
+    def is_left_out(self, path: str) -> bool:
+        """Whether a real path, or a directory on the way to it, was left out on purpose."""
+        while path not in self.left_out:
+            path, inner = os.path.dirname(path), path
+            if path == inner:
+                return False
+        return True
 
 
 def _identity(path: str, archive: str | None) -> object:

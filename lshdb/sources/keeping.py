@@ -13,7 +13,7 @@ from typing import Any
 from lshdb.errors import InputError
 from lshdb.options import OrderOptions
 from lshdb.sources.metadata import picked
-from lshdb.sources.paths import escaped
+from lshdb.sources.paths import escaped, is_in_bin
 
 Rank = tuple[int, Any]
 """The group of a document and its rank in the group. Groups are in order, lowest first; ranks of a
@@ -70,7 +70,8 @@ def rank(
         value = number
     else:
         value = size
-    return _GROUPS * elsewhere + group, value
+    # Files in bins come after all others, as their system may delete them at any time.
+    return _GROUPS * (elsewhere + 2 * is_in_bin(path)) + group, value
 
 
 def in_order(ranks: Sequence[Rank], order: Sequence[int], *, descending: bool) -> list[int]:

@@ -77,6 +77,14 @@ _BINARY_MAGIC = {
 _BINARY_STARTS = tuple(_BINARY_MAGIC)
 _UNUSUAL = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
+_BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
+"""Names of folders of deleted files: of Windows, of network storage, of macOS and of
+freedesktop.org's specification."""
+_IS_BIN = re.compile(_BIN, re.IGNORECASE)
+_IN_BIN = re.compile(rf"(?:^|[/\\]){_BIN}[/\\]", re.IGNORECASE)
+_SYSTEM = "system volume information"
+_LOCK = "~$"
+"""How Office names the file beside a document that is open; LibreOffice's begins with a dot."""
 _ESCAPED_BYTE = re.compile(r"\\x[89a-f][0-9a-f]")
 """How a key writes a byte that is not UTF-8."""
 
@@ -388,6 +396,29 @@ def _check_end(file: BinaryIO) -> None:
         return
     if not os.path.samestat(status, os.stat(os.devnull)):
         raise InputError("a device, not a file")
+
+
+def why_hidden(name: str) -> str:
+    """Why a file or directory with this name counts as hidden; empty if it does not."""
+    if name.startswith("."):
+        return "its name begins with a dot"
+    if is_bin_name(name) or name.lower() == _SYSTEM:
+        return "a folder of the system, such as of deleted files"
+    return "the lock of an open document" if name.startswith(_LOCK) else ""
+
+
+def is_bin_name(name: str) -> bool:
+    """Whether the name is that of a folder in which a system keeps deleted files.
+
+    >>> [*map(is_bin_name, ["$RECYCLE.BIN", "#recycle", ".Trash-1000", "recycle", ".git"])]
+    [True, True, True, False, False]
+    """
+    return _IS_BIN.fullmatch(name) is not None
+
+
+def is_in_bin(path: str) -> bool:
+    """Whether a directory on the way to a file is a bin; the path may be a key."""
+    return _IN_BIN.search(path) is not None
 
 
 def is_named_as_text(path: str) -> bool:

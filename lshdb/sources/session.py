@@ -114,7 +114,7 @@ class Session:
         counts: what was read so far, and what was not.
         extractor: takes the text out of documents such as PDF.
         archives: reads members of archives.
-        files_read: which files were read, by device and inode, where paths may repeat.
+        files_read: which files were read, and which were left out.
         ids: those of all rows read with these options.
     """
 
@@ -179,16 +179,17 @@ class Session:
         expanded: Iterable[str] = names.expanded(paths)
         if isinstance(paths, Collection):
             expanded = [*expanded]
-        files_read = self.files_read
-        # Where no path leads to a file again, millions of files need not be remembered.
-        files_read.is_needed |= not isinstance(expanded, list) or identity.may_repeat(expanded)
+        walks: list[walking.Walk] = []
         for path in expanded:
             if path != STDIN and (
                 os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
             ):
-                yield from self._directory(path)
+                walks.append(self.walked(path))
+                yield from self._directory(path, walks[-1])
             else:
                 yield from self._once(path)
+        for walk in walks:
+            yield from self._directory(walk.directory, walk.through_links())
 
     def is_repeated(self, path: str, archive: str | None = None) -> bool:
         """Whether a file was read before; counts it then, and remembers it otherwise."""
@@ -198,7 +199,7 @@ class Session:
 
     def _once(self, path: str, key: str | None = None) -> Iterator[Batch]:
         """The documents of a file (see `file`) that was not read before."""
-        is_remembered = self.files_read.is_needed and path != STDIN
+        is_remembered = path != STDIN
         archive = archive_of(path) if is_remembered else None
         archive = None if archive == path else archive
         if is_remembered and self.is_repeated(path, archive):
@@ -212,10 +213,12 @@ class Session:
         if is_empty and is_remembered:
             self.files_read.forget(path, archive)
 
-    def _directory(self, directory: str) -> Iterator[Batch]:
+    def _directory(
+        self, directory: str, entries: Iterable[walking.Entry | Failure]
+    ) -> Iterator[Batch]:
         rules = self.options.rules
         key, start = names.key_of(directory, rules.root), len(os.path.join(directory, ""))
-        for entry in self.walked(directory):
+        for entry in entries:
             if isinstance(entry, Failure):
                 yield Batch(failures=[(0, entry)])
             elif self.options.skip_tables and names.format_of(entry.name) != "text":
@@ -224,10 +227,11 @@ class Session:
                 file_key = os.path.join(key, printable_path(entry.path[start:]))
                 yield from self._once(entry.path, file_key)
 
-    def walked(self, directory: str) -> Iterable[walking.Entry | Failure]:
+    def walked(self, directory: str) -> walking.Walk:
         """The files in a directory or archive and below; see lshdb.sources.walking.Walk."""
         packed = self.archives if self.options.archives else None
-        return walking.Walk(directory, self.options.rules, self.counts.skipped, packed)
+        rules, skipped = self.options.rules, self.counts.skipped
+        return walking.Walk(directory, rules, skipped, packed, self.files_read)
 
     def file(self, path: str, key: str | None = None) -> Generator[Batch]:
         """The documents of one file, or of standard input.

@@ -5,12 +5,16 @@ walk comes to it. Elsewhere, and where git is missing or refuses, .gitignore fil
 the patterns of a directory apply to everything below it, deeper ones override those above, and a
 file in an ignored directory cannot be included again. A .lshdbignore is the same for lshdb only,
 and its patterns override git. The library pathspec reads patterns; it is imported if there are any.
+
+A link is followed when all else of a run has been read: a file that is read anyway has no second
+name, and what was left out on purpose stays so.
 """
 
 import os
 import re
 import stat
 import warnings
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import accumulate
@@ -21,12 +25,14 @@ from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import counts, git
 from lshdb.sources.archives import Archives, Member, archive_of
-from lshdb.sources.paths import is_database, printable_path
+from lshdb.sources.identity import FilesRead
+from lshdb.sources.paths import is_bin_name, is_database, printable_path, why_hidden
 from lshdb.store import guard
 
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
 EXCLUDED = "excluded by a pattern"
+NOT_INCLUDED = "no pattern of those to read matches it"
 
 _SUFFIX = re.compile(r"\*\.(\w+)")
 """A pattern that is only a suffix."""
@@ -57,13 +63,19 @@ class Walk:
     """The files in a directory and everything below it, in the order of their names.
 
     An iterable of the entry of each file, and the failure of each directory or archive that cannot
-    be listed.
+    be listed; then `through_links` gives those that only links lead to.
 
     Args:
         directory: may be a symbolic link itself.
         rules: which files.
         skipped_files: counts the others.
         archives: reads archives as directories; None if they are files like others.
+        files_read: the files of the run, in this directory and in others.
+        start: how many characters of the paths of entries the patterns of `rules` do not see; None
+            for those of the directory.
+
+    Attributes:
+        directory: the same.
 
     Raises:
         UsageError: a pattern of the rules is invalid.
@@ -76,10 +88,15 @@ class Walk:
         rules: WalkingOptions,
         skipped_files: counts.SkippedFiles,
         archives: Archives | None = None,
+        files_read: FilesRead | None = None,
+        start: int | None = None,
     ) -> None:
         self._rules, self._skipped, self._archives = rules, skipped_files, archives
-        self._directory, self._top = directory, os.path.realpath(directory)
+        self.directory, self._top = directory, os.path.realpath(directory)
         self._start = len(os.path.join(directory, ""))
+        self._pattern_start = self._start if start is None else start
+        self._files_read = FilesRead() if files_read is None else files_read
+        self._postponed: list[Entry] = []
         self._exclude = _compiled([*map(_as_bytes, rules.exclude)], _refuser("exclude"))
         self._include = _compiled([*map(_as_bytes, rules.include)], _refuser("include"))
         repository = git.repository_of(directory) if rules.ignore else None
@@ -93,7 +110,7 @@ class Walk:
 
     def __iter__(self) -> Iterator[Entry | Failure]:
         # An explicit stack: a tree may be deeper than Python's recursion limit.
-        waiting: list[tuple[str, Entry | None, _Rules]] = [(self._directory, None, self._above)]
+        waiting: list[tuple[str, Entry | None, _Rules]] = [(self.directory, None, self._above)]
         while waiting:
             path, entry, rules = waiting.pop()
             packed = self._is_packed(path)
@@ -108,13 +125,59 @@ class Walk:
             except (errors.InputError, OSError) as error:
                 yield counts.failure_of(path, error)
                 continue
+            if self._rules.follow:
+                self._files_read.directories.add(self._real(path))
             inodes = guard.open_inodes()
-            to_walk = [
-                (inner.path, inner, rules)
-                for inner in entries
-                if self._is_taken(inner, rules, inodes)
+            taken = [inner for inner in entries if self._is_taken(inner, rules, inodes)]
+            self._postponed += filter(_is_postponed, taken)
+            waiting += [
+                (inner.path, inner, rules) for inner in reversed(taken) if not _is_postponed(inner)
             ]
-            waiting += reversed(to_walk)
+
+    def through_links(self) -> Iterator[Entry | Failure]:
+        """The files in bins, and those that only links lead to.
+
+        To be called once, when all directories of the run have been walked, and their files read.
+        """
+        waiting, links = deque[Walk]([self]), list[Entry]()
+        while waiting:
+            walk = waiting.popleft()
+            for entry in walk._postponed:
+                if not (entry.is_dir() or self._is_packed(entry.path)):
+                    links.append(entry)
+                elif walk._is_followed(entry):
+                    inner = Walk(
+                        entry.path,
+                        self._rules,
+                        self._skipped,
+                        self._archives,
+                        self._files_read,
+                        self._pattern_start,
+                    )
+                    yield from inner
+                    waiting.append(inner)
+        yield from filter(self._is_followed, links)
+
+    def _is_followed(self, entry: Entry) -> bool:
+        """Whether an entry is no link, or one that is followed; counts one that is not."""
+        if not entry.is_symlink():
+            return True
+        real = os.path.realpath(entry.path)
+        if self._files_read.is_left_out(real):
+            why = f"it leads to {printable_path(real)}, which is left out"
+        elif os.path.join(self._top, "").startswith(os.path.join(real, "")):
+            why = "it leads to a directory that it is in"
+        elif real in self._files_read.directories:
+            self._skipped.add_repeated(entry.path, real)
+            return False
+        else:
+            return True
+        self._skipped.add("links", entry.path, why)
+        return False
+
+    def _real(self, path: str) -> str:
+        """The real path of an entry of this walk, which is below no further link."""
+        return os.path.join(self._top, path[self._start :]) if path != self.directory else self._top
 
     def _is_packed(self, path: str) -> bool:
         """Whether a path is an archive that is read as a directory."""
@@ -178,25 +241,35 @@ class Walk:
         kind, why = self._why_skipped(entry, rules, inodes)
         if why:
             self._skipped.add(kind, entry.path, why)
+        if kind in ("hidden", "ignored") and why != NOT_INCLUDED:
+            self._files_read.left_out.add(self._real(entry.path))
         return not kind
 
     def _why_skipped(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> tuple[str, str]:
         """What kind of entry is skipped, and why; both are empty for others."""
         options = self._rules
-        hidden = [name for name in entry.name.split("/") if name.startswith(".")]  # of a member
-        if hidden and (not (options.hidden or options.tracked) or git.NAME in hidden):
-            return "hidden", "its name begins with a dot"
-        if entry.is_symlink():
-            return "links", "a symbolic link"
-        if not entry.is_dir() and not entry.is_file():
+        names = entry.name.split("/")  # of a member
+        is_any = options.hidden or options.tracked
+        why = "" if is_any else next(filter(None, map(why_hidden, names)), "")
+        if why or git.NAME in names:
+            return "hidden", why or "the directory of git"
+        is_link, is_packed = entry.is_symlink(), self._is_packed(entry.path)
+        is_dir = entry.is_dir() or is_packed
+        if is_link and is_dir and not (options.follow or is_packed):
+            return "links", "a link to a directory"
+        if is_link and not os.path.exists(entry.path):
+            return "links", "a link that leads nowhere"
+        if not is_dir and not entry.is_file():
             return "special", "not a regular file"
-        is_dir = entry.is_dir() or self._is_packed(entry.path)
         if why := self._why_ignored(entry, is_dir, rules):
             return "ignored", why
         if is_dir:
             return "", ""
-        database = _database_of(entry.path)
-        if (entry.inode() in inodes and guard.is_open(entry.path)) or (
+        if self._include and not self._is_included(_as_bytes(entry.path[self._pattern_start :])):
+            return "ignored", NOT_INCLUDED
+        path = os.path.realpath(entry.path) if is_link else entry.path
+        database = _database_of(path)
+        if (entry.inode() in inodes and guard.is_open(path)) or (
             database and guard.is_open(database)
         ):
             return "open", ""
@@ -210,21 +283,17 @@ class Walk:
         """Why git or a pattern leaves an entry out; empty if none does."""
         path, by_git = entry.path[self._start :], False
         if rules.left_out:
-            git_name = _as_bytes(entry.path[rules.start :]) + "/" * entry.is_dir()
+            # To git, a link is a file.
+            is_real = entry.is_dir() and not entry.is_symlink()
+            git_name = _as_bytes(entry.path[rules.start :]) + "/" * is_real
             by_git = git_name in rules.left_out or git.ITSELF in rules.left_out
         if self._rules.tracked and (by_git or (entry.is_dir() and git.is_repository(entry.path))):
             return "not tracked by git"
-        inner = _as_bytes(path) + "/" * is_dir
         if rules.patterns:
             decision = _decided(os.path.join(self._top, path), is_dir, rules.patterns)
             by_git = by_git if decision is None else decision
-        if (
-            by_git
-            or (self._exclude and self._is_excluded(entry, inner))
-            or (self._include and not is_dir and not self._is_included(inner))
-        ):
-            return EXCLUDED
-        return ""
+        inner = _as_bytes(entry.path[self._pattern_start :]) + "/" * is_dir
+        return EXCLUDED if by_git or (self._exclude and self._is_excluded(entry, inner)) else ""
 
     def _is_excluded(self, entry: Entry, path: str) -> bool:
         """Whether a pattern excludes an entry or, as they are not walked, a member's directory."""
@@ -235,6 +304,11 @@ class Walk:
     def _is_included(self, path: str) -> bool:
         """Whether the patterns that include files match a path or a directory above."""
         return bool(_decision(self._include, path, below=True))
+
+
+def _is_postponed(entry: Entry) -> bool:
+    """Whether an entry is read when all else of the run has been read: a link, or a bin."""
+    return entry.is_symlink() or (entry.is_dir() and is_bin_name(entry.name))
 
 
 def _size(entry: Entry) -> int:

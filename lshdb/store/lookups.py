@@ -321,6 +321,12 @@ class StoreReader:
         """The existing ones of these documents, with the files that they were read from."""
         return self._records(StoredFile, sql.FILES_OF, dumps(list(doc_ids)))
 
+    def keys_of_files(self) -> Iterator[tuple[int, str]]:
+        """The ids and keys of all documents that were read from files, read lazily."""
+        for row in self._connection.each(sql.KEYS_OF_FILES):
+            doc_id, key = typed(row, int, str)
+            yield doc_id, key
+
     def lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
         return self._counts(self._rows_of(sql.LENGTHS, doc_ids))

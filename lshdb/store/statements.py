@@ -77,6 +77,7 @@ FILES_OF = """
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""
+KEYS_OF_FILES = "SELECT doc_id, d.key FROM files JOIN documents AS d USING (doc_id)"
 SET_KEY = "UPDATE documents SET key = ?2 WHERE doc_id = ?1"
 INSERT_SIGNATURE = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE = "DELETE FROM signatures WHERE doc_id = ?"

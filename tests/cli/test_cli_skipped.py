@@ -119,9 +119,9 @@ def test_skipped_files_of_a_reference_and_of_queries_are_counted(
 ) -> None:
     (folder / "broken.txt.gz").unlink()
     command.write("more/a.txt", "a text")
-    skipped = "skipped: 3 hidden, 2 archives, 8 binary, 1 links, 1 special, 2 ignored, "
+    skipped = "skipped: 3 hidden, 2 archives, 8 binary, 1 special, 2 ignored, "
     done = command.done("dedup", "more", "--against", "d")
-    assert f"\nd: {skipped}5 tables\n" in done.err
+    assert f"\nd: {skipped}5 tables, 1 repeated\n" in done.err
     assert done.err.endswith("kept 0, dropped 1, failed 0\n")
     command.done("add", "more")
-    assert command.done("query", "d").err.endswith(f"{skipped}2 tables\n")
+    assert command.done("query", "d").err.endswith(f"{skipped}2 tables, 1 repeated\n")

@@ -21,7 +21,7 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
+from lshdb.sources.identity import FilesRead, is_same_file
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
 B = "nobody has written these other words in any file before today"
@@ -214,9 +214,3 @@ class TestIdentity:
         assert is_same_file("hard", "./hard")
         names = ("pipe", "pipe", "a\0", "gone", "gone")
         assert {*map(FilesRead().earlier, names)} == {None}
-
-    def test_directories_that_are_apart_remember_nothing(self) -> None:
-        for name in ("d/sub", "dd", "e"):
-            os.makedirs(name)
-        assert not may_repeat(["d", "dd", "e"])
-        assert may_repeat(["e", "d", "d/sub"])

@@ -31,7 +31,7 @@ REASONS = {
     "hw/max.pdf": "a PDF of pictures: it has no text",
     "hw/ned": "empty: no text is in this folder",
     "hw/odd \x1b[1m.gif": "a binary file (GIF)",
-    "hw/pia": "a symbolic link",
+    "hw/pia": "a link to a directory",
 }
 
 

@@ -74,7 +74,9 @@ def test_what_is_passed_over_in_directories_is_counted_and_read_when_named() -> 
         reader = new_session(of_sets=False)
         found = read("d", reader=reader)
         assert [type(item) for item in found] == [Document, Document]
-        assert reader.counts.skipped == SkippedFiles(hidden=2, binary=1, links=2, special=2)
+        assert reader.counts.skipped == SkippedFiles(
+            hidden=2, binary=1, links=1, special=2, repeated=1
+        )
         *named, of_socket = read("d/.hidden", "d/link", "d/binary", "d/socket")
     assert named == [
         Document("d/.hidden", "text"),
