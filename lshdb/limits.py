@@ -78,8 +78,6 @@ class Limits:
     batch_bytes: int = 40_000_000
     """Bytes of documents in memory: read, being signed, or signed and not written yet. A batch has
     up to half of them: one is read while the one before it is written."""
-    batch_seconds: float = 5.0
-    """Seconds to read a batch: a document of a slow stream waits no longer for others."""
     late_from: int = 100_000
     """Documents of an addition after which band rows are written later, sorted. Up to then the
     table of bands of a new file has 30 MB, which stay in memory; and a commit ends sooner."""
@@ -145,9 +143,6 @@ class Limits:
     """Characters of a text that `compare` searches for passages; each takes 100 bytes."""
     passages: int = 10_000
     """Shared passages of two texts: more than anyone reads, some 20 us each to find."""
-    common: int = 100
-    """A run of words in more documents is common: a licence, not a source. A fingerprint in this
-    many documents gives at most 4,950 pairs."""
     passage_windows: int = 1 << 19
     """Windows of all pairs that are compared at once, some 100 bytes each, and in proportion
     characters of texts, whose windows are found at once."""

@@ -282,11 +282,11 @@ class PurposeOptions(Options):
     error = SettingsError
 
     purpose: Annotated[
-        Literal["short-text", "documents", "programs", "code", "baskets"] | None,
+        Literal["short-text", "documents", "programs", "baskets"] | None,
         Option(
             "Shingle and threshold for such documents; for programs also passages of 12.",
             metavar="short-text|documents|programs|baskets",
-            flags=("--purpose", "--for"),
+            flags=("--for",),
             common=True,
         ),
     ] = None
@@ -669,7 +669,6 @@ class SyncOptions(Options):
         bool,
         Option(
             "Also remove more than half of 100 documents or more.",
-            flags=("--remove-most", "--yes"),
         ),
     ] = False
     on_failure: OnFailure = None
@@ -769,7 +768,6 @@ class JoinOptions(Options):
         bool,
         uncommon(
             "Ignore decisions: see lshdb decide.",
-            flags=("--ignore-decisions", "--all"),
         ),
     ] = False
 
@@ -952,13 +950,13 @@ class CommonOptions(Options):
         ),
     ] = 0
     common: Annotated[
-        int | None,
+        int,
         uncommon(
-            "Ignore passages in more documents than this. [default: 100]",
+            "Ignore passages in more documents than this: a licence, not a source.",
             min=1,
             metavar="DOCUMENTS",
         ),
-    ] = None
+    ] = 100
 
 
 class CopiedOptions(Options):
@@ -971,7 +969,6 @@ class CopiedOptions(Options):
         uncommon(
             "Shortest passage. [default: what the index finds]",
             metavar="WORDS",
-            flags=("--min-words", "--least"),
         ),
     ] = None
     base: Annotated[
@@ -1285,9 +1282,7 @@ class CheckOptions(Options):
 class BackupOptions(Options):
     """Options of `Database.backup`."""
 
-    replace: Annotated[
-        bool, Option("Replace an existing file.", flags=("--replace", "--force"))
-    ] = False
+    replace: Annotated[bool, Option("Replace an existing file.")] = False
     progress: OnProgress = False
 
 

@@ -76,7 +76,7 @@ class ShingleOptions(Options):
 BaseTexts = Mapping[str, str] | None
 
 class PurposeOptions(Options):
-    purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None
+    purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None
 
 class SettingsOptions(Options):
     shape: ShapeOptions
@@ -100,7 +100,7 @@ class SettingsOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,
@@ -137,7 +137,7 @@ class ComparisonOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -170,7 +170,7 @@ class OpenOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,
@@ -1068,7 +1068,7 @@ class ClustersOptions(Options):
 
 class CommonOptions(Options):
     gap: int = 0
-    common: int | None = None
+    common: int = 100
 
 class CopiedOptions(Options):
     runs: CommonOptions
@@ -1079,7 +1079,7 @@ class CopiedOptions(Options):
         self,
         *,
         gap: int = 0,
-        common: int | None = None,
+        common: int = 100,
         min_words: int | None = None,
         base: Sequence[str] = (),
     ) -> None: ...
@@ -1105,7 +1105,7 @@ class PassagePairsOptions(Options):
         self,
         *,
         gap: int = 0,
-        common: int | None = None,
+        common: int = 100,
         min_words: int | None = None,
         base: Sequence[str] = (),
         group_by: GroupBy = None,
@@ -1139,7 +1139,7 @@ class PassagesOptions(Options):
         text: str | None = None,
         *,
         gap: int = 0,
-        common: int | None = None,
+        common: int = 100,
         min_words: int | None = None,
         base: Sequence[str] = (),
         group_by: GroupBy = None,
@@ -1357,7 +1357,7 @@ class DataOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,
@@ -1525,7 +1525,7 @@ class SparkPassagesOptions(Options):
         set: str | None = None,
         counts: Any = None,
         gap: int = 0,
-        common: int | None = None,
+        common: int = 100,
         min_words: int | None = None,
         base: Sequence[str] = (),
     ) -> None: ...

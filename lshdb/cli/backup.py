@@ -39,7 +39,7 @@ def backup(
     Example: lshdb backup -d code.db monday.db
     """
     if restore and options.replace:
-        raise UsageError("--restore keeps what it replaces: leave out --force")
+        raise UsageError("--restore keeps what it replaces: leave out --replace")
     for left in left_over(os.path.realpath(file.db if restore else target)):
         messages.message(f"lshdb: {left} was left by a killed run; delete it")
     if restore:

@@ -12,7 +12,6 @@ from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.limits import DEFAULTS
 from lshdb.options import (
     FieldOptions,
     PassagePairsOptions,
@@ -219,7 +218,7 @@ def _note_common(
     for key, run in sorted(runs, key=lambda row: -row[1].words):
         lines = f"s {run.line} to {run.end_line}" if run.end_line > run.line else f" {run.line}"
         shown.append(f"{key} line{lines} ({run.words:,} {unit}s)")
-    most = formatting.counted(max_documents or DEFAULTS.common, "document")
+    most = formatting.counted(max_documents, "document")
     messages.message(
         f"runs in more than {most} do not count: {formatting.listed(shown, _COMMON_SHOWN)}"
     )

@@ -28,8 +28,8 @@ def sync(
     are removed. A moved file keeps its document, with the new key. A file with the same size and
     time as before is not read again. Files that patterns exclude count as gone. Only documents
     that were read from text files below the directories are touched. If most of a directory's
-    files are gone, as if it was not mounted, nothing is removed without --yes; --dry-run says so,
-    and exits with status 1 as the run itself.
+    files are gone, as if it was not mounted, nothing is removed without --remove-most; --dry-run
+    says so, and exits with status 1 as the run itself.
 
     Keys are those of add: run it in the same directory, or with the same --root.
 

@@ -37,6 +37,8 @@ which may have its signatures."""
 _Pending = tuple[SignedPart, Pending[Digested] | None]
 """Documents, and their future signatures; None if there is nothing to sign."""
 
+_BATCH_SECONDS = 5.0
+"""Seconds to read a batch: a document of a slow stream waits no longer for others."""
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
 PARTS = 40
@@ -74,7 +76,7 @@ class Stream:
     """The batches of a stream of documents: iterators of signed parts, to be taken in order.
 
     All that is read ahead is decided here, by three limits. A batch ends with `batch_documents`,
-    with half of `batch_bytes`, or after `batch_seconds`; then the one before it is written.
+    with half of `batch_bytes`, or after some seconds; then the one before it is written.
 
     Attributes:
         job: how documents are read and signed.
@@ -112,7 +114,7 @@ class Stream:
                 break
             documents, size = documents + batch.count, size + batch.size
             del batch, item, part  # a line may have a hundred megabytes
-            slow = time.monotonic() - begun > limits.batch_seconds
+            slow = time.monotonic() - begun > _BATCH_SECONDS
             longest = limits.batch_documents * max(1, stored // _LARGE_FILE)
             if not slow and documents < longest and 2 * size < limits.batch_bytes:
                 continue
@@ -185,7 +187,7 @@ def _parts(
             continue
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
         is_rows = batch.origin is not None or not batch.keys
-        if joinable and (is_rows or time.monotonic() - begun > limits.batch_seconds):
+        if joinable and (is_rows or time.monotonic() - begun > _BATCH_SECONDS):
             yield Batch.joined(joinable)
             joinable, size = [], 0
         if is_rows:

@@ -152,7 +152,7 @@ def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
             refusal = (
                 f"{printable_path(path)}: of {len(stored):,} documents below it {count:,} have no "
                 "text file there any more, and are kept: is it mounted and complete? lshdb sync "
-                "--yes (remove_most=True) removes them"
+                "--remove-most (remove_most=True) removes them"
             )
             if not options.dry_run:
                 raise InputError(refusal)

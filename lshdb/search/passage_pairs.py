@@ -68,9 +68,7 @@ def passage_pairs(
             return
         criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
         shared, counts = reader.shared_fingerprints()
-        hot = shared[
-            counts > min(query.copied.runs.common or reader.limits.common, lookups.MANY - 1)
-        ]
+        hot = shared[counts > min(query.copied.runs.common, lookups.MANY - 1)]
         weights = FingerprintWeights.of(
             shared,
             counts,

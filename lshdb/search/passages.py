@@ -62,7 +62,7 @@ def _find(
 ) -> model.Passages:
     query, settings = request.search, store.settings
     criteria = criteria_of(query.copied, settings, store.limits)
-    limit = query.copied.runs.common or store.limits.common
+    limit = query.copied.runs.common
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
         return model.Passages(0, criteria.run, unit_of(settings.shingling), (), ())

@@ -85,7 +85,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     """
     settings, counts = options.data.settings, options.data.counts
     criteria = passages.criteria_of(options.copied, settings, LIMITS)
-    common = options.copied.runs.common or LIMITS.common
+    common = options.copied.runs.common
     docs = frame_documents.documents(df, options.data)
     frame_documents.check_keys(docs)
     rows = fingerprints(df, options.data)

@@ -45,7 +45,7 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
             partial.take_name(replace=options.replace, sync=True)
         except FileExistsError as error:
             raise StoreError(
-                f"{target} was made meanwhile; replace=True (--force) replaces it"
+                f"{target} was made meanwhile; replace=True (--replace) replaces it"
             ) from error
 
 
@@ -58,7 +58,7 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
         if not target.is_file():
             raise StoreError(f"{named} is not a file: name a file to create")
         if not replace:
-            raise StoreError(f"{named} already exists; replace=True (--force) replaces it")
+            raise StoreError(f"{named} already exists; replace=True (--replace) replaces it")
     # SQLite would use the old file's log with the new file.
     for end in SIDE_FILES:
         if os.path.exists(f"{target}{end}"):

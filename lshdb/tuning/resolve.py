@@ -44,7 +44,6 @@ PURPOSES = {
     "short-text": ("char:3", 0.55),
     "documents": ("char:9", 0.8),
     "programs": ("code:6", 0.6),
-    "code": ("code:6", 0.6),
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of

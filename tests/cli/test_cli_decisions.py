@@ -37,12 +37,12 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
         ["a", "c"],
         ["b", "c"],
     ]
-    assert len(command("pairs", "--all").lines) == 3
+    assert len(command("pairs", "--ignore-decisions").lines) == 3
     assert roles(command) == {"a": "keep", "b": "different", "c": "member"}
     command.done("decide", "drop", "a", "c", "x\x1b[31m")
     command.done("decide", "keep", "c", says="keep: 1 document, decision 5\n")
     assert roles(command) == {"a": "drop", "b": "member", "c": "keep"}
-    assert roles(command, "--all") == {"a": "keep", "b": "member", "c": "member"}
+    assert roles(command, "--ignore-decisions") == {"a": "keep", "b": "member", "c": "member"}
     assert command.done("clusters", "--drop-list").lines == ["a", "b"]
     listed = [line.split("\t") for line in command("decisions").lines]
     assert [(*cells[:4], cells[6]) for cells in listed] == [
@@ -160,7 +160,7 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     aside = command.path("lsh.db-trash/1")
     moved = ("notes/a.txt", "notes/sub/b.txt", "notes/linked.txt")
     assert files_below(aside) == {name: before[name] for name in moved}
-    synced = command.done("sync", ".", "--yes").err
+    synced = command.done("sync", ".", "--remove-most").err
     assert synced.startswith("added 0, updated 2, moved 0, removed 5")
     # A second run names no file that is aside already.
     assert {row["action"] for row in command.done("trash", "--yes", "--json").records} == {"left"}

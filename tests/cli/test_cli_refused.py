@@ -57,7 +57,7 @@ COMMANDS = [
     ("passages", 2, "give "),
     ("passages -d passages.db in.txt --all", 2, "give "),
     ("passages -d passages.db a", 1, "a: no such file; a stored document goes with --key KEY"),
-    ("passages -d passages.db in.txt --least 5", 2, "min_words 5 is below 6"),
+    ("passages -d passages.db in.txt --min-words 5", 2, "min_words 5 is below 6"),
     ("passages -d passages.db in.txt --base missing.txt", 1, "missing.txt"),
     ("passages in.txt", 2, "no index of passages"),
     ("reindex --passages 2", 2, "3 to 1000"),

@@ -96,15 +96,15 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     write(command, e__new_txt="text new")
     refused = (
         "d: of 100 documents below it 100 have no text file there any more, and are kept: is "
-        "it mounted and complete? lshdb sync --yes (remove_most=True) removes them"
+        "it mounted and complete? lshdb sync --remove-most (remove_most=True) removes them"
     )
     assert command.fails("sync", "--quiet", "d", "e") == refused
     planned = command("sync", "d", "e", "-n")
     assert (planned.status, len(planned.lines)) == (1, 101)
     assert planned.err.splitlines()[-1] == f"the run itself will be refused: {refused}"
     assert command.keys() == before
-    assert len(command.done("sync", "d", "e", "-n", "--yes").lines) == 101
-    assert " removed 100, " in command.done("sync", "--yes", "d", "e").err
+    assert len(command.done("sync", "d", "e", "-n", "--remove-most").lines) == 101
+    assert " removed 100, " in command.done("sync", "--remove-most", "d", "e").err
     assert command.keys() == ["e/c.txt", "e/new.txt"]
 
 

@@ -36,7 +36,7 @@ def test_a_document_beyond_the_limit_is_refused_alone(path: Path) -> None:
         inspection.check(path)
 
 
-@pytest.mark.parametrize("given", [{"batch_documents": 0}, {"batch_seconds": -0.1}], ids=str)
+@pytest.mark.parametrize("given", [{"batch_documents": 0}, {"log_seconds": -0.1}], ids=str)
 def test_limits_that_would_never_end_are_refused(path: Path, given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"limits: {min(given)} .* is too small"):
         Limits(**given)

@@ -83,7 +83,7 @@ def test_each_message_fails_alone_and_is_not_gone(command: Command) -> None:
     assert (done.status, len(command.keys())) == (1, 29)
     # An emptied mailbox has none of its messages any more.
     box(command.path("d/in.mbox"), [], 800)
-    assert " removed 29, " in command.done("sync", "d", "--yes").err
+    assert " removed 29, " in command.done("sync", "d", "--remove-most").err
 
 
 @pytest.mark.parametrize(

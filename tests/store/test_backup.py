@@ -170,7 +170,7 @@ def test_what_a_killed_copy_left_is_reported(db: lshdb.Database, path: Path) -> 
     process.communicate()
     (partial,) = path.parent.glob("copy.db.*.partial")
     calls = f"lshdb: {partial} was left by a killed run; delete it\n"
-    lshdb_.done("backup", "copy.db", "--force", says=calls + made)
+    lshdb_.done("backup", "copy.db", "--replace", says=calls + made)
     assert copies(path.parent) == ["copy.db", partial.name]
     lshdb_.done("check", "-d", "copy.db")
 

@@ -260,7 +260,7 @@ class Fuzz:
             ["show", "--", key], ["query", f"--key={key}"], ["remove", "--", key],
             ["buckets", f"--key={key}"], ["compare", "--", key, "first"], ["pairs"], ["clusters"],
             ["show", "--json", "--", key], ["check", "--deep"], ["check", "--repair"],
-            ["backup", "--force", "copy.db"], ["reindex", f"--threshold={threshold}"],
+            ["backup", "--replace", "copy.db"], ["reindex", f"--threshold={threshold}"],
         )  # fmt: skip
         words = chance.choice(commands)
         at = words.index("--") if "--" in words else len(words)
