@@ -43,6 +43,7 @@ from lshdb.sources.paths import (
     is_named_as_text,
     paths_of_key,
     pattern_top,
+    printable_path,
 )
 from lshdb.sources.session import Session, session_of
 from lshdb.store.store import Store
@@ -224,7 +225,9 @@ class DedupJob:
                     )
             session = self._session(settings)
             run = stack.enter_context(self._run(settings, store, session))
+            outputs = self._tables_written
             with (
+                contextlib.suppress(_Repeated),
                 self._written(session) as written,
                 session.shown(self.progress, "dedup", self.paths) as run.progress,
                 contextlib.closing(run.decided()) as decided,
@@ -233,8 +236,12 @@ class DedupJob:
                     lines = self._count(rows)
                     written.write(rows, lines)
                     yield lines
+                if not self.counts["kept"] and run.is_repeated(outputs):
+                    names = ", ".join(map(printable_path, outputs))
+                    self.note(f"{names}: left as an earlier run of the same rows wrote it")
+                    raise _Repeated
             # The output is complete, and has its name.
-            run.merge()
+            run.merge(outputs if self.counts["kept"] else ())
             self.counts["replaced"] = self.reading.replaced
 
     def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
@@ -359,7 +366,7 @@ class DedupJob:
 
     def _output(self, path: str) -> Output:
         """A file to be written; what a killed run left is deleted if the input is read again."""
-        return Output(path, self.warn, clears=STDIN not in self.paths)
+        return Output(path, self.warn, STDIN not in self.paths, self.database is not None)
 
     @contextlib.contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
@@ -386,6 +393,10 @@ class DedupJob:
                 not row.reference and is_key_of(row.kept, row.key, row.identical) for row in dropped
             )
         return [result_tables.dropped_row(row, copied=self._copied) for row in dropped]
+
+
+class _Repeated(Exception):
+    """The outputs have what an earlier run of the same rows wrote."""
 
 
 def _is_itself(dropped: model.DroppedRow, root: str | None) -> bool:

@@ -6,12 +6,18 @@ adds the collection to the database in one transaction. A run that is killed bef
 nothing, and writes the same rows when it is started again. Output to a pipe cannot be changed any
 more, so such a run adds each batch to the database before the rows of the batch are written.
 
+The same run again keeps no row: all are in the database. So that it does not replace the complete
+output by an empty one, after a kill or not, the merge notes a digest of the rows that were read and
+of the files that were written, in its transaction. A run that keeps nothing, and finds its rows and
+its output there, leaves the output as it is.
+
 For an order that is not that of the input, the input is read twice. First all documents are written
 to a temporary file, and read from it in the order of decisions; then the input is read again for
 the kept rows.
 """
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -106,6 +112,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self._stage: Store | None = None
+        self._rows_read = hashlib.blake2b(digest_size=16)
         self._choice, self._only_against = self.rows.choice, self.rows.only_against
         self._references = references_checked(self._choice, self.rows.against, self._only_against)
         self._is_stored = self.stored is not None or self.database is not None
@@ -230,18 +237,46 @@ class Run:
         plan = self._plan(stored, kept)
         count = 0
         job = Job(kept.store, self.workers, self.on_failure)
-        for report, batches in deciding.decided(job, self.source.batches(), plan):
+        for report, batches in deciding.decided(job, self._batches(), plan):
             yield from batches
             count += report.documents + report.failed
             self.progress(count, None, "documents")
             self.on_batch(report)
 
-    def merge(self) -> None:
-        """Add the kept documents to the database, when all outputs are written."""
+    def _batches(self) -> Iterator[Batch]:
+        """The rows, of which a digest is taken if their output is whole or not at all."""
+        for batch in self.source.batches():
+            if self.staged and self._is_stored:
+                for key, form in zip(batch.keys, map(content.encoded, batch.contents), strict=True):
+                    row = f"{len(key)} {len(form)} {key}{form}"
+                    self._rows_read.update(row.encode("utf-8", "surrogatepass"))
+            yield batch
+
+    def _digest_with(self, outputs: Iterable[str]) -> bytes:
+        """The digest of the rows that were read, and of the files that were written."""
+        digest = self._rows_read.copy()
+        for path in outputs:
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "blake2b").digest())
+        return digest.digest()
+
+    def is_repeated(self, outputs: Sequence[str]) -> bool:
+        """Whether an earlier run read the same rows, and wrote just these files."""
+        if not self.staged or self.stored is None or not all(map(os.path.isfile, outputs)):
+            return False
+        return self.stored.has_run(self._digest_with(outputs))
+
+    def merge(self, outputs: Sequence[str] = ()) -> None:
+        """Add the kept documents to the database, when all outputs are written.
+
+        Args:
+            outputs: the files of rows, which have their names.
+        """
         if self.stored is None and self.database is not None:
             self.stored = self._stack.enter_context(contextlib.closing(self.database()))
         if self.stored is not None and self.staged:
-            merge_whole(self.stored, self._job.store)
+            run = self._digest_with(outputs) if outputs else None
+            merge_whole(self.stored, self._job.store, run)
 
     def _stored_collection(self) -> Collection | None:
         if self.stored is None:
@@ -321,7 +356,7 @@ class Run:
         """
         order, empty, failed, ranked = self._choice.order, 0, 0, 0
         inside = keeping.holding(order.keep_in)
-        for batch in self.source.batches():
+        for batch in self._batches():
             for _, failure in batch.failures:
                 failed += 1
                 if self.on_failure is not None:

@@ -126,7 +126,7 @@ def check_keys(store: Store, source: Store) -> None:
         raise conflict(store, keys, count)
 
 
-def merge_whole(store: Store, source: Store) -> AddReport:
+def merge_whole(store: Store, source: Store, run: bytes | None = None) -> AddReport:
     """Add all documents of a private file of this process, all in one transaction.
 
     A document whose key has another content stays beside that, under a key of its own.
@@ -134,6 +134,7 @@ def merge_whole(store: Store, source: Store) -> AddReport:
     Args:
         store: where they are added.
         source: the private file, in which keys may be repeated.
+        run: the digest of the run of dedup that adds them, which is noted, too.
 
     Raises:
         SettingsMismatch: another process has replaced the database by one with other signatures.
@@ -148,6 +149,8 @@ def merge_whole(store: Store, source: Store) -> AddReport:
             if writer.is_full:
                 writer.finish()
         writer.finish()
+        if run is not None:
+            store.insert_run(run)
     return writer.report
 
 

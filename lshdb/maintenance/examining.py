@@ -428,7 +428,7 @@ def _written_band_rows(
 
 def _declared_tables() -> list[str]:
     """The names of the plain tables that a file of lshdb's may have."""
-    parts = schema.FINGERPRINTS, schema.DECISIONS
+    parts = schema.FINGERPRINTS, schema.DECISIONS, schema.RUNS
     return [each.name for each in schema.definitions(parts) if each.kind == "table"]
 
 

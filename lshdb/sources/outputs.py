@@ -26,11 +26,13 @@ class Output:
         path: the file's path, or `-`.
         warn: called with a line about each partial file that a killed run left.
         clears: whether these are deleted, as nothing in them is the only copy.
+        sync: whether the file survives a power cut from when it has its name.
     """
 
     path: str
     warn: Callable[[str], None] = lambda _: None
     clears: bool = False
+    sync: bool = False
 
     def __post_init__(self) -> None:
         self._partial: partial_files.PartialFile | None = None
@@ -110,7 +112,7 @@ class Output:
             self.close()
             with self._named():
                 if self._partial is not None and kind is None:
-                    self._partial.take_name()
+                    self._partial.take_name(sync=self.sync)
         except OSError:
             self._discard()
             if kind is None:

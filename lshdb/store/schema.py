@@ -28,8 +28,8 @@ FORMAT = 7
 """The version of the tables in schema.sql."""
 MIGRATED = 6
 """The version whose files are read, and migrated when they are opened for writing."""
-FINGERPRINTS, RARE_WORDS, DECISIONS = "fingerprints", "rare_words", "decisions"
-PARTS = FINGERPRINTS, RARE_WORDS, DECISIONS
+FINGERPRINTS, RARE_WORDS, DECISIONS, RUNS = "fingerprints", "rare_words", "decisions", "runs"
+PARTS = FINGERPRINTS, RARE_WORDS, DECISIONS, RUNS
 """The parts that a file has whole or not at all, each in a file of its name beside schema.sql."""
 _LARGEST = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
@@ -179,12 +179,12 @@ def definitions(parts: tuple[str, ...] = (), version: int = FORMAT) -> list[Defi
             rows = connection.execute(sql.SCHEMA).fetchall()
             known += [Definition(kind, name, text, part) for kind, name, text in rows[len(known) :]]
         if version == MIGRATED:
-            for table in ("settings", "files", "decisions"):
+            for table in ("settings", "files", "decisions", RUNS):
                 connection.execute(f"DROP TABLE IF EXISTS {table}")
             connection.executescript(_script("format_6"))
             of = {definition.name: definition.part for definition in known}
             rows = connection.execute(sql.SCHEMA).fetchall()
-            # Every file of that format has these parts.
+            # Every file of that format has these parts, and none has runs.
             known = [
                 Definition(kind, name, text, RARE_WORDS * (of[name] == RARE_WORDS))
                 for kind, name, text in rows

@@ -9,7 +9,7 @@ from lshdb.columns import STORED_PAIR
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
         lane_bits, (SELECT json_group_array(lower(name)) FROM main.sqlite_schema
-            WHERE name COLLATE NOCASE IN ('fingerprints', 'rare_words', 'decisions')),
+            WHERE name COLLATE NOCASE IN ('fingerprints', 'rare_words', 'decisions', 'runs')),
         (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
         indexed_to, indexed_bucket, root
     FROM settings"""
@@ -234,6 +234,8 @@ INSERT_DECISION = """
     INSERT INTO decisions (decision, verdict, key, digest, note, who, decided, file_digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 DELETE_DECISION = "DELETE FROM decisions WHERE decision = ?"
+HAS_RUN = "SELECT 1 FROM main.runs WHERE digest = ?"
+INSERT_RUN = "INSERT OR IGNORE INTO runs VALUES (?)"
 
 
 # Documents that are merged into another file.
@@ -451,6 +453,7 @@ PART_WRITES = {
         )
     ),
     "decisions": (INSERT_DECISION, DELETE_DECISION),
+    "runs": (INSERT_RUN,),
 }
 """The statements that change the tables of a part."""
 _CHANGED = "settings", "files", "decisions"

@@ -249,11 +249,24 @@ class Store(lookups.StoreReader):
 
     def insert_decisions(self, rows: Iterable[Sequence[options.SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
-        with self._connection.errors():
-            if schema.DECISIONS not in self.parts:
-                schema.make_part(self._connection, schema.DECISIONS)
-                self._read_settings()
+        self._make_part(schema.DECISIONS)
         self._run_many(sql.INSERT_DECISION, rows)
+
+    def _make_part(self, part: str) -> None:
+        """Make the tables of a part if the file has none."""
+        with self._connection.errors():
+            if part not in self.parts:
+                schema.make_part(self._connection, part)
+                self._read_settings()
+
+    def insert_run(self, digest: bytes) -> None:
+        """Note a run of dedup, by the digest of what it read and wrote; see runs.sql."""
+        self._make_part(schema.RUNS)
+        self._run_many(sql.INSERT_RUN, [(digest,)])
+
+    def has_run(self, digest: bytes) -> bool:
+        """Whether this run of dedup is noted."""
+        return schema.RUNS in self.parts and bool(self._rows(sql.HAS_RUN, digest))
 
     def delete_decision(self, decision: int) -> None:
         """Delete the rows of a decision."""

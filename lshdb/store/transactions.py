@@ -85,7 +85,8 @@ class Transaction:
                 with connection.errors():
                     connection.execute("COMMIT")
         finally:
-            self.committed = kind is None and not connection.in_transaction
+            if kind is None and not connection.closed:
+                self.committed = not connection.in_transaction
             try:
                 connection.end()
             finally:  # a second interrupt may have ended the first try

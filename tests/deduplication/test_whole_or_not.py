@@ -66,11 +66,89 @@ def test_a_killed_run_changes_nothing_and_the_next_one_is_complete(command: Comm
         else:
             assert not is_merged
         assert start(directory, *words, "-d", "seen.db").wait() == 0
-        if not is_merged:
-            assert command.path("out.jsonl").read_bytes() == expected
+        assert command.path("out.jsonl").read_bytes() == expected
         assert {*command.keys("seen.db")} - {"beside"} == {*command.keys("expected.db")}
         command.done("check", "-d", "seen.db", "--deep")
     assert [path for path in directory.iterdir() if "partial" in path.name] == []
+
+
+STEPS = [
+    ("lshdb.store.partial_files.PartialFile", "take_name", "before", 1),
+    ("lshdb.store.partial_files.PartialFile", "take_name", "before", 2),
+    ("lshdb.store.partial_files.PartialFile", "take_name", "before", 3),
+    ("lshdb.deduplication.run.Run", "merge", "before", 1),
+    ("lshdb.store.store.Store", "insert_run", "before", 1),
+    ("lshdb.store.store.Store", "insert_run", "after", 1),
+    ("lshdb.deduplication.run.Run", "merge", "after", 1),
+    ("lshdb.deduplication.run.Run", "__exit__", "after", 1),
+]
+"""What a run does at its end: a class, its method, and before or after which call of it."""
+_KILLED = """
+import os, pydoc, signal, sys
+from lshdb.cli.app import main
+
+name, method, when, number, *sys.argv[1:] = sys.argv[1:]
+owner, calls = pydoc.locate(name), []
+call = getattr(owner, method)
+
+def killed(*arguments, **options):
+    calls.append(method)
+    if when == "before" and len(calls) == int(number):
+        os.kill(os.getpid(), signal.SIGKILL)
+    call(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL) if when == "after" else None
+
+setattr(owner, method, killed)
+main()
+"""
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: " ".join(map(str, step[1:])))
+@pytest.mark.parametrize("order", ["first", "longest"])
+def test_the_same_command_after_a_kill_at_any_step_has_the_same_output(
+    command: Command, step: tuple[str, str, str, int], order: str
+) -> None:
+    """Also when it is given once more, and beside rows of an earlier run to the same file."""
+    command.write("old.jsonl", [*OLD, *ROWS[40:60]])
+    command.write("rows.jsonl", ROWS)
+    outputs = ["-o", "out.jsonl", "--annotate", "all.jsonl", "--dropped", "dropped.jsonl"]
+    words = ["dedup", "rows.jsonl", "--keep", order, *outputs, "-d"]
+    names = outputs[1::2]
+
+    def written() -> dict[str, bytes]:
+        return {name: command.path(name).read_bytes() for name in names}
+
+    command.done("dedup", "old.jsonl", "-d", "expected.db", "-o", "out.jsonl")
+    command.done(*words, "expected.db")
+    expected = written()
+    assert len(expected["out.jsonl"]) > 10_000
+    command.done("dedup", "old.jsonl", "-d", "seen.db", "-o", "out.jsonl")
+    killed = [sys.executable, "-c", _KILLED, *map(str, step), *words, "seen.db"]
+    assert subprocess.run(killed, cwd=command.directory, check=False).returncode == -signal.SIGKILL
+    for _ in range(2):
+        command.done(*words, "seen.db")
+        assert written() == expected
+        assert command.keys("seen.db") == command.keys("expected.db")
+    command.done("check", "-d", "seen.db", "--deep")
+
+
+def test_other_rows_and_outputs_are_written_as_they_are(command: Command) -> None:
+    """Only the output of the same rows is left, and only where it is as it was written."""
+    words = ["dedup", "rows.jsonl", "-d", "seen.db", "-o", "out.jsonl"]
+    command.write("rows.jsonl", ROWS[:30])
+    command.done(*words)
+    before = command.path("out.jsonl").read_bytes()
+    assert "out.jsonl: left as" in command.done(*words).err
+    assert command.path("out.jsonl").read_bytes() == before
+    command.done("dedup", "rows.jsonl", "-d", "seen.db", "-o", "other.jsonl")
+    assert command.path("other.jsonl").read_bytes() == b""
+    command.write("rows.jsonl", ROWS[:20])
+    command.done(*words)
+    assert command.path("out.jsonl").read_bytes() == b""
+    command.write("rows.jsonl", ROWS[:30])
+    command.write("out.jsonl", before + b"{}\n")
+    command.done(*words)
+    assert command.path("out.jsonl").read_bytes() == b""
 
 
 def test_a_table_is_in_the_database_only_when_it_is_written(command: Command) -> None:
