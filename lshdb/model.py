@@ -601,7 +601,7 @@ class Cluster(Result):
 
 Verdict = Literal["keep", "drop", "different"]
 """A verdict: keep a document, drop it, or documents are not duplicates of each other."""
-DecisionState = Literal["holds", "overruled", "changed", "missing"]
+DecisionState = Literal["holds", "overruled", "changed", "missing", "spent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,13 +614,16 @@ class Decision(Result):
             a duplicate of another.
         keys: the documents' keys, in the order of their bytes.
         digests: the digests of their contents at that time, in hexadecimal.
+        file_digests: those of the bytes of their files; None where there was none, or it was not
+            known.
         note: the reason; None without one.
         who: who decided.
         decided: when, in UTC, such as 2026-01-31T23:59:59.123456Z.
         state: whether it holds now. `overruled`: a later decision differs; `changed`: a document
             has changed since, so that it is undecided again; `missing`: a document no longer
-            exists. (A decision about more than two different documents holds for those that have
-            not changed.)
+            exists; `spent`: the file that was to go was gone when its folder was synced. (A
+            decision about more than two different documents holds for those that have not changed,
+            and for their texts under other keys.)
     """
 
     decision: int
@@ -631,6 +634,7 @@ class Decision(Result):
     who: str
     decided: str
     state: DecisionState = "holds"
+    file_digests: tuple[str | None, ...] = field(default=(), repr=False)
 
 
 NAMED_CONFLICTS = 3

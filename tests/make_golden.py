@@ -92,7 +92,7 @@ def documents_of(kind: str) -> list[Document]:
     ]
 
 
-_ADDED = {"weighted", "weighted_share", "kind", "score"}
+_ADDED = {"weighted", "weighted_share", "kind", "score", "file_digests"}
 _ADDED |= {f"{side}{of}" for side in ("", "stored_") for of in ("file", "page")}
 """Fields of results that were added since the files were made."""
 
@@ -136,7 +136,7 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
         "fingerprints": _hash(
             db, f"SELECT * FROM {'fingerprints' if db.settings.passages else 'documents LIMIT 0'}"
         ),
-        "decisions": [asdict(one) for one in db.decisions()],
+        "decisions": [_record(one) for one in db.decisions()],
         "roles": [cluster.decided for cluster in db.clusters()],
     }
     if db.settings.passages:

@@ -1,12 +1,14 @@
 """Documents that others are compared with: kept ones, those of a database or of a reference."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from lshdb.ingest.locations import Locations
 from lshdb.model import CopiedPassage
+from lshdb.search.decisions import Contents, contents_in_force
 from lshdb.shingling import arrays
 from lshdb.sources.batch import RowPlace
 from lshdb.sources.metadata import picked
@@ -36,7 +38,7 @@ class DropReason:
     passage: CopiedPassage | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Collection:
     """Documents that others are compared with.
 
@@ -53,6 +55,12 @@ class Collection:
     reference: str | None = None
     is_private: bool = False
     original_keys: dict[int, str] = dataclasses.field(default_factory=dict)
+
+    @functools.cached_property
+    def decided(self) -> Contents:
+        """The decisions in its file when it was first asked for them."""
+        with self.store.reading():
+            return contents_in_force(self.store)
 
     @property
     def is_reference(self) -> bool:

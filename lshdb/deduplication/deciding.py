@@ -30,6 +30,7 @@ from lshdb.ingest.versions import Versions
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
 from lshdb.search import cut_notes
+from lshdb.search.decisions import MarkedDocuments
 from lshdb.shingling.arrays import int_array
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
@@ -164,13 +165,22 @@ class Decider:
         self._references = [(collection, comparing(collection)) for collection in plan.references]
         compared = [plan.stored] if plan.stored is not plan.kept else []
         self._compared = [
-            (collection, comparing(collection))
+            (collection, comparing(collection), self._marked(collection))
             for collection in (*compared, plan.kept)
             if collection is not None
         ]
         self._rows = 0  # of all batches so far
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
+
+    def _marked(self, collection: Collection) -> MarkedDocuments | None:
+        stored = self.plan.stored
+        if stored is None or not stored.decided.has_different:
+            return None
+        if stored is not collection:
+            return MarkedDocuments(stored.decided)
+        with stored.store.reading():
+            return MarkedDocuments(stored.decided, stored.store)
 
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
@@ -250,13 +260,14 @@ class Decider:
         undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
             compared = list[_Compared]()
-            for collection, comparing in self._compared:
+            for collection, comparing, marked in self._compared:
                 if collection is plan.kept:
                     store = collection.store
                     matcher = comparing(store, documents, undecided, replaced)
                     compared.append(_Compared(collection, store, matcher))
                 else:
                     compared.append(self._read(stack, collection, comparing, parts))
+                compared[-1].marked = marked
             loop = _Loop(versions, compared, rows, self.of_run)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
@@ -318,7 +329,8 @@ class _Compared:
     Attributes:
         reasons: why documents are dropped.
         copied: which of their passages are in the collection.
-        different: the doc_ids that reviewers marked as no duplicates of a document.
+        marked: the documents that reviewers marked as no duplicates of others; None if no
+            decision does.
     """
 
     collection: Collection
@@ -326,7 +338,7 @@ class _Compared:
     matcher: Matcher
     reasons: list[tuple[int, DropReason]] = field(default_factory=list)
     copied: list[tuple[int, DropReason]] = field(default_factory=list)
-    different: dict[int, set[int]] = field(default_factory=dict)
+    marked: MarkedDocuments | None = None
 
     def rows(
         self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
@@ -381,9 +393,6 @@ class _Loop:
         self._written: list[int] = []
         self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
         self._kept = kept
-        self._marked: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
-        if self.plan.stored is not None:
-            self._read_marks(self.plan.stored.store)
 
     def decide(self, row: int) -> bool:
         """Decide on a document; True if it is kept, and not all candidates were compared."""
@@ -424,8 +433,10 @@ class _Loop:
 
         Among them is the version of an earlier run that is stored under its key.
         """
-        doc_ids = compared.different.get(row, set())
         versions, key = self.versions, self.documents.keys[row]
+        doc_ids = set[int]()
+        if compared.marked is not None:
+            doc_ids = compared.marked.different_from((key, self.documents.digests[row]))
         if key not in versions.known:
             return doc_ids
         doc_id = versions.known[key].doc_id
@@ -454,28 +465,14 @@ class _Loop:
         compared = self.compared[-1]
         is_cut = compared.matcher.is_cut(row)
         compared.matcher.keep(row, doc_id, replaces=replaces)
-        for other in self._marked.get(document, ()):
-            compared.different.setdefault(other, set()).add(doc_id)
+        if compared.marked is not None:
+            compared.marked.add(doc_id, document)
         if self._kept.locations is not None:
             self._kept.locations.add(doc_id, documents.batch.wheres[row])
         if self.plan.clusters is not None:
             self.plan.clusters.keep(doc_id, self.rows.numbers[row])
         self._written.append(row)
         return is_cut
-
-    def _read_marks(self, store: lookups.StoreReader) -> None:
-        """Read which documents reviewers marked as no duplicates of those of the batch."""
-        keys, digests = self.documents.keys, self.documents.digests
-        marks = store.different_from([*dict.fromkeys(keys)])
-        if not marks:
-            return
-        rows: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
-        for row, document in enumerate(zip(keys, digests, strict=True)):
-            rows[document].append(row)
-        for key, digest, other_key, other_digest, doc_id in marks:
-            for row in rows.get((key, digest), ()):
-                self.compared[0].different.setdefault(row, set()).add(doc_id)
-                self._marked[other_key, other_digest].append(row)
 
     def finish(self) -> AddReport:
         """Write the kept documents, and record why the others are dropped."""

@@ -552,11 +552,8 @@ class Run:
         """Whether a document of a collection is a reason to drop another, by a rule on all rows."""
         if collection.is_reference:
             return True
-        content_digest = content.digest(document.stored.encode())
-        return kept.key != document.key and not any(
-            mark == content_digest and other == kept.key and doc_id
-            for _, mark, other, _, doc_id in collection.store.different_from([document.key])
-        )
+        a, b = ((of.key, content.digest(of.stored.encode())) for of in (kept, document))
+        return kept.key != document.key and not collection.decided.apart(a, b)
 
 
 def reads_twice(options: RuleOptions) -> bool:

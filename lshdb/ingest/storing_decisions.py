@@ -106,11 +106,11 @@ def checked(decision: Decision) -> Decision:
         raise InputError(wrong)
     seconds, _, fraction = decision.decided.removesuffix("Z").partition(".")
     order = sorted(range(len(decision.keys)), key=decision.keys.__getitem__)
-    keys, digests = (
-        [of[i] for i in order] if of else [] for of in (decision.keys, decision.digests)
-    )
-    decided = f"{seconds}.{fraction:0<6}Z"
-    return replace(decision, keys=tuple(keys), digests=tuple(digests), decided=decided)
+    in_order: dict[str, Any] = {
+        name: tuple(values[i] for i in order) if (values := getattr(decision, name)) else ()
+        for name in ("keys", "digests", "file_digests")
+    }
+    return replace(decision, decided=f"{seconds}.{fraction:0<6}Z", **in_order)
 
 
 def _fault(decision: Decision) -> str | None:
@@ -126,10 +126,12 @@ def _fault(decision: Decision) -> str | None:
     if len(set(keys)) < len(keys) or (len(keys) < 2 if has_several_keys else len(keys) != 1):
         expected = "two different keys or more" if has_several_keys else "one key"
         return f"{decision.verdict} takes {expected}, not {list(keys)!r:.200}"
-    whole = isinstance(digests, tuple) and all(
-        isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in digests
-    )
-    if not whole or len(digests) not in (0, len(keys)):
+    file_digests = decision.file_digests
+    whole = isinstance(digests, tuple) and isinstance(file_digests, tuple)
+    if not whole or not {len(digests), len(file_digests)} <= {0, len(keys)}:
+        return "digests and file_digests are lists, of as many as there are keys"
+    given = [*digests, *(digest for digest in file_digests if digest is not None)]
+    if not all(isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in given):
         return f"digests are {2 * DIGEST_BYTES} hexadecimal digits, one for each key"
     if not isinstance(decided, str) or not _TIME.fullmatch(decided):
         return f"{decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z"
@@ -154,14 +156,20 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
         KeyNotFound: a document does not exist.
     """
     keys = sorted({key for decision in decisions if not decision.digests for key in decision.keys})
-    known = store.known(keys)
+    files = {file.key: file for file in store.files_of_keys(keys)}
     for key in keys:
-        if key not in known:
+        if key not in files:
             raise store.not_found(key)
+    digests = {key: (file.digest.hex(), file.file_digest) for key, file in files.items()}
     return [
-        replace(
+        decision
+        if decision.digests
+        else replace(
             decision,
-            digests=decision.digests or tuple(known[key].digest.hex() for key in decision.keys),
+            digests=tuple(digests[key][0] for key in decision.keys),
+            file_digests=tuple(
+                digest.hex() if (digest := digests[key][1]) else None for key in decision.keys
+            ),
         )
         for decision in decisions
     ]
@@ -180,17 +188,22 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
             decision.note,
             decision.who,
             decision.decided,
-            None,
+            file_digest and bytes.fromhex(file_digest),
         )
         for decision in numbered
-        for key, digest in zip(decision.keys, decision.digests, strict=True)
+        for key, digest, file_digest in zip(
+            decision.keys,
+            decision.digests,
+            decision.file_digests or (None,) * len(decision.keys),
+            strict=True,
+        )
     )
     return numbered
 
 
 def _identity(decision: Decision) -> Decision:
-    """The decision without its number and state."""
-    return replace(decision, decision=0, state="holds")
+    """The decision without its number, its state and what older files of decisions lack."""
+    return replace(decision, decision=0, state="holds", file_digests=())
 
 
 def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Iterator[Decision]:
@@ -225,11 +238,12 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
                 Decision(
                     0,
                     cast(Verdict, row.content),
-                    _list(record.get("keys")) or _list([record.get("key")]),
+                    _list(record.get("keys") or [key for key in (record.get("key"),) if key]),
                     _list(record.get("digests")),
                     record.get("note") or None,
                     who or record.get("who") or user(),
                     record.get("decided") or decided,
+                    file_digests=_list(record.get("file_digests")),
                 )
             )
         except InputError as error:
@@ -244,7 +258,7 @@ def _list(value: Any) -> tuple[Any, ...]:
             values = loads(values.encode())
     if not isinstance(values, list):
         raise InputError(f"{value!r:.100} is not a JSON array")
-    return tuple(element for element in values if element is not None)
+    return tuple(values)
 
 
 def user() -> str:

@@ -27,7 +27,7 @@ from lshdb.model import Cluster, Pair
 from lshdb.progress import Progress
 from lshdb.review import drawing
 from lshdb.search import pairs
-from lshdb.search.decisions import Verdicts
+from lshdb.search.decisions import Verdicts, read_verdicts
 from lshdb.search.pair_sample import random_numbers
 from lshdb.shingling import arrays
 from lshdb.sources.metadata import from_json
@@ -118,6 +118,13 @@ class Survey(Generic[ClusterOrPair]):
     threshold: float
     picture: Sequence[Any]
     doc_ids: arrays.IntArray | None = None
+
+
+def held_decisions(database: Database, who: str | None = None) -> Verdicts:
+    """The decisions that hold now; of one reviewer, or of all."""
+    store = store_of(database)
+    with store.reading():
+        return read_verdicts(store, who)
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from lshdb.ingest import storing_decisions
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open as open_database
-from lshdb.review import file_state
+from lshdb.review import file_state, listing
 from lshdb.search.decisions import Verdicts
 
 MAX_MEMBERS = 5_000
@@ -83,7 +83,7 @@ class Review:
 
     def verdicts(self, database: Database) -> Verdicts:
         """The decisions that hold, of all reviewers or of this one."""
-        return Verdicts(database.decisions(), self.who if self.own else None)
+        return listing.held_decisions(database, self.who if self.own else None)
 
     def check(self, posted: Mapping[str, str]) -> None:
         """Forbidden unless a form is from a page of this review."""

@@ -1,7 +1,8 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -9,41 +10,51 @@ import numpy as np
 
 from lshdb.model import Decision, DecisionState, Verdict
 from lshdb.shingling import arrays
+from lshdb.shingling.content import digest
 from lshdb.store.lookups import DecisionRow, StoreReader
 
-_VERDICTS: Sequence[Verdict] = ("keep", "drop", "different")
-"""By the numbers of StoreReader.decided."""
 _Document = TypeVar("_Document")
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:
     """All decisions, in the order in which they were stored, and whether they hold."""
     rows = reader.decisions()
-    last = _in_force(rows).last
+    last = Contents(rows).last
+    texts: defaultdict[int, set[bytes]] = defaultdict(set)
+    for decision, content_digest, _, _ in reader.different_texts():
+        texts[decision].add(content_digest)
     return [
-        _decision(list(rows_of_decision), last)
-        for _, rows_of_decision in itertools.groupby(rows, key=lambda row: row.decision)
+        _decision(list(rows_of_decision), last, len(texts[number]))
+        for number, rows_of_decision in itertools.groupby(rows, key=lambda row: row.decision)
     ]
 
 
-def contents_in_force(reader: StoreReader) -> "_InForce[tuple[str, bytes]]":
+def read_verdicts(reader: StoreReader, who: str | None = None) -> "Verdicts":
+    """The decisions that hold, by the keys of documents; see Verdicts."""
+    texts = [(decision, text, key) for decision, text, _, key in reader.different_texts()]
+    return Verdicts(read_decisions(reader), who, texts)
+
+
+def contents_in_force(reader: StoreReader) -> "Contents":
     """The decisions in force about keys and digests, whether these are still stored or not."""
-    return _in_force(reader.decisions())
+    return Contents(reader.decisions())
 
 
 def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
     """The keys and digests whose last decision is to drop them, whether still stored or not."""
-    verdicts = _in_force(reader.decisions()).of_key
+    verdicts = contents_in_force(reader).of_key
     return {document for document, verdict in verdicts.items() if verdict == "drop"}
 
 
-def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> Decision:
+def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int], texts: int) -> Decision:
+    """The decision of some rows; `texts` is how many of its texts are stored, under any keys."""
     first = rows[0]
-    present = [row for row in rows if row.digest == row.present]
     state: DecisionState = "holds"
-    if len(present) < min(len(rows), 2):
-        state = "missing" if any(row.present is None for row in rows) else "changed"
-    elif first.verdict != "different" and last[first.key, first.digest] != first.decision:
+    if first.spent:
+        state = "spent"
+    elif max(sum(row.holds or 0 for row in rows), texts) < min(len(rows), 2):
+        state = "missing" if any(row.holds is None for row in rows) else "changed"
+    elif first.verdict != "different" and last[first.document] != first.decision:
         state = "overruled"
     return Decision(
         first.decision,
@@ -54,6 +65,7 @@ def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> De
         first.who,
         first.decided,
         state,
+        tuple(row.file_digest.hex() if row.file_digest else None for row in rows),
     )
 
 
@@ -68,30 +80,42 @@ class _InForce(Generic[_Document]):
         last: the number of that decision, or of the one that overrules it.
     """
 
-    def __init__(self, rows: Iterable[tuple[int, Verdict, _Document]]) -> None:
-        """Take the number of a decision, its verdict and a document, the earliest first."""
+    def __init__(
+        self,
+        rows: Iterable[tuple[int, Verdict, _Document]],
+        texts: Iterable[tuple[int, bytes, _Document]] = (),
+    ) -> None:
+        """Take decisions.
+
+        Args:
+            rows: the number of a decision, its verdict and a document, the earliest first.
+            texts: the number of a decision that texts are different, one of them, and a document
+                that has it under any key.
+        """
         self.of_key: dict[_Document, Verdict] = {}
         self.last: dict[_Document, int] = {}
-        self._groups: dict[_Document, set[int]] = {}
+        # By decision, of documents and of texts: what is different from the others of it.
+        self._marks: dict[_Document, dict[tuple[int, bool], object]] = {}
         for decision, verdict, document in rows:
             if verdict != "different":
                 self.of_key[document] = verdict
                 self.last[document] = decision
                 continue
-            self._groups.setdefault(document, set()).add(decision)
+            self._marks.setdefault(document, {})[decision, False] = document
             if self.of_key.get(document) == "drop":
                 del self.of_key[document]
                 self.last[document] = decision
+        for decision, text, document in texts:
+            self._marks.setdefault(document, {})[decision, True] = text
 
     def apart(self, a: _Document, b: _Document) -> bool:
-        """Whether two documents are marked different."""
-        a_groups, b_groups = self._groups.get(a), self._groups.get(b)
-        return (
-            a != b
-            and a_groups is not None
-            and b_groups is not None
-            and not a_groups.isdisjoint(b_groups)
-        )
+        """Whether two documents are marked different, or their texts are."""
+        a_marks, b_marks = self.marks_of(a), self.marks_of(b)
+        return any(b_marks.get(group, mark) != mark for group, mark in a_marks.items())
+
+    def marks_of(self, document: _Document) -> Mapping[tuple[int, bool], object]:
+        """What a document is in the decisions that mark it different from others."""
+        return self._marks.get(document, {})
 
     def of_member(self, member: _Document, kept: _Document) -> Verdict | None:
         """The decision about a member of a cluster."""
@@ -99,35 +123,108 @@ class _InForce(Generic[_Document]):
 
     def decided(self) -> set[_Document]:
         """All documents with a decision."""
-        return self.of_key.keys() | self._groups.keys()
+        return self.of_key.keys() | self._marks.keys()
 
 
-def _in_force(rows: Iterable[DecisionRow]) -> _InForce[tuple[str, bytes]]:
-    """The decisions in force about contents, whether still stored or not."""
-    ordered = sorted(rows, key=lambda row: (row.decided, row.decision))
-    return _InForce(
-        (row.decision, cast(Verdict, row.verdict), (row.key, row.digest)) for row in ordered
-    )
+class Contents(_InForce[tuple[str, bytes]]):
+    """The decisions in force about keys and digests, whether these are still stored or not."""
+
+    def __init__(self, rows: Iterable[DecisionRow]) -> None:
+        ordered = sorted(
+            (row for row in rows if not row.spent), key=lambda row: (row.decided, row.decision)
+        )
+        super().__init__(
+            (row.decision, cast(Verdict, row.verdict), row.document) for row in ordered
+        )
+        empty = digest(b"")
+        self._texts: defaultdict[bytes, dict[tuple[int, bool], object]] = defaultdict(dict)
+        for row in ordered:
+            if row.verdict == "different" and row.digest != empty:
+                self._texts[row.digest][row.decision, True] = row.digest
+
+    @property
+    def has_different(self) -> bool:
+        """Whether documents are marked different from others."""
+        return bool(self._marks)
+
+    def marks_of(self, document: tuple[str, bytes]) -> Mapping[tuple[int, bool], object]:
+        """Those of the document under its key, and of its text under any."""
+        return {**super().marks_of(document), **self._texts.get(document[1], {})}
+
+
+class MarkedDocuments:
+    """The documents of a collection that grows which are marked different from others.
+
+    Args:
+        contents: the decisions.
+        reader: reads the documents that it has at first; None if it has none.
+    """
+
+    def __init__(self, contents: Contents, reader: StoreReader | None = None) -> None:
+        self._contents = contents
+        # The doc_ids, each with what it is in a decision, by decision.
+        self._marks: defaultdict[tuple[int, bool], dict[int, object]] = defaultdict(dict)
+        self._groups: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
+        if reader is not None:
+            for decision, verdict, doc_id in reader.decided():
+                if verdict == "different":
+                    self._mark((decision, False), doc_id, doc_id)
+            for decision, text, doc_id, _ in reader.different_texts():
+                self._mark((decision, True), doc_id, text)
+
+    def _mark(self, group: tuple[int, bool], doc_id: int, mark: object) -> None:
+        self._marks[group][doc_id] = mark
+        self._groups[doc_id].append(group)
+
+    def add(self, doc_id: int, document: tuple[str, bytes]) -> None:
+        """Note a document, by its key and digest, that may replace another one."""
+        for group in self._groups.pop(doc_id, ()):
+            del self._marks[group][doc_id]
+        for group, mark in self._contents.marks_of(document).items():
+            self._mark(group, doc_id, mark)
+
+    def different_from(self, document: tuple[str, bytes]) -> set[int]:
+        """The doc_ids of documents that are marked different from one."""
+        return {
+            doc_id
+            for group, mark in self._contents.marks_of(document).items()
+            for doc_id, other in self._marks[group].items()
+            if other != mark
+        }
 
 
 class Verdicts(_InForce[str]):
-    """The decisions that hold, by documents; of one reviewer, those that others do not overrule."""
+    """The decisions that hold, by documents; of one reviewer, those that others do not overrule.
 
-    def __init__(self, decisions: Iterable[Decision], who: str | None = None) -> None:
+    `texts` are those of different texts, as _InForce takes them.
+    """
+
+    def __init__(
+        self,
+        decisions: Iterable[Decision],
+        who: str | None = None,
+        texts: Iterable[tuple[int, bytes, str]] = (),
+    ) -> None:
         ordered = sorted(decisions, key=lambda decision: (decision.decided, decision.decision))
-        held = (
+        held = [
             decision
             for decision in ordered
             if decision.state == "holds" or (decision.state == "overruled" and decision.who == who)
             if who in (None, decision.who)
-        )
+        ]
+        numbers = {decision.decision for decision in held}
         super().__init__(
-            (decision.decision, decision.verdict, key) for decision in held for key in decision.keys
+            (
+                (decision.decision, decision.verdict, key)
+                for decision in held
+                for key in decision.keys
+            ),
+            (text for text in texts if text[0] in numbers),
         )
 
     def of_document(self, key: str) -> Verdict | None:
         """The decision about a document."""
-        return self.of_key.get(key) or ("different" if key in self._groups else None)
+        return self.of_key.get(key) or ("different" if key in self._marks else None)
 
     def settled(self, keys: Sequence[str]) -> bool:
         """Whether nothing is left to decide about similar documents, a pair or a cluster.
@@ -209,13 +306,30 @@ class Decided(_InForce[int]):
         different: int64[k], those that are marked different from others, ascending.
     """
 
-    def __init__(self, doc_ids: arrays.IntArray, rows: arrays.IntArray) -> None:
-        """Take the rows about the documents int64[m], ascending, from StoreReader.decided."""
-        rows = rows[np.isin(rows[:, 2], doc_ids)]
-        numbers = np.searchsorted(doc_ids, rows[:, 2]).tolist()
-        verdicts = (_VERDICTS[code] for code in rows[:, 1].tolist())
-        super().__init__(zip(rows[:, 0].tolist(), verdicts, numbers, strict=True))
-        self.different = arrays.int_array(sorted(self._groups))
+    def __init__(self, doc_ids: arrays.IntArray, reader: StoreReader | None) -> None:
+        """Read those about the documents int64[m], ascending; None for no decisions."""
+        decided = reader.decided() if reader is not None else []
+        texts = reader.different_texts() if reader is not None else []
+        wanted = arrays.int_array([*(row[2] for row in decided), *(row[2] for row in texts)])
+        numbers = dict(zip(wanted.tolist(), np.searchsorted(doc_ids, wanted).tolist(), strict=True))
+        of_doc_id = {
+            doc_id: number
+            for doc_id, number in numbers.items()
+            if number < len(doc_ids) and doc_ids[number] == doc_id
+        }
+        super().__init__(
+            (
+                (decision, cast(Verdict, verdict), of_doc_id[doc_id])
+                for decision, verdict, doc_id in decided
+                if doc_id in of_doc_id
+            ),
+            (
+                (decision, text, of_doc_id[doc_id])
+                for decision, text, doc_id, _ in texts
+                if doc_id in of_doc_id
+            ),
+        )
+        self.different = arrays.int_array(sorted(self._marks))
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
         self._grouped[self.different] = True
 

@@ -98,9 +98,8 @@ class Join:
         self.shingles, digests = self.reader.sizes(self.doc_ids)
         self.same = canonical_ids(digests)
         del digests
-        nothing = np.empty((0, 3), dtype=np.int64)
-        decided = nothing if self.request.ignore_decisions else self.reader.decided()
-        self.decided = decisions.Decided(self.doc_ids, decided)
+        read_by = None if self.request.ignore_decisions else self.reader
+        self.decided = decisions.Decided(self.doc_ids, read_by)
         apart = np.isin(self.same, self.same[self.decided.different])
         self.merged = np.where(apart, np.arange(len(self)), self.same)
         doc_ids = self.doc_ids

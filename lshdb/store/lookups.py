@@ -24,8 +24,8 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, bounded, chunks, is_new
-from lshdb.shingling.content import DIGEST_BYTES, LARGEST
+from lshdb.shingling.arrays import IntArray, Lanes, bounded, chunks, is_new
+from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
 from lshdb.store import statements as sql
@@ -76,16 +76,28 @@ class DocumentRow:
 
 @dataclass(frozen=True)
 class DecisionRow:
-    """A decision about one document; `present` is its digest now, if it exists."""
+    """A decision about one document.
+
+    `present` is the digest of the document of its key now, and `holds` whether it has, or its file,
+    that of the decision: None if there is none. `spent` is 1 if the file that was to go is gone.
+    """
 
     decision: int
     verdict: str
     key: str
     digest: bytes
+    file_digest: bytes | None
     note: str | None
     who: str
     decided: str
+    spent: int | None
     present: bytes | None
+    holds: int | None
+
+    @property
+    def document(self) -> tuple[str, bytes]:
+        """The key, and the digest of the text: the present one if this is about that document."""
+        return self.key, self.present if self.present and self.holds else self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -639,25 +651,23 @@ class StoreReader:
     def _has_decisions(self) -> bool:
         return schema.DECISIONS in self.parts
 
-    def decided(self) -> IntArray:
-        """The decisions about documents that still have the same content.
+    def decided(self) -> list[tuple[int, str, int]]:
+        """The decisions about the documents of their keys as they are now, the earliest first.
 
         Returns:
-            int64[n, 3], the earliest first: the number of the decision, its verdict (0 keep, 1
-            drop, 2 different) and a doc_id.
+            The number of each decision, its verdict and a doc_id.
         """
-        decided = self._integers(sql.DECIDED) if self._has_decisions else NO_NUMBERS
-        return decided.reshape(-1, 3)
+        rows = self._rows(sql.DECIDED) if self._has_decisions else []
+        return [cast(Any, typed(row, int, str, int)) for row in rows]
 
-    def different_from(self, keys: Sequence[str]) -> list[tuple[str, bytes, str, bytes, int]]:
-        """The pairs that were marked different, of which the first document has one of some keys.
+    def different_texts(self) -> list[tuple[int, bytes, int, str]]:
+        """The documents whose texts, or files, were marked different, under any key.
 
         Returns:
-            For each pair the key and digest of the first document, those of the second, and the
-            doc_id of the second, 0 if it is not stored with this digest.
+            The number of the decision, the digest of the text in it, the doc_id and the key.
         """
-        rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys))) if self._has_decisions else []
-        return [cast(Any, typed(row, str, bytes, str, bytes, int)) for row in rows]
+        rows = self._rows(sql.DIFFERENT_TEXTS, digest(b"")) if self._has_decisions else []
+        return [cast(Any, typed(row, int, bytes, int, str)) for row in rows]
 
     def documents_with(
         self, words: Sequence[str], after: int, max_rows: int, seconds: float

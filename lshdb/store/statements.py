@@ -209,26 +209,42 @@ LENGTHS = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
-# Decisions about documents, with their digests now: NULL if there is none.
-DECISIONS = """
-    SELECT x.decision, x.verdict, x.key, x.digest, x.note, x.who, x.decided, d.digest
-    FROM decisions AS x LEFT JOIN documents AS d ON d.key = x.key
+_ABOUT = "(x.digest = d.digest OR x.file_digest = f.file_digest)"
+"""Whether a decision is about a document or its file as they are now; NULL for no."""
+# With the digests of the documents of their keys now, and whether they are about these: NULL if
+# there is none.
+DECISIONS = f"""
+    SELECT x.decision, x.verdict, x.key, x.digest, x.file_digest, x.note, x.who, x.decided, x.spent,
+        d.digest, CASE WHEN d.doc_id IS NOT NULL THEN {_ABOUT} IS TRUE END
+    FROM decisions AS x
+    LEFT JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
     ORDER BY x.decision, x.key"""
-# For unchanged documents; the verdict as a number, so that the result is one array.
-DECIDED = """
-    SELECT x.decision, CASE x.verdict WHEN 'keep' THEN 0 WHEN 'drop' THEN 1 ELSE 2 END, d.doc_id
-    FROM decisions AS x CROSS JOIN documents AS d ON d.key = x.key AND d.digest = x.digest
+DECIDED = f"""
+    SELECT x.decision, x.verdict, d.doc_id
+    FROM decisions AS x
+    CROSS JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
+    WHERE {_ABOUT} AND x.spent IS NULL
     ORDER BY x.decided, x.decision"""
-DIFFERENT_FROM = """
-    SELECT x.key, x.digest, y.key, y.digest, coalesce(d.doc_id, 0)
-    FROM json_each(?) AS wanted
-    CROSS JOIN decisions AS x ON x.key = wanted.value AND x.verdict = 'different'
-    CROSS JOIN decisions AS y ON y.decision = x.decision AND y.key <> x.key
-    LEFT JOIN documents AS d ON d.key = y.key AND d.digest = y.digest"""
+_DIFFERENT = """x.verdict = 'different' AND x.digest <> ?1
+    AND EXISTS (SELECT 1 FROM decisions WHERE verdict = 'different')"""
+# Documents whose texts or files are those of decisions, whatever their keys; ?1 is the digest of
+# the empty text, which says nothing. SQLite makes an index of the decisions for it.
+DIFFERENT_TEXTS = f"""
+    SELECT x.decision, x.digest, d.doc_id, d.key
+    FROM documents AS d CROSS JOIN decisions AS x ON x.digest = d.digest
+    WHERE {_DIFFERENT}
+    UNION
+    SELECT x.decision, x.digest, d.doc_id, d.key
+    FROM files AS f CROSS JOIN decisions AS x ON x.file_digest = f.file_digest
+    CROSS JOIN documents AS d USING (doc_id)
+    WHERE {_DIFFERENT}"""
 # A decision that already has a row for the new key keeps the old one.
 MOVE_DECISIONS = """
     UPDATE OR IGNORE decisions SET key = ?2
-    WHERE (key, digest) = (SELECT key, digest FROM documents WHERE doc_id = ?1)"""
+    WHERE key = (SELECT key FROM documents WHERE doc_id = ?1)
+        AND (digest = (SELECT digest FROM documents WHERE doc_id = ?1)
+            OR file_digest = (SELECT file_digest FROM files WHERE doc_id = ?1))"""
+SPEND_DROPS = "UPDATE decisions SET spent = 1 WHERE key = ? AND verdict = 'drop'"
 LAST_DECISION = "SELECT coalesce(max(decision), 0) FROM decisions"
 INSERT_DECISION = """
     INSERT INTO decisions (decision, verdict, key, digest, note, who, decided, file_digest)
@@ -477,6 +493,7 @@ ADDED_COLUMNS = (
         for column in ("ctime_ns INTEGER", "device INTEGER", "inode INTEGER", "file_digest BLOB")
     ),
     "ALTER TABLE decisions ADD COLUMN file_digest BLOB",
+    "ALTER TABLE decisions ADD COLUMN spent INTEGER",
 )
 """What makes the tables of format 7 of those of format 6, whose definitions then follow."""
 SET_DEFINITION = "UPDATE main.sqlite_schema SET sql = ?2 WHERE type = 'table' AND name = ?1"
@@ -485,7 +502,8 @@ VIEWS_OF_FORMAT_6 = (
     """CREATE TEMP VIEW files AS
         SELECT *, NULL AS ctime_ns, NULL AS device, NULL AS inode, NULL AS file_digest
         FROM main.files""",
-    "CREATE TEMP VIEW decisions AS SELECT *, NULL AS file_digest FROM main.decisions",
+    """CREATE TEMP VIEW decisions AS
+        SELECT *, NULL AS file_digest, NULL AS spent FROM main.decisions""",
 )
 """What shows the tables of a file of format 6 to a reader as those of format 7."""
 RELATIVE_KEYS = """

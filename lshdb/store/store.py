@@ -239,6 +239,11 @@ class Store(lookups.StoreReader):
             self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
         self._run_many(sql.SET_KEY, [(doc_id, key)])
 
+    def spend_drops(self, keys: Iterable[str]) -> None:
+        """Note that files whose documents were decided to be dropped are gone."""
+        if self._has_decisions:
+            self._run_many(sql.SPEND_DROPS, zip(keys))
+
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents, whose signatures and bands are already deleted."""
         self._run_many(sql.DELETE_DOCUMENT, zip(doc_ids))
@@ -248,7 +253,7 @@ class Store(lookups.StoreReader):
         return self._last(sql.LAST_DECISION, "decision") if self._has_decisions else 0
 
     def insert_decisions(self, rows: Iterable[Sequence[options.SqlValue]]) -> None:
-        """Insert rows of decisions: their columns except the present digest."""
+        """Insert rows of decisions: all columns but `spent`."""
         self._make_part(schema.DECISIONS)
         self._run_many(sql.INSERT_DECISION, rows)
 

@@ -34,7 +34,6 @@ from lshdb.review import beside, drawing, listing
 from lshdb.review.beside import StoredContent
 from lshdb.review.hidden_names import Names
 from lshdb.search import differences, evidence
-from lshdb.search.decisions import Verdicts
 from lshdb.shingling.tokens import FILES
 from lshdb.web import rendering
 
@@ -225,7 +224,7 @@ def _clusters_and_decisions(
 ) -> dict[str, object]:
     """The first clusters, all decisions, and how many decisions of each verdict hold."""
     decisions = database.decisions()
-    listed = listing.Listing(survey, Verdicts(decisions), listing.Filters())
+    listed = listing.Listing(survey, listing.held_decisions(database), listing.Filters())
     return {
         "cluster_survey": survey,
         "clusters": [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]],

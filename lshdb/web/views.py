@@ -190,7 +190,7 @@ class Visit:
         """The decisions that hold now, of all reviewers unless only this reviewer's count."""
         if self.review is not None:
             return self.review.verdicts(self.database)
-        return Verdicts(self.database.decisions())
+        return listing.held_decisions(self.database)
 
     def required(self, name: str) -> str:
         """A required argument."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -255,7 +256,14 @@ def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> N
         everything = pairs(db)
         for _ in range(12):
             db.decide("different", rng.sample(db.keys(), rng.choice([2, 2, 5])))
-        apart = {frozenset(pair) for made in db.decisions() for pair in combinations(made.keys, 2)}
+        texts = {key: frozenset(content) for key, content in sets.items()}
+        marked = {pair for made in db.decisions() for pair in combinations(made.keys, 2)}
+        different = {frozenset(texts[key] for key in pair) for pair in marked}
+        apart = {
+            frozenset(pair)
+            for pair in combinations(sets, 2)
+            if {texts[key] for key in pair} in different and texts[pair[0]] != texts[pair[1]]
+        } | {frozenset(pair) for pair in marked}
         left = {pair for pair in everything if frozenset(pair) not in apart}
         assert pairs(db) == left < everything
         assert pairs(db, ignore_decisions=True) == everything
@@ -270,3 +278,47 @@ def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> N
             for cluster in db.clusters(star=True):
                 ranks = [{"keep": 0, "drop": 2}.get(each or "", 1) for each in cluster.decided]
                 assert ranks[cluster.members.index(cluster.keep)] == min(ranks)
+
+
+def test_texts_that_are_different_are_so_under_any_key_and_equal_ones_under_theirs(
+    path: Path,
+) -> None:
+    x, y = [*range(10)], [*range(1, 11)]
+    with database_of(path, {"a": x, "b": y, "c": x}, shingle="set", threshold=0.5) as db:
+        db.decide("different", ["a", "b"])
+        assert pairs(db) == {("a", "c")}
+        db.decide("different", ["a", "c"])
+        assert pairs(db) == set()
+        db.remove(["a", "b"])
+        db.add_many([("e", y), ("f", x)])
+        assert pairs(db) == {("c", "f")}
+        assert states(db) == [("different", "holds"), ("different", "missing")]
+        report = db.add_many([("g", y), ("h", x)], on_similar="skip")
+        assert (report.added, report.skipped) == (0, 2)
+        db.remove(["e", "g", "c", "f"], missing_ok=True)
+        report = db.add_many([("i", x), ("j", y), ("k", x)], on_similar="skip")
+        assert (report.added, report.skipped) == (2, 1)
+    inspection.check(path)
+
+
+def test_a_decision_has_the_digest_of_the_file_and_holds_by_it(tmp_path: Path) -> None:
+    """As after an update of the library that takes texts out of files."""
+    file = tmp_path / "a.txt"
+    file.write_text("some words of a text")
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add_files([str(file)])
+        (key,) = db.keys()
+        (made,) = db.decide("drop", [key])
+        (file_digest,) = made.file_digests
+        assert file_digest == hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
+        db.undo_decision()
+        other_text = replace(made, digests=("0" * 32,))
+        assert db.add_decisions([other_text, replace(made, digests=("1" * 32,))]) == 2
+        assert states(db) == [("drop", "overruled"), ("drop", "holds")]
+        assert db.add_decisions([replace(other_text, file_digests=())]) == 0
+        file.write_text("another text in the same file")
+        db.add_files([str(file)])
+        assert states(db) == [("drop", "changed"), ("drop", "changed")]
+        for digests in (("0" * 31,), ("0" * 32,) * 2):
+            with pytest.raises(InputError, match="digests"):
+                db.add_decisions([replace(made, file_digests=digests)])
