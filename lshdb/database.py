@@ -810,7 +810,7 @@ class Database:
         """Remove the documents that the decisions mark as `drop`.
 
         The decisions stay: a document that comes back with the same content is marked again, and
-        `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
+        `sync` leaves out its file. Files are not deleted: `lshdb decisions --drop --files` lists them.
 
         Args:
             dry_run: remove nothing.
@@ -821,28 +821,6 @@ class Database:
         from lshdb.ingest.add import removed
 
         return removed(self._store, RemoveOptions(decided=True, dry_run=dry_run))
-
-    @takes()
-    def dropped_files(self, root: str | None = None) -> list[str]:
-        """The paths of files whose documents the decisions mark as `drop`, removed or not.
-
-        Each file is read: one whose text has changed since the decision is left out.
-
-        Args:
-            root: the directory that keys of files are relative to; None for the current one.
-
-        >>> import lshdb
-        >>> from pathlib import Path
-        >>> _ = Path("old.txt").write_text("The fox and the grapes")
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_files(["old.txt"])
-        ...     made = db.decide("drop", ["old.txt"])
-        ...     db.remove_decided(), db.dropped_files()
-        (['old.txt'], ['old.txt'])
-        """
-        from lshdb.ingest.sync import files_of_dropped
-
-        return [file.path for file in files_of_dropped(self._store, root) if file.status]
 
     # signatures
 

@@ -418,17 +418,28 @@ class FilesOptions(Options):
     archives: Annotated[bool, Option("Read ZIP and tar files as directories.")] = False
 
 
+KeyField = Annotated[str, Option("Field or column of the key.", metavar="NAME", common=True)]
+TextField = Annotated[
+    str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME", common=True)
+]
+
+
+class TextFieldOptions(Options):
+    """The fields of a JSON line, or the columns of a table, that has texts and no sets."""
+
+    section = INPUT
+
+    key_field: KeyField = "id"
+    text_field: TextField = "text"
+
+
 class FieldOptions(Options):
     """The fields of a JSON line, or the columns of a table."""
 
     section = INPUT
 
-    key_field: Annotated[
-        str, Option("Field or column of the key.", metavar="NAME", common=True)
-    ] = "id"
-    text_field: Annotated[
-        str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME", common=True)
-    ] = "text"
+    key_field: KeyField = "id"
+    text_field: TextField = "text"
     set_field: Annotated[str, Option("Of the set.", metavar="NAME")] = "set"
 
 

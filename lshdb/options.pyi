@@ -256,10 +256,16 @@ class FilesOptions(Options):
         walk: WalkingOptions = ...,
         archives: bool = False,
     ) -> None: ...
+KeyField = str
+TextField = str
+
+class TextFieldOptions(Options):
+    key_field: KeyField = 'id'
+    text_field: TextField = 'text'
 
 class FieldOptions(Options):
-    key_field: str = 'id'
-    text_field: str = 'text'
+    key_field: KeyField = 'id'
+    text_field: TextField = 'text'
     set_field: str = 'set'
 
 class DocumentOptions(Options):
@@ -331,8 +337,8 @@ class QueriesOptions(Options):
         quotes: bool = True,
         convert: Sequence[str] = (),
         encoding: Encoding = None,
-        key_field: str = 'id',
-        text_field: str = 'text',
+        key_field: KeyField = 'id',
+        text_field: TextField = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
         delimiter: str | None = None,
@@ -364,8 +370,8 @@ class ReadingOptions(Options):
         convert: Sequence[str] = (),
         encoding: Encoding = None,
         strict: bool = False,
-        key_field: str = 'id',
-        text_field: str = 'text',
+        key_field: KeyField = 'id',
+        text_field: TextField = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
         delimiter: str | None = None,
@@ -447,8 +453,8 @@ class AddFilesOptions(Options):
         convert: Sequence[str] = (),
         encoding: Encoding = None,
         strict: bool = False,
-        key_field: str = 'id',
-        text_field: str = 'text',
+        key_field: KeyField = 'id',
+        text_field: TextField = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
         delimiter: str | None = None,
@@ -1226,8 +1232,8 @@ class RowsOptions(Options):
         convert: Sequence[str] = (),
         encoding: Encoding = None,
         strict: bool = False,
-        key_field: str = 'id',
-        text_field: str = 'text',
+        key_field: KeyField = 'id',
+        text_field: TextField = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
         delimiter: str | None = None,
@@ -1289,8 +1295,8 @@ class DedupOptions(Options):
         convert: Sequence[str] = (),
         encoding: Encoding = None,
         strict: bool = False,
-        key_field: str = 'id',
-        text_field: str = 'text',
+        key_field: KeyField = 'id',
+        text_field: TextField = 'text',
         set_field: str = 'set',
         format: Format = 'auto',
         delimiter: str | None = None,

@@ -13,11 +13,11 @@ from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.options import (
-    FieldOptions,
     PassagePairsOptions,
     PassagesOptions,
     QueriesOptions,
     StoredKey,
+    TextFieldOptions,
 )
 from lshdb.sketching.settings import unit_of
 
@@ -63,7 +63,7 @@ def passages(
     options: PassagePairsOptions,
     base: Base = None,
     fail_if_found: FailIfFound = False,
-    fields: FieldOptions,
+    fields: TextFieldOptions,
     form: Form,
 ) -> bool:
     """Find the passages that a text shares with stored documents, and where.
@@ -102,7 +102,9 @@ def passages(
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:
-            session = documents.queries_session(database, QueriesOptions(names=fields))
+            session = documents.queries_session(
+                database, QueriesOptions(**groups.values_of(fields))
+            )
             several = bool(files) and session.single(files, _ADVICE) is None
             queries = _text_queries(session, files) if files else [(texts.key, None, False)]
             count = _write_sources(database, queries, options, form, several=several)

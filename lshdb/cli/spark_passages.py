@@ -38,7 +38,7 @@ def spark_passages(
     copying: Copying,
     settings: options.ShingleOptions,
     spark: on_spark.Spark,
-    fields: options.FieldOptions,
+    fields: options.TextFieldOptions,
 ) -> bool:
     """Find copied passages among more documents than a machine holds, on Spark.
 

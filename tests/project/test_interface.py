@@ -80,7 +80,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
             *("key_field", "text_field", "set_field"),
         },
     ),
-    "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field", "set_field"}),
+    "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list", "folders"}),
     "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
