@@ -561,3 +561,13 @@ def stars(order: Sequence[str], pairs: Iterable[tuple[str, str]]) -> dict[str, s
             found[key] = {key} | similar[key] & left
             left -= found[key]
     return {key: own for key, own in found.items() if len(own) > 1}
+
+
+def longest_common(a: list[str], b: list[str]) -> int:
+    """The length of a longest common subsequence, by the table of all pairs."""
+    row = [0] * (len(b) + 1)
+    for one in a:
+        before, row = row, [0]
+        for j, other in enumerate(b):
+            row.append(before[j] + 1 if one == other else max(before[j + 1], row[j]))
+    return row[-1]

@@ -12,7 +12,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
-    compare, differences, alignment  why two are alike; rows side by side; words in common
+    compare, differences, alignment, renaming  why two are alike; rows side by side; words; names
     evidence    all that connects pairs, in one order, and which of them stand apart
     pairs, pair_sample, folders  similar pairs, clusters; a sample; pairs of directories
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets

@@ -19,21 +19,17 @@ from typing import Literal
 import numpy as np
 
 from lshdb.model import Change
-from lshdb.search import alignment
+from lshdb.search import alignment, renaming
 from lshdb.shingling import tokens
-from lshdb.shingling.arrays import IntArray, Mask, int_array, lengths_of
+from lshdb.shingling.arrays import IntArray, int_array
 from lshdb.shingling.boundaries import visible_word
 from lshdb.shingling.positions import cut
 from lshdb.shingling.shingling import Element
 
 SHORTEST = 8
-"""Minimum words of a text that is shown as moved, a power of two."""
+"""Minimum words of a text that is shown as moved."""
 _LONG = 300
 """Lines side by side of which one has more characters are cut at the ends of sentences."""
-_SHORT = 20
-_LARGE = 100_000
-"""In texts of this many characters lines of at least _SHORT that both have once are aligned first:
-a third of the time where few lines differ."""
 _LONGEST = 600
 """A sentence of more characters is cut between words."""
 _CUT = 32
@@ -125,28 +121,35 @@ def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORT
     Args:
         a: the text on the left.
         b: the text on the right.
-        programs: whether tokens that say nothing of names are aligned instead of words.
-        shortest: minimum number of words that are shown as moved; fewer are changed.
+        programs: whether both are programs, whose names may be renamed.
+        shortest: minimum number of words that are shown as moved, or of code in which names may be
+            renamed.
 
     >>> rows = differences("one\ntwo\nthree", "one\nthree\nfour")
     >>> [(row.a and row.a.number, row.b and row.b.number, row.kind) for row in rows]
     [(1, 1, 'same'), (2, None, 'only'), (3, 2, 'same'), (None, 3, 'only')]
     """
-    left, right = _Side(a, programs), _Side(b, programs)
-    known = [] if programs or min(len(a), len(b)) < _LARGE else _equal_lines(left, right)
-    left.cut_words([run.a + index for run in known for index in range(run.size)])
-    right.cut_words([run.b + index for run in known for index in range(run.size)])
+    left, right = _Side(a), _Side(b)
     if not programs:
         words, b_words = set(left.values), set(right.values)
         left.join_hyphenated(b_words)
         right.join_hyphenated(words)
     numbers, b_numbers = _numbered(left.values, right.values)
-    runs = alignment.aligned(numbers, b_numbers, [*_words_of(known, left, right)])
+    runs = alignment.aligned(numbers, b_numbers)
     runs = alignment.settled(runs, numbers, b_numbers, left.all_begins, right.all_begins)
-    lengths, b_lengths = left.ends - left.starts, right.ends - right.starts
-    runs = alignment.cleaned(runs, lengths, b_lengths, (left.are_words, right.are_words))
-    moved = alignment.moved_runs(runs, numbers, b_numbers, 1 << (shortest - 1).bit_length())
-    _tag(left, right, runs, moved)
+    for a_start, b_start, size in runs:
+        left.tags[a_start : a_start + size] = right.tags[b_start : b_start + size] = _SAME
+    for number, moved in enumerate(alignment.moved_runs(runs, numbers, b_numbers, shortest)):
+        left.tags[moved.a : moved.a + moved.size] = _MOVED + number
+        right.tags[moved.b : moved.b + moved.size] = _MOVED + number
+        left.places[_MOVED + number] = int(right.starts[moved.b])
+        right.places[_MOVED + number] = int(left.starts[moved.a])
+    if programs:
+        code, b_code = (
+            renaming.Code.of(side.text, side.values, side.starts.tolist()) for side in (left, right)
+        )
+        for i, j in renaming.renamed(code, b_code, runs, shortest):
+            left.tags[i] = right.tags[j] = _RENAMED
     return list(_rows(left, right, _cuts(left, right, runs)))
 
 
@@ -158,56 +161,11 @@ def _numbered(*texts: Sequence[str]) -> tuple[IntArray, ...]:
     )
 
 
-def _equal_lines(left: "_Side", right: "_Side") -> list[alignment.Run]:
-    """Lines that both texts have once, in the same order, so that their words need no alignment."""
-    texts, b_texts = (
-        [side.text[start:end].strip() for start, end in side.lines] for side in (left, right)
-    )
-    numbers, b_numbers = _numbered(texts, b_texts)
-    for number, (each, lines) in enumerate(((numbers, texts), (b_numbers, b_texts)), 1):
-        lengths = lengths_of(lines)
-        left_out = (lengths < _SHORT) | (lengths > _LONG)
-        each[left_out] = -number  # the other text has no such number
-    return alignment.common_once(numbers, b_numbers, 1)
-
-
-def _words_of(
-    lines: Sequence[alignment.Run], left: "_Side", right: "_Side"
-) -> Iterator[alignment.Run]:
-    """Runs of whole lines as runs of words."""
-    for run in lines:
-        starts = left.lines[run.a][0], right.lines[run.b][0]
-        a, b = (
-            int(np.searchsorted(side.starts, start))
-            for side, start in zip((left, right), starts, strict=True)
-        )
-        yield alignment.Run(a, b, run.size)
-
-
-def _tag(
-    left: "_Side", right: "_Side", runs: Sequence[alignment.Run], moved: Sequence[alignment.Run]
-) -> None:
-    """Note of each word what is known of it."""
-    names, b_names = _numbered(left.spelled, right.spelled) if left.programs else (None, None)
-    for a, b, size in runs:
-        here, there = slice(a, a + size), slice(b, b + size)
-        left.tags[here] = right.tags[there] = _SAME
-        if names is not None and b_names is not None:
-            left.tags[here] = right.tags[there] = np.where(
-                names[here] == b_names[there], _SAME, _RENAMED
-            )
-    for number, (a, b, size) in enumerate(moved):
-        left.tags[a : a + size] = right.tags[b : b + size] = _MOVED + number
-        left.places[_MOVED + number] = int(right.starts[b])
-        right.places[_MOVED + number] = int(left.starts[a])
-
-
 class _Side:
     """One of two texts: its lines, and its words or tokens.
 
     Attributes:
         text: the text.
-        programs: whether programs are compared, by their tokens.
         lines: the start and end of each, without line ends.
         pages: of the lines that begin a page the number of the page.
         values: what is compared of each word.
@@ -220,40 +178,14 @@ class _Side:
     ends: IntArray
     values: list[str]
 
-    def __init__(self, text: str, programs: bool) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.programs = programs
         self.lines, self.pages = _lines(text)
         self.places: dict[int, int] = {}
-
-    def cut_words(self, whole: Sequence[int]) -> None:
-        """Cut the text into words; each of some whole lines is one word."""
-        if self.programs:
-            from lshdb.shingling.families import blanked  # 10 ms, which texts do not need
-
-            cut_text = tokens.cut_tokens([blanked(self.text)])
-            self.starts, self.ends = cut_text.starts, cut_text.stops
-            self.values = list(cut_text.text)
-            # Of a string on several lines the first line is the token, the others have none.
-            line_ends = int_array(end for _, end in self.lines)
-            if len(self.starts):
-                self.ends = np.minimum(self.ends, line_ends[self._lines_at(self.starts)])
-            return
-        spans: list[Span] = []
-        done = 0
-        for start, end in [*(self.lines[line] for line in whole), (len(self.text),) * 2]:
-            spans += (match.span() for match in _word_pattern().finditer(self.text, done, start))
-            if start < end:
-                spans.append((start, end))
-            done = end
-        self.starts, self.ends = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
-        self.values = [_compared(word) for word in self.spelled]
-
-    @property
-    def spelled(self) -> list[str]:
-        """The words as they are in the text."""
-        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
-        return [self.text[start:end] for start, end in spans]
+        matches = list(_word_pattern().finditer(text))
+        self.starts = int_array(match.start() for match in matches)
+        self.ends = int_array(match.end() for match in matches)
+        self.values = [_compared(match[0]) for match in matches]
 
     def join_hyphenated(self, known: set[str]) -> None:
         """Make one word of the two parts around a line end, if the other text has the word."""
@@ -271,11 +203,6 @@ class _Side:
             self.values = [
                 value for index, value in enumerate(self.values) if index not in left_out
             ]
-
-    @property
-    def are_words(self) -> Mask:
-        """bool[n]: which are words, and not signs."""
-        return np.array([value[0].isalnum() for value in self.values], dtype=np.bool_)
 
     @cached_property
     def tags(self) -> IntArray:
@@ -470,24 +397,11 @@ def _loose(side: _Side, word: int) -> range:
 
 
 def _wordless(left: _Side, lines: range, right: _Side, b_lines: range) -> Iterator[Row]:
-    """Rows of lines without words, such as blank lines and comments: those with equal texts side
-    by side, and others.
-    """
-    texts, b_texts = (
-        [" ".join(side.text[slice(*side.lines[line])].split()) for line in each]
-        for side, each in ((left, lines), (right, b_lines))
-    )
-    sides = (left, lines), (right, b_lines)
-    i = j = 0
-    for i_end, j_end in [*alignment.longest_common(texts, b_texts), (len(lines), len(b_lines))]:
-        alone = itertools.zip_longest(range(i, i_end), range(j, j_end))
-        for pair in [*alone, *[(i_end, j_end)] * (i_end < len(lines) and j_end < len(b_lines))]:
-            a, b = (
-                None if index is None else side.line(*side.lines[each[index]], range(0))
-                for (side, each), index in zip(sides, pair, strict=True)
-            )
-            yield Row("same", a, b)
-        i, j = i_end + 1, j_end + 1
+    """Rows of lines without words: blank ones."""
+    for i, j in itertools.zip_longest(lines, b_lines):
+        a = None if i is None else left.line(*left.lines[i], range(0))
+        b = None if j is None else right.line(*right.lines[j], range(0))
+        yield Row("same", a, b)
 
 
 def differs(row: Row) -> bool:

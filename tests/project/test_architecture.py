@@ -315,7 +315,7 @@ def test_no_text_elsewhere_is(room: str, pattern: str) -> None:
 def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
-    assert required == {"numpy", "orjson", "pathspec", "rich", "typer", "xxhash"}
+    assert required == {"numpy", "orjson", "pathspec", "rapidfuzz", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
     extras = {
         "agents": {"mcp", "mcp_types", "pydantic"},

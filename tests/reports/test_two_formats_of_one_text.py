@@ -9,9 +9,9 @@ from pathlib import Path
 
 import documents
 import pytest
+from oracles import longest_common
 
 import lshdb
-from lshdb.search.alignment import longest_common
 from lshdb.search.differences import differences
 
 pytestmark = pytest.mark.extra("documents")
@@ -76,7 +76,7 @@ def test_what_is_marked_between_formats_is_what_changed(tmp_path: Path) -> None:
         lines = [line for row in rows for line in (row.a, row.b) if line]
         marks = [piece.text for line in lines for piece in line.pieces if piece.kind != "same"]
         a, b = (re.findall(r"\w+", each) for each in (page, text))
-        fewest = len(a) + len(b) - 2 * len(longest_common(a, b))
+        fewest = len(a) + len(b) - 2 * longest_common(a, b)
         marked = len(re.findall(r"\w+", " ".join(marks)))
         assert marked <= 1.2 * fewest, name
         assert fewest > 40, "a paragraph went, another came"
