@@ -299,7 +299,6 @@ class _GateRun:
     def _index(self, opening: OpenOptions, step: SyncOptions) -> Iterator[Database]:
         """The index, in step with the files; a new one takes its name when it is complete."""
         path, is_made = opening.path, False
-        partial_files.clear_left_over(os.fspath(path))
         if not os.path.exists(path):
             partial = partial_files.PartialFile(os.fspath(path))
             try:

@@ -14,12 +14,12 @@ from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
 from lshdb.columns import DROPPED
 from lshdb.database import Database
-from lshdb.errors import UsageError
+from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import first_database
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
 from lshdb.options import INPUT, AddFilesOptions, OpenOptions, ReadingOptions
-from lshdb.sources.paths import STDIN, escaped, listed
+from lshdb.sources.paths import STDIN, escaped, expanded, listed, printable_path, tilde_hint
 
 _INTERRUPTED = "interrupted; what is counted above is in the file"
 
@@ -57,6 +57,8 @@ def add(
     Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
     inputs = _inputs_of(paths or [], options, key, files_from, null=null)
+    if files_from is None and not os.path.exists(file.db):
+        _check_any_exists(paths or [])
     with _opened_like(file, paths or []) as database:
         counts = documents.counts_printed(print_all=list_skipped)
         session = documents.session_for(
@@ -111,6 +113,15 @@ def _inputs_of(
     if files_from is None:
         return paths
     return chain(paths, listed(files.entries_of(files_from, null=null)))
+
+
+def _check_any_exists(paths: Sequence[str]) -> None:
+    """InputError if no input exists: then no empty database is made, either."""
+    missing = [*expanded(paths)]
+    if missing and STDIN not in missing and not any(map(os.path.lexists, missing)):
+        more = f", nor are {len(missing) - 1:,} more" if missing[1:] else ""
+        reason = f"no such file or directory{tilde_hint(missing[0])}{more}"
+        raise InputError(f"{printable_path(missing[0])}: {reason}")
 
 
 def _opened_like(file: DatabaseFile, paths: Sequence[str]) -> Database:

@@ -1,6 +1,5 @@
 """`lshdb backup`: copy the database, even while others write to it."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,6 @@ from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option
 from lshdb.options import BackupOptions
-from lshdb.store.partial_files import left_over
 
 
 def backup(
@@ -30,7 +28,7 @@ def backup(
     """Copy the database, even while others write to it; or --restore it from a copy.
 
     The copy is the database as it was when the command began. It gets its name when it is
-    complete and on the disk. A note names files that a killed run left beside it.
+    complete and on the disk.
 
     --restore checks the copy, and puts it in the place of the database, which nobody may have open.
     The old file stays beside it, and a note names it. Do not copy a file over a database: the old
@@ -40,8 +38,6 @@ def backup(
     """
     if restore and options.replace:
         raise UsageError("--restore keeps what it replaces: leave out --replace")
-    for left in left_over(os.path.realpath(file.db if restore else target)):
-        messages.message(f"lshdb: {left} was left by a killed run; delete it")
     if restore:
         _restore(target, file, options)
         return

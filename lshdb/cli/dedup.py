@@ -152,7 +152,6 @@ def _job(
         reading=documents.counts_printed(print_all=print_all),
         on_settings=messages.note_settings,
         note=messages.message,
-        warn=files.warn_of_rest,
         progress=messages.shows_progress(),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from lshdb import errors
-from lshdb.cli import messages, running
+from lshdb.cli import running
 from lshdb.sources import paths
 from lshdb.sources.outputs import Output
 
@@ -16,16 +16,11 @@ STDOUT = "-"
 _STDOUT_NUMBER = 1
 
 
-def warn_of_rest(text: str) -> None:
-    """Name on standard error what stays of a file that was to be written."""
-    messages.warn(f"lshdb: {text}")
-
-
 def output_to(path: str) -> Output:
     """A file to be written, see Output; from now on Ctrl-C leaves no half of it."""
     if path != STDOUT:
         running.clear_away_on_interrupt()
-    return Output(path, warn=warn_of_rest)
+    return Output(path)
 
 
 def is_open_file(path: str) -> bool:

@@ -18,6 +18,7 @@ from lshdb.sources.paths import (
     opened,
     pattern_top,
     printable_path,
+    tilde_hint,
 )
 
 _ROW = re.compile(rb"\[?\s*\{\s*[\"}]")
@@ -105,7 +106,8 @@ def check_readable(path: str) -> None:
     if path == outputs.STDOUT:
         return
     if not os.path.exists(path):
-        raise InputError(f"{printable_path(path)}: no such file or directory")
+        missing = f"no such file or directory{tilde_hint(path)}"
+        raise InputError(f"{printable_path(path)}: {missing}")
     if os.path.isfile(path) and is_database(path):
         raise UsageError(
             f"{printable_path(path)} is a database: dedup reads tables and texts; -d names a "

@@ -36,7 +36,6 @@ from lshdb.sources import compression, formats, identity, sinks
 from lshdb.sources.counts import ReadCounts
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
-    STDIN,
     descriptor_of,
     expanded,
     format_of,
@@ -84,7 +83,6 @@ class DedupJob:
         reading: counts what is read, and has the failures.
         on_settings: called with the settings of an index, those asked for, and the threshold.
         note: called with what a person may want to know.
-        warn: called with lines about partial files of killed runs.
         progress: whether a bar is shown.
         counts: of rows, when all are decided.
         paths: the tables, or files and directories of texts.
@@ -105,7 +103,6 @@ class DedupJob:
     reading: ReadCounts
     on_settings: Callable[[Settings, SettingsOptions, float], object]
     note: Callable[[str], object]
-    warn: Callable[[str], None]
     progress: bool | Progress
     counts: Counter[str] = dataclasses.field(default_factory=Counter)
 
@@ -365,8 +362,8 @@ class DedupJob:
                 written.cuts.finish()
 
     def _output(self, path: str) -> Output:
-        """A file to be written; what a killed run left is deleted if the input is read again."""
-        return Output(path, self.warn, STDIN not in self.paths, self.database is not None)
+        """A file to be written."""
+        return Output(path, sync=self.database is not None)
 
     @contextlib.contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:

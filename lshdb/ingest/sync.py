@@ -36,6 +36,7 @@ from lshdb.sources.paths import (
     key_of,
     paths_of_key,
     printable_path,
+    tilde_hint,
 )
 from lshdb.sources.session import TABLE, Session, no_guess, session_of, state_of
 from lshdb.store.lookups import StoredFile
@@ -136,7 +137,7 @@ def check_directories(directories: Sequence[str]) -> None:
         if os.path.lexists(path):
             name = printable_path(path)
             raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
-        raise InputError(f"{printable_path(path)}: no such directory")
+        raise InputError(f"{printable_path(path)}: no such directory{tilde_hint(path)}")
 
 
 def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
@@ -461,6 +462,7 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
         stored = _stored(plan, key) if plan.known else []
         keys = set[str]()
         is_read = is_failed = False
+        pointers = session.counts.skipped["pointers"]
         for batch in session.file(path, key):
             if batch.failures and not _exists(path):
                 continue  # gone since
@@ -473,7 +475,8 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
             stored = [
                 document for document in stored if document.state and _is_plain(document.state)
             ]
-        if not is_failed:
+        # Of a pointer, the file itself is not gone.
+        if not is_failed and session.counts.skipped["pointers"] == pointers:
             plan.gone += [document for document in stored if document.key not in keys]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lshdb import errors
 from lshdb.model import Failure
-from lshdb.sources.paths import printable_path
+from lshdb.sources.paths import printable_path, tilde_hint
 
 MAX_KEPT = 10_000
 """Failures that a report has: each takes 300 bytes, and every line of an input may be one."""
@@ -21,6 +21,7 @@ _REASONS = (
     "large",  # files above the maximum size
     "tables",  # files of rows, by their suffixes, where only text files are read; JSON without rows
     "texts",  # other files, where only tables are read
+    "pointers",  # files in the place of which Git LFS has left where to find them
     "documents",  # PDF, Word and the like, where they are not wanted, or a library is missing
     "repeated",  # files that another path led to before: another input, or a link to one
     "scanned",  # PDFs of pictures; these have documents, without text
@@ -70,7 +71,8 @@ class SkippedFiles(Counter[str]):
 
 def failure_of(path: str, error: errors.InputError | OSError) -> Failure:
     """The failure of a file, a directory or a member of an archive, with its path as printed."""
-    return Failure(printable_path(path), reason(error))
+    hint = tilde_hint(path) if isinstance(error, FileNotFoundError) else ""
+    return Failure(printable_path(path), reason(error) + hint)
 
 
 def reason(error: errors.InputError | OSError) -> str:

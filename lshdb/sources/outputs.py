@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, Self
@@ -24,14 +24,10 @@ class Output:
 
     Attributes:
         path: the file's path, or `-`.
-        warn: called with a line about each partial file that a killed run left.
-        clears: whether these are deleted, as nothing in them is the only copy.
         sync: whether the file survives a power cut from when it has its name.
     """
 
     path: str
-    warn: Callable[[str], None] = lambda _: None
-    clears: bool = False
     sync: bool = False
 
     def __post_init__(self) -> None:
@@ -58,14 +54,6 @@ class Output:
         else:
             if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
                 raise PermissionError(13, "permission denied", self.path)
-            target = os.path.realpath(self.path)
-            advice = "it is deleted" if self.clears else "delete it if its lines are not needed"
-            for left in (
-                partial_files.clear_left_over(target)
-                if self.clears
-                else partial_files.left_over(target)
-            ):
-                self.warn(f"{left} was left by a killed run; {advice}")
             with self._named():
                 self._partial = partial_files.PartialFile(self.path)
             self._raw = self._partial.file

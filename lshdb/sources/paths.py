@@ -421,6 +421,11 @@ def is_in_bin(path: str) -> bool:
     return _IN_BIN.search(path) is not None
 
 
+def tilde_hint(path: str) -> str:
+    """What to do about a path that leads nowhere, as the shell left its ~ as it is; or nothing."""
+    return " (the shell reads ~ only outside of quotes: write $HOME)" if path[:1] == "~" else ""
+
+
 def is_named_as_text(path: str) -> bool:
     """Whether the suffix is that of a text, and of no rows."""
     return compression.without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))

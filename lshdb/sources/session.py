@@ -42,6 +42,8 @@ from lshdb.store import guard
 from lshdb.store.rows import FileState
 
 TABLE = "a table by its suffix, and only texts are read"
+_POINTER = b"version https://git-lfs.github.com/spec/"
+"""How the file begins that Git LFS puts in the place of a large one."""
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
 _HALF = 1 << 63
@@ -327,6 +329,9 @@ class Session:
 
     def _input(self, file: BinaryIO, path: str) -> inputs.Input:
         name = printable_path(path)
+        peek = getattr(file, "peek", lambda _: b"")
+        if path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
+            raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
         return inputs.Input(file, name, self.options, self.ids, self.counts.add_bytes)
 
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
@@ -351,6 +356,8 @@ class Session:
         is_regular = stat.S_ISREG(status.st_mode)
         peek = getattr(source.file, "peek", lambda _: b"")
         kind = self.extractor.kind_of(path, peek(PROBE)) if is_regular else None
+        if not status.st_size and kind != "mbox":
+            kind = None  # an empty file of any kind is an empty text
         if kind is None or self.options.of_sets:
             packed = None
             if is_regular and compression_of(path) and self.archives.find(path) is None:

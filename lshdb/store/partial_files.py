@@ -34,7 +34,8 @@ _BUFFER = 1 << 20
 class PartialFile:
     """A new file NAME.N.lshdb.partial beside NAME, which takes that name when it is complete.
 
-    It is locked until it is closed: others see that it is in use.
+    It is locked until it is closed: others see that it is in use. What killed runs left of the same
+    target is deleted: it never became complete.
 
     Attributes:
         private: whether only its owner may read it until it takes its name.
@@ -49,6 +50,7 @@ class PartialFile:
     def __post_init__(self) -> None:
         self.target = os.path.realpath(self._target)
         self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
+        _clear_left_over(self.target)
         mode = 0o600 if self.private else 0o666
         while True:
             self.file: BinaryIO = open(  # noqa: SIM115
@@ -137,23 +139,12 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
             os.close(handle)
 
 
-def left_over(target: str) -> list[str]:
-    """The files TARGET.NUMBER.lshdb.partial that no running command writes."""
-    return [
-        path
-        for path in sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}"))
-        if path[len(target) + 1 : -len(PARTIAL)].isdecimal() and not _in_use(path)
-    ]
-
-
-def clear_left_over(target: str) -> list[str]:
-    """Delete these files where they can be; return them."""
-    left = left_over(target)
-    for path in left:
+def _clear_left_over(target: str) -> None:
+    """Delete the files TARGET.NUMBER.lshdb.partial that no running command writes."""
+    for path in glob.glob(f"{glob.escape(target)}.*{PARTIAL}"):
         with contextlib.suppress(OSError), alone(path) as is_alone:
-            if is_alone:
+            if fcntl and is_alone and path[len(target) + 1 : -len(PARTIAL)].isdecimal():
                 os.unlink(path)
-    return left
 
 
 def rename_new(path: str, target: str) -> None:
@@ -259,15 +250,6 @@ def _close_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_in_child)
-
-
-def _in_use(path: str) -> bool:
-    """Whether a running process has a file locked, or perhaps has."""
-    try:
-        with alone(path) as is_alone:
-            return fcntl is None or not is_alone
-    except OSError:
-        return True
 
 
 @contextlib.contextmanager

@@ -103,6 +103,13 @@ def _not_opened(primary: int, path: Path, real_path: Path) -> errors.StoreError:
     existing_logs = [log for log in logs if log.exists()]
     if os.path.isfile(real_path) and not all(os.access(log, access) for log in existing_logs):
         names = " and ".join(str(path.with_name(log.name)) for log in existing_logs)
+        is_empty = not any(log.stat().st_size for log in existing_logs if log == logs[0])
+        if is_empty and all(os.access(log, os.R_OK) for log in existing_logs):
+            return errors.ReadOnly(
+                f"{path} cannot be written while {names} are beside it, without permission "
+                "to write them, as another user's reading leaves them: there is no document in "
+                "them, so delete them when nobody has the database open"
+            )
         return errors.ReadOnly(
             f"{path} cannot be opened: no permission to write {names} beside it, which another "
             "process left: have their owner open the database once, or give you permission; do not "

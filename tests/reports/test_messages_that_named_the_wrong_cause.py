@@ -50,6 +50,30 @@ def test_a_log_that_another_user_left(command: Command, mode: int) -> None:
     assert (shown.status, shown.err) == ((0, "") if mode else (1, f"lshdb: {LEFT}\n"))
 
 
+@needs_linux
+def test_a_log_that_the_reading_of_another_user_left(command: Command) -> None:
+    """Such as SQLite makes where a user reads who may not write the file: without documents."""
+    with lshdb.open(command.path("lsh.db"), mode="read"):
+        for end in ("-wal", "-shm"):
+            beside = command.path(f"lsh.db{end}")
+            beside.with_name(f"left{end}").write_bytes(beside.read_bytes())
+    for end in ("-wal", "-shm"):
+        command.path(f"left{end}").rename(command.path(f"lsh.db{end}"))
+        command.path(f"lsh.db{end}").chmod(0o444)
+    result = command("add", "-", stdin=ROW, before=unprivileged)
+    assert (result.status, result.err.splitlines()[-1]) == (
+        1,
+        "lshdb: lsh.db cannot be written while lsh.db-wal and lsh.db-shm are beside it, without "
+        "permission to write them, as another user's reading leaves them: there is no document in "
+        "them, so delete them when nobody has the database open",
+    )
+    assert command("show", "a", before=unprivileged).status == 0
+    # What the message says is true.
+    for end in ("-wal", "-shm"):
+        command.path(f"lsh.db{end}").unlink()
+    assert command("add", "-", stdin=ROW, before=unprivileged).status == 0
+
+
 def test_a_name_that_is_too_long_leaves_no_file(command: Command) -> None:
     deep = "/".join(["d" * 100] * 6)
     command.path(deep).mkdir(parents=True)
