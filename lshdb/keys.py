@@ -329,9 +329,11 @@ def distinct_key(key: str, digest: bytes, digest_at: Callable[[str], bytes | Non
     >>> distinct_key("a", bytes(16), {"a": b"other", "a#0000000000000000": b"another"}.get)
     'a#0000000000000000-2'
     """
+    if digest_at(key) in (None, digest):
+        return key
     made = f"{key}#{digest[:_DIGEST_SHOWN].hex()}"
     numbered = (f"{made}-{number}" for number in count(2))
-    return next(name for name in chain((key, made), numbered) if digest_at(name) in (None, digest))
+    return next(name for name in chain([made], numbered) if digest_at(name) in (None, digest))
 
 
 def is_key_of(stored: str, key: str, identical: bool) -> bool:
