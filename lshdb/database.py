@@ -810,7 +810,8 @@ class Database:
         """Remove the documents that the decisions mark as `drop`.
 
         The decisions stay: a document that comes back with the same content is marked again, and
-        `sync` leaves out its file. Files are not deleted: `lshdb decisions --drop --files` lists them.
+        `sync` leaves out its file. Files are not deleted: `lshdb decisions --drop --files` lists
+        them.
 
         Args:
             dry_run: remove nothing.

@@ -1133,9 +1133,10 @@ class DataOptions(Options):
     """Options of `lshdb.dedup`."""
 
     columns: ColumnOptions
-    index: SettingsOptions
+    comparison: ComparisonOptions
     choice: RuleOptions
 
+    base: BaseTexts = None
     against: Against = None
     only_against: OnlyAgainst = False
     on_null: OnNull = "fail"

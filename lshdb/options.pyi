@@ -1338,8 +1338,9 @@ class DedupOptions(Options):
 
 class DataOptions(Options):
     columns: ColumnOptions
-    index: SettingsOptions
+    comparison: ComparisonOptions
     choice: RuleOptions
+    base: BaseTexts
     against: Against
     only_against: OnlyAgainst
     on_null: OnNull
@@ -1356,19 +1357,10 @@ class DataOptions(Options):
         set: str | None = None,
         threshold: IndexThreshold = None,
         recall: IndexRecall = None,
-        bands: int | None = None,
-        rows: int | None = None,
-        construction: str | None = None,
-        passages: int | None = None,
         shingle: str | None = None,
         ignoring: Literal['numbers'] | None = None,
         seed: int | Literal['random'] | None = None,
         purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
-        reworded: bool | None = None,
-        permutations: int | None = None,
-        sketch: str | None = None,
-        content: bool | None = None,
-        base: BaseTexts = None,
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
@@ -1377,6 +1369,7 @@ class DataOptions(Options):
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        base: BaseTexts = None,
         against: Against = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',
@@ -1390,8 +1383,9 @@ class DataOptions(Options):
         self,
         *,
         columns: ColumnOptions = ...,
-        index: SettingsOptions = ...,
+        comparison: ComparisonOptions = ...,
         choice: RuleOptions = ...,
+        base: BaseTexts = None,
         against: Against = None,
         only_against: OnlyAgainst = False,
         on_null: OnNull = 'fail',

@@ -25,7 +25,7 @@ from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.keys import with_article
 from lshdb.model import Failure
-from lshdb.options import TIMEOUT, DataOptions, RowsOptions, WalkingOptions
+from lshdb.options import TIMEOUT, DataOptions, RowsOptions, SettingsOptions, WalkingOptions
 from lshdb.results import Result
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
@@ -281,16 +281,15 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     >>> [(row.key, row.kept, row.similarity) for row in result.dropped]
     [('b', 'a', 1.0)]
     """
-    if options.index.content is None:
-        options = groups.replaced(options, content=not options.choice.estimate)
+    request = _request(options)
     references = references_checked(options.choice, options.against, options.only_against)
     with contextlib.ExitStack() as stack:
         if options.into is None:
-            settings, store = resolve(options.index), None
+            settings, store = resolve(request), None
         else:
-            store = stack.enter_context(contextlib.closing(_opened(options)))
+            store = stack.enter_context(contextlib.closing(_opened(options, request)))
             settings = store.settings
-            if note := check_against(options.index, settings, store.path):
+            if note := check_against(request, settings, store.path):
                 warn(SettingsWarning(note))
         reading = replace(
             _reading(options, settings),
@@ -366,9 +365,15 @@ def _decided(
     return Deduplicated(settings.threshold, *of_rows, source, options.choice.drop_all)
 
 
-def _opened(options: DataOptions) -> Store:
+def _request(options: DataOptions) -> SettingsOptions:
+    """The settings that are asked for; contents are kept where similarities are exact."""
+    has_contents = not options.choice.estimate
+    return groups.replaced(options.comparison.settings, base=options.base, content=has_contents)
+
+
+def _opened(options: DataOptions, request: SettingsOptions) -> Store:
     """The database of `into`, made if there is none."""
-    request = rules.with_index(rules.rule_of(options.choice), options.index)
+    request = rules.with_index(rules.rule_of(options.choice), request)
     path = Path(str(options.into))
     return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 

@@ -20,7 +20,7 @@ from lshdb import Deduplicated, DroppedRow, Limits
 from lshdb.deduplication.containing import Codes
 from lshdb.shingling.shingling import Shingles
 
-SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "bands": 128, "rows": 1}
+SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "recall": 0.9999999}
 WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d-e", "7"])
 TABLES = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
 Like = Callable[[int, int], bool]

@@ -57,12 +57,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "add": (set(), {"key"}),  # of a text on standard input
     # Rows of a data frame have columns; files are read, and other files written.
     "dedup": (
-        {
-            *("data", "key", "text", "set", "into", "base"),
-            # lshdb init makes a file with these.
-            *("bands", "rows", "construction", "permutations", "sketch"),
-            *("passages", "reworded", "content"),
-        },
+        {"data", "key", "text", "set", "into", "base"},
         {
             *("inputs", "dropped", "annotate"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),

@@ -20,8 +20,8 @@ from lshdb.shingling.positions import shingle_texts
 from lshdb.shingling.shingling import Shingling
 
 RUN, LOW = 6, 0.3
-ALL: dict[str, Any] = {"bands": 128, "rows": 1, "threshold": LOW}
-"""A pair of this similarity is a candidate but once in 10^19."""
+ALL: dict[str, Any] = {"recall": 0.9999999, "threshold": LOW}
+"""A pair of this similarity is a candidate but once in ten million."""
 DRAW = random.Random(7)
 WORDS = [f"word{number}" for number in range(80)]
 BEGIN = DRAW.choices(WORDS, k=60)

@@ -16,7 +16,7 @@ from helpers import Command, database_of
 
 import lshdb
 
-ALL: dict[str, Any] = {"threshold": 0.3, "bands": 128, "rows": 1}
+ALL: dict[str, Any] = {"threshold": 0.3, "recall": 0.9999999}
 WORDS = ["act", "of", "may", "law", "town", "the", "and", "§4", "4", "12", "A4", "a4", "٣", "1.5"]
 
 
