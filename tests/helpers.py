@@ -282,6 +282,13 @@ def files_to_drop(command: Command, texts: Mapping[str, str], *dropped: str) -> 
     command.done("decide", "drop", *dropped)
 
 
+def left_files(done: Result) -> dict[str, str]:
+    """The files that a command leaves although they are to be dropped, with the reasons."""
+    left = dict(re.findall(r"(?m)^lshdb: (.*): left: (.*)$", done.err))
+    assert done.status == bool(left), done.err
+    return left
+
+
 def in_any_version(reason: str) -> str:
     """A message without the words of orjson, which differ from version to version."""
     return re.sub(r"(not JSON[: (]+).* at character", r"\1... at character", reason)

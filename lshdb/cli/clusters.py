@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from lshdb.cli import messages, results, running, similar
+from lshdb.cli import messages, proving, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import Option
+from lshdb.ingest import dropped_files
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import escaped, paths_of_key
+from lshdb.sources.proof import ProvedFile
 
 
 def clusters(
@@ -22,6 +24,10 @@ def clusters(
     drop_list: Annotated[
         bool,
         Option("Print only keys of documents that can be removed."),
+    ] = False,
+    files: Annotated[
+        bool,
+        Option("With --drop-list: print the files of the documents that can be deleted."),
     ] = False,
     folders: Annotated[
         bool, Option("Print the pairs of directories that share files, the largest first.")
@@ -41,8 +47,16 @@ def clusters(
     that deleting them would free, both paths, and the files that were not read, such as pictures
     and hidden files: they have no counterpart. If a directory is not there, "of files read".
 
+    --drop-list prints keys, for lshdb remove. With --files it prints paths from here, of files that
+    can be deleted: each has the bytes that were compared, and so has the kept file. Both are read
+    now. Others are named with the reason, with exit status 1.
+
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
+
+    Example: lshdb clusters --star --drop-list --files -0 | xargs -0 -r rm
     """
+    if files and not (drop_list and form.is_text):
+        raise UsageError("--files goes with --drop-list, and prints paths only")
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
     if drop_list + folders + bool(options.join.similar.fields) > 1:
@@ -55,6 +69,9 @@ def clusters(
             _write_folder_pairs(database, options, form)
             return
         similar_clusters = database.clusters(options)
+        if files:
+            _print_files(database, similar_clusters, minimum, null=null)
+            return
         if drop_list:
             _write_dropped(similar_clusters, minimum, form, null)
             return
@@ -86,6 +103,27 @@ def _write_folder_pairs(database: Database, options: ClustersOptions, form: Form
     )
 
 
+def _print_files(
+    database: Database, clusters: Iterable[Cluster], threshold: float, *, null: bool
+) -> None:
+    """Print the paths of files that can be deleted, and say why others cannot."""
+    store = store_of(database)
+    proofs, root = dropped_files.proof_of(store), dropped_files.root_from_here(store)
+
+    def files() -> Iterator[ProvedFile | dropped_files.LeftFile]:
+        for cluster in clusters:
+            keys = result_tables.dropped_members(cluster, threshold)
+            with store.reading():
+                stored = store.files_of_keys([*keys, cluster.keep])
+            documents = {file.key: dropped_files.compared(file, root) for file in stored}
+            stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
+            for key in keys:
+                if key in documents:  # else removed meanwhile
+                    yield dropped_files.proved(proofs, documents[key], filter(None, stays))
+
+    proving.print_files(files(), null=null)
+
+
 def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
     below = unprintable = same = 0
@@ -109,7 +147,7 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
                     yield (key,)
 
     if null:
-        results.print_names(results.paths_of_keys(key for (key,) in dropped()), null=True)
+        results.print_names((key for (key,) in dropped()), null=True)
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if same:

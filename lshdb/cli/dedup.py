@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli import documents, files, messages, options, parameters, results, running
+from lshdb.cli import documents, files, messages, options, parameters, proving, results, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
@@ -113,7 +113,7 @@ def dedup(
             for _ in results.noting_absent(job.columns, lines, list(rows.fields)):
                 pass
     _report(job, as_json=outputs.as_json)
-    if job.reading.failures.count:
+    if proving.report_left(job.left) or job.reading.failures.count:
         raise typer.Exit(running.FAILED)
 
 

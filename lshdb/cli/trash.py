@@ -1,15 +1,18 @@
 """`lshdb trash`: move files that you decided to drop to a folder, or back."""
 
-import shlex
+from collections.abc import Sequence
 from typing import Annotated
 
+import typer
+
 from lshdb import formatting
-from lshdb.cli import messages, results
+from lshdb.cli import messages, proving, results, running
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
 from lshdb.ingest import trash as aside
+from lshdb.ingest.dropped_files import LeftFile
 from lshdb.search.decisions import dropped_contents
 
 
@@ -22,7 +25,7 @@ class TrashOptions(Options):
     restore: Annotated[bool, Option("Move the files back.")] = False
     undo: Annotated[
         bool,
-        Option("With --restore: undo the decisions about files that are back, too."),
+        Option("With --restore: undo the decisions about the files that come back, too."),
     ] = False
     link: Annotated[
         bool, Option("Put a hard link to the identical kept file in place of each file.")
@@ -34,13 +37,6 @@ class TrashOptions(Options):
     dry_run: Annotated[
         bool, Option("Print what would move, but move nothing.", flags=("--dry-run", "-n"))
     ] = False
-    root: Annotated[
-        str | None,
-        Option(
-            "Keys are paths from DIR, and nothing outside of it moves. [default: .]",
-            metavar="DIR",
-        ),
-    ] = None
 
     def __post_init__(self) -> None:
         if self.restore and (self.link or self.yes):
@@ -64,20 +60,22 @@ def trash(
 ) -> None:
     """Move the files of documents that you decided to drop to a folder, or back.
 
-    A file is moved if it is as it was when you decided, and if another file holds a copy that you
-    keep: a document that is not to be dropped, with the same content or as similar as the
-    database's threshold. --yes moves it without a copy, too. Others, and documents that are a row
-    or a message in a file, are named and left, and so is what a symbolic link leads to.
+    A file is moved if it has the bytes that you decided on, and if another file holds a copy that
+    you keep: a document that is not to be dropped, with the same content or as similar as the
+    database's threshold. Both are read now. --yes moves it without a copy, too. Others are named
+    and left, with exit status 1: what has changed, is a link, or is not below the database's root.
 
-    Nothing is deleted: when you are sure, delete the directory yourself. A log in it, written
-    before the first file moves, says where each file was; --restore reads it, and never replaces a
-    file. Documents and decisions stay as they are, so sync leaves out the files that are back:
-    --restore --undo undoes the decisions.
+    Nothing is deleted: when you are sure, delete the directory yourself. Each file has its old path
+    in a directory there; --restore moves it back to that, and never replaces a file. Documents and
+    decisions stay as they are, so sync leaves out the files that are back: --restore --undo undoes
+    the decisions.
 
-    --link puts a hard link to the kept file in the place of a file with the same bytes, permissions
-    and owner. It has the time of the kept file, and a change of one then changes both.
+    --link moves nothing, but puts a hard link to the kept file in the place of a file with the same
+    bytes, permissions and owner. It has the time of the kept file, and a change of one then changes
+    both.
 
-    A line has what was done, the file, where it is in the directory, and why a file was left.
+    A line has what was done, the document's key, where its file is in the directory, and what is
+    kept.
 
     Example: lshdb trash -d notes.db --dry-run
 
@@ -85,55 +83,60 @@ def trash(
     """
     form.check(file.db)
     directory = options.move_to or f"{file.db}-trash"
-    root, dry_run = options.root, options.dry_run
-    undone = still = 0
     with file.open("write" if options.undoes else "read") as database:
+        store = store_of(database)
         if options.restore:
-            files = [*aside.put_back(directory, root, dry_run=dry_run)]
-            if options.undoes:
-                undone = len(aside.undo_decisions(store_of(database), directory, root))
-            with (store := store_of(database)).reading():
-                to_drop = {key for key, _ in dropped_contents(store)}
-            still = sum(moved.action == "restored" and moved.key in to_drop for moved in files)
+            files = [*aside.put_back(store, directory, dry_run=options.dry_run)]
         else:
             files = [
                 *aside.move_aside(
-                    store_of(database),
+                    store,
                     directory,
-                    root,
                     without_copy=options.yes,
                     link=options.link,
-                    dry_run=dry_run,
+                    dry_run=options.dry_run,
                 )
             ]
-    shown = ("action", "path", "aside", "reason")
-    none = None
-    if not options.restore:
-        none = "no file of a dropped document is here: lshdb decide drop says what may go"
-    results.write_results(aside.MovedFile, files, form, shown=shown, noun=("file",), none=none)
-    sizes = [moved.size for moved in files if moved.action != "left"]
-    would = "would have " * dry_run
-    action = "restored" if options.restore else "linked" if options.link else "moved"
-    left = len(files) - len(sizes)
-    messages.message(f"{would}{action} {formatting.counted(len(sizes), 'file')}, left {left:,}")
+        moved = [line for line in files if isinstance(line, aside.MovedFile)]
+        restored_keys = [line.key for line in moved if options.restore]
+        undone = len(aside.undo_decisions(store, restored_keys)) if options.undoes else 0
+        with store.reading():
+            to_drop = {key for key, _ in dropped_contents(store)}
+    none = "no file of a dropped document is here: lshdb decide drop says what may go"
+    results.write_results(
+        aside.MovedFile,
+        moved,
+        form,
+        shown=("action", "key", "aside", "kept"),
+        noun=("file",),
+        none=None if options.restore or files else none,
+    )
+    left = proving.report_left([line for line in files if isinstance(line, LeftFile)])
+    _report(moved, left, directory, options)
     if options.undoes:
         messages.message(f"undone: {formatting.counted(undone, 'decision')}")
-    if still and not dry_run:
-        _report_still_dropped(still, file, options)
-    if sizes and not options.restore:
-        frees = "would then free" if dry_run else "frees"
-        total = formatting.size(sum(sizes))
-        messages.message(f"deleting {directory} {frees} {total}; --restore moves them back")
+    still = len(to_drop.intersection(restored_keys))
+    if still and not options.dry_run:
+        messages.message(
+            f"still to be dropped: {formatting.counted(still, 'document')} of these files, so that "
+            "sync leaves them out if the documents were removed: lshdb decide keep undoes that, or "
+            "--restore --undo the next time"
+        )
+    if left:
+        raise typer.Exit(running.FAILED)
 
 
-def _report_still_dropped(count: int, file: DatabaseFile, options: TrashOptions) -> None:
-    """Say that documents whose files are back are still to be dropped, and what undoes that."""
-    command = f"lshdb trash -d {shlex.quote(str(file.db))}"
-    command += f" --move-to {shlex.quote(options.move_to)}" if options.move_to else ""
-    command += f" --root {shlex.quote(options.root)}" if options.root else ""
-    messages.message(
-        f"{formatting.counted(count, 'document')} of these files "
-        f"{'is' if count == 1 else 'are'} still to be dropped, so "
-        "sync leaves out the files whose documents were removed: "
-        f"{command} --restore --undo undoes these decisions"
-    )
+def _report(
+    moved: Sequence[aside.MovedFile], left: int, directory: str, options: TrashOptions
+) -> None:
+    """Say how many files moved, and what deleting them frees."""
+    would = "would have " * options.dry_run
+    action = "restored" if options.restore else "linked" if options.link else "moved"
+    messages.message(f"{would}{action} {formatting.counted(len(moved), 'file')}, left {left:,}")
+    if moved and not options.restore:
+        total = formatting.size(sum(line.size for line in moved))
+        if options.link:
+            messages.message(f"{'would free' if options.dry_run else 'freed'} {total}")
+        else:
+            frees = "would then free" if options.dry_run else "frees"
+            messages.message(f"deleting {directory} {frees} {total}; --restore moves them back")

@@ -27,12 +27,13 @@ from lshdb.deduplication.run import Run, check_read_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import replaced
+from lshdb.ingest.dropped_files import LeftFile, compared, proved, root_from_here
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.options import RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
-from lshdb.sources import compression, formats, identity, sinks
+from lshdb.sources import compression, extracting, formats, identity, proof, sinks
 from lshdb.sources.counts import ReadCounts
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
@@ -124,6 +125,11 @@ class DedupJob:
         self._check_outputs()
         self.columns = result_tables.dropped_columns(rows.fields, copied=self._copied)
         self._of_references = ReadCounts()
+        self._stored: dict[str, proof.Compared] = {}
+        self._references: dict[str, dict[str, proof.Compared]] = {}
+        self.left: list[LeftFile] = []
+        if self.are_texts:
+            self.reading.digests, self._of_references.digests = {}, {}
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property
@@ -221,6 +227,9 @@ class DedupJob:
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
             session = self._session(settings)
+            if self.are_texts:
+                self._proofs = proof.Proof(session.apart(ReadCounts()))
+                self._stored = _documents(store) if store is not None else {}
             run = stack.enter_context(self._run(settings, store, session))
             outputs = self._tables_written
             with (
@@ -385,11 +394,57 @@ class DedupJob:
             others = [row for row in dropped if not _is_itself(row, self.rows.walk.root)]
             counts["stored"] += len(dropped) - len(others)
             dropped = others
+        if self.are_texts:
+            dropped = [row for row in dropped if self._is_proved(row)]
         elif self.database is not None:
             counts["stored"] += sum(
                 not row.reference and is_key_of(row.kept, row.key, row.identical) for row in dropped
             )
         return [result_tables.dropped_row(row, copied=self._copied) for row in dropped]
+
+    def _is_proved(self, row: model.DroppedRow) -> bool:
+        """Whether a file can be deleted: it and the kept one are read again. If not, it is noted.
+
+        A message is no file. A row of a table that stays counts as long as there is its table.
+        """
+        root = self.rows.walk.root
+        goes = self._compared(row.key, self.reading)
+        if extracting.file_of_message(row.key) and not paths_of_key(row.key, root):
+            return True
+        stays: proof.Compared | None
+        if row.kept_line is not None:
+            is_there = any(map(os.path.isfile, paths_of_key(str(row.kept_file), root)))
+            file = proved(self._proofs, goes, None if is_there else [])
+        else:
+            if row.reference is not None and row.kept_file is None:
+                stays = self._of_database(row.reference).get(row.kept)
+            elif row.kept_file is None or (row.reference is None and row.kept in self._stored):
+                stays = self._stored.get(row.kept)  # the run may have stored another text since
+            else:
+                counts = self.reading if row.reference is None else self._of_references
+                stays = self._compared(row.kept, counts)
+            file = proved(self._proofs, goes, [] if stays is None else [stays])
+        if isinstance(file, LeftFile):
+            self.left.append(file)
+        return not isinstance(file, LeftFile)
+
+    def _compared(self, key: str, counts: ReadCounts) -> proof.Compared:
+        """The document of a file that this run has read."""
+        return proof.Compared(key, self.rows.walk.root, b"", (counts.digests or {}).get(key))
+
+    def _of_database(self, name: str) -> dict[str, proof.Compared]:
+        """The documents of a reference that is a database, by their keys."""
+        if name not in self._references:
+            with contextlib.closing(Store.open(Path(name), "read", self.timeout)) as store:
+                self._references[name] = _documents(store)
+        return self._references[name]
+
+
+def _documents(store: Store) -> dict[str, proof.Compared]:
+    """All documents of a database, by their keys."""
+    with store.reading():
+        root = root_from_here(store)
+        return {file.key: compared(file, root) for file in store.files_below("")}
 
 
 class _Repeated(Exception):

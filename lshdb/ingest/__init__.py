@@ -16,9 +16,9 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     submissions which of a directory a report says nothing of, and why
     storing_decisions  what reviewers decide of documents; removes what they decided to drop
     sync        updates documents from the files below directories
-    kept_copies which files hold a copy of a dropped document
+    dropped_files  files of dropped documents, each proved before it goes
     trash       moves files of dropped documents aside, and back
 
-Doors: add, admission, arrivals, batches, doc_ids, folder_documents, locations, merging, parts,
-queries, storing_decisions, submissions, sync, temporary, trash, versions, writing.
+Doors: add, admission, arrivals, batches, doc_ids, dropped_files, folder_documents, locations,
+merging, parts, queries, storing_decisions, submissions, sync, temporary, trash, versions, writing.
 """

@@ -11,20 +11,18 @@ moved and removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from lshdb import model
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
-from lshdb.options import AddManyOptions, FilesOptions, SyncOptions, TextOptions
+from lshdb.options import AddManyOptions, SyncOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling import arrays
 from lshdb.shingling.content import digest, encoded
-from lshdb.shingling.shingling import Content
 from lshdb.sources import archives, identity, walking
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import failure_of
@@ -34,7 +32,6 @@ from lshdb.sources.paths import (
     check_key_is_free,
     format_of,
     key_of,
-    paths_of_key,
     printable_path,
     tilde_hint,
 )
@@ -43,7 +40,6 @@ from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
 from lshdb.store.store import Store
 
-NO_FILE = "no file of its own: gone, or a row or message in a file"
 _PER_TRANSACTION = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
 _MANY = 100
@@ -336,107 +332,6 @@ def _recognise(store: Store, plan: _Plan, session: Session) -> None:
             continue
         del plan.read[key]
     plan.gone = [document for document in plan.gone if document.doc_id not in moved]
-
-
-class DroppedFile(NamedTuple):
-    """The file of a document that is to be dropped.
-
-    Attributes:
-        key: the document's.
-        path: the file's.
-        status: of the file before it was read; None if it is not the file of the decision, or also
-            that of a document that stays.
-        reason: why it is not.
-        digest: of the document.
-        content: of the document; None if the file was not read, as it has its size and time.
-    """
-
-    key: str
-    path: str
-    status: os.stat_result | None
-    reason: str = ""
-    digest: bytes = b""
-    content: Content | None = None
-
-
-def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
-    """The files of the documents that the decisions mark as `drop`, in the order of keys.
-
-    A link or a mount may give the file of a document that stays a second key: such a file is not
-    that of a dropped document, whatever was decided about one of its keys.
-    """
-    dropped: defaultdict[str, set[bytes]] = defaultdict(set)
-    with store.reading():
-        for key, content_digest in dropped_contents(store):
-            dropped[key].add(content_digest)
-        files = {
-            file.key: file
-            for file in store.files_of_keys([*dropped])
-            if file.digest in dropped[file.key]
-        }
-        staying = _staying(store, dropped)
-    session = text_session(store, root)
-    for key, digests in sorted(dropped.items()):
-        paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
-        paths = [path for path in paths if os.path.isfile(path)]
-        if not paths:
-            yield DroppedFile(key, os.path.join(root or "", key), None, NO_FILE)
-            continue
-        if len(paths) > 1:  # the bytes that are not UTF-8, and their escapes, are both a name
-            yield DroppedFile(key, paths[0], None, f"{len(paths)} files have this key")
-            continue
-        (path,) = paths
-        status, file = os.stat(path), files.get(key)
-        stored = file and file.state
-        # Options of another run, such as --convert, may have taken the text out of the file.
-        is_same = stored is not None and stored.extracted and stored.mtime_ns
-        content, content_digest = None, file.digest if file else b""
-        if not (is_same and stored == state_of(status)):
-            content_digest = b""
-            if stored is None or stored.size == status.st_size:
-                batch = _batch_of(session, path, key)
-                content_digest = _batch_digest(batch)
-                content = batch.contents[0] if batch.contents else None
-        if content_digest not in digests:
-            yield DroppedFile(key, path, None, "it has changed since")
-        elif staying_key := _key_of_same_file(path, staying.get(content_digest, ()), root):
-            yield DroppedFile(key, path, None, f"the same file as {staying_key}, which stays")
-        else:
-            yield DroppedFile(key, path, status, "", content_digest, content)
-
-
-def _key_of_same_file(path: str, keys: Iterable[str], root: str | None) -> str | None:
-    """The first of the keys whose file is that of the path, under another name."""
-    for key in keys:
-        if any(identity.is_same_file(path, other_path) for other_path in paths_of_key(key, root)):
-            return key
-    return None
-
-
-def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, list[str]]:
-    """The keys of other stored documents with the contents of dropped ones, by their digests."""
-    staying: defaultdict[bytes, list[str]] = defaultdict(list)
-    for document in with_digests(store, set().union(*dropped.values())):
-        if document.digest not in dropped.get(document.key, ()):
-            staying[document.digest].append(document.key)
-    return staying
-
-
-def with_digests(store: Store, wanted: Collection[bytes]) -> list[StoredFile]:
-    """The stored documents with some digests."""
-    documents = store.files_below("") if wanted else []
-    return [document for document in documents if document.digest in wanted]
-
-
-def text_session(store: Store, root: str | None) -> Session:
-    """Reads the files of stored documents; `root` is the directory that keys are relative to."""
-    return session_of(
-        TextOptions(),
-        store.settings.shingling,
-        FilesOptions(root=root),
-        format="text",
-        stored_guess=store.extracted_of,
-    )
 
 
 def _batch_of(session: Session, path: str, key: str) -> Batch:

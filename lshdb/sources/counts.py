@@ -130,12 +130,14 @@ class ReadCounts:
         skipped: counts of skipped files.
         bytes_read: of all input.
         replaced: documents with bytes or code units that are not Unicode, replaced by U+FFFD.
+        digests: those of the bytes of files, by the keys of their documents; None if not wanted.
     """
 
     failures: Failures = field(default_factory=Failures)
     skipped: SkippedFiles = field(default_factory=SkippedFiles)
     bytes_read: int = 0
     replaced: int = 0
+    digests: dict[str, bytes | None] | None = None
 
     def add_bytes(self, size: int) -> None:
         """Count bytes of the input."""

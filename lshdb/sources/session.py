@@ -252,6 +252,8 @@ class Session:
                         )
                         source.invalid_texts = 0
                     counts.replaced += batch.replaced
+                    if counts.digests is not None:
+                        counts.digests.update((key, state.digest) for key, state in batch.states)
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
         except (InputError, OSError) as error:

@@ -77,7 +77,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     ),
     "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
-    "clusters": (set(), {"drop_list", "folders"}),
+    "clusters": (set(), {"drop_list", "files", "folders"}),
     "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # Database.measure

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from direct_command import command as command
-from helpers import Command, installed
+from helpers import Command, installed, left_files
 
 from lshdb.sources.paths import key_of, paths_of_key
 
@@ -53,7 +53,7 @@ def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> N
     paths = {b"d/" + name for name in NAMES}
     assert {*piped(copies, "dedup", "-0", "a", "d")} == paths
     copies.done("add", "a", "d")
-    dropped = piped(copies, "clusters", "--drop-list", "-0", "--keep", "first")
+    dropped = piped(copies, "clusters", "--drop-list", "--files", "-0", "--keep", "first")
     assert set(dropped) == paths
     copies.done("decide", "drop", *map(os.fsdecode, dropped))
     assert set(piped(copies, "decisions", "--drop", "--files", "-0")) == paths
@@ -75,11 +75,10 @@ def test_a_key_of_two_files_names_none(command: Command) -> None:
     assert paths_of_key("\\xe9.txt", str(command.directory)) == [
         str(command.directory / name) for name in ("\\xe9.txt", "\udce9.txt")
     ]
-    (row,) = command.done("trash", "--json").records
-    assert row["reason"] == "2 files have this key"
-    for arguments in (("decisions", "--drop", "--files"), ("clusters", "--drop-list")):
-        done = command.done(*arguments, "-0")
-        assert (done.out, "left out: 2 files have this key" in done.err) == ("", True)
+    for arguments in (("decisions", "--drop"), ("clusters", "--drop-list")):
+        done = command(*arguments, "--files", "-0")
+        assert (done.out, left_files(done)) == ("", {"\\xe9.txt": "2 files have this key"})
+    assert left_files(command("trash")) == {"\\xe9.txt": "2 files have this key"}
 
 
 def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:

@@ -1,0 +1,52 @@
+"""What commands print of files that can be deleted, and of those that cannot."""
+
+from collections.abc import Iterable, Sequence
+
+import typer
+
+from lshdb.cli import messages, results, running
+from lshdb.formatting import counted
+from lshdb.ingest.dropped_files import LeftFile
+from lshdb.sources.paths import escaped, printable_path
+from lshdb.sources.proof import ProvedFile
+
+
+def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
+    """Print the paths of files that can be deleted, and name the others.
+
+    Raises:
+        typer.Exit: a user should look at some of those.
+    """
+    left, unprintable = list[LeftFile](), 0
+    for file in files:
+        if isinstance(file, LeftFile):
+            left.append(file)
+        else:
+            unprintable += escaped(printable_path(file.path)) != file.path
+            results.print_names([file.path], null=null)
+    if unprintable and not null:
+        messages.warn(
+            "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "
+            f"written with backslashes: {unprintable:,}; -0 prints them as they are"
+        )
+    if report_left(left):
+        raise typer.Exit(running.FAILED)
+
+
+def report_left(left: Sequence[LeftFile]) -> int:
+    """Name the files that are left, each with the reason; how many a user should look at.
+
+    Documents without a file, and files that are already one with what stays, are counted, and the
+    first is named.
+    """
+    failed = [file for file in left if file.has_failed]
+    for file in failed:
+        messages.warn(f"lshdb: {escaped(file.key)}: left: {file.reason}")
+    reasons: dict[str, list[str]] = {}
+    for file in left:
+        if not file.has_failed:
+            why = file.reason.partition(" with ")[0]
+            reasons.setdefault(why, []).append(file.key)
+    for why, keys in reasons.items():
+        messages.message(f"left {counted(len(keys), 'document')}: {why}: {escaped(keys[0])}")
+    return len(failed)
