@@ -53,7 +53,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "plot": "Draw the similarities of the documents, as one SVG file.",
         "report": "Write a report of the near duplicates, as one HTML file.",
         "decisions": "List the decisions, and whether they still hold.",
-        "buckets": "Show the largest buckets, or those of a document.",
+        "buckets": "Show the largest buckets.",
         "sql": "Run a SELECT on the file's tables and views.",
         "tune": "Show which bands and rows fit a threshold and a recall.",
     },

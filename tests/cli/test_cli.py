@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from direct_command import DirectCommand
 from direct_command import command as command
 from helpers import Command, database_of, finish
 
+import lshdb
 from lshdb.cli.app import COMMANDS, make_app
 
 FOX = (
@@ -213,12 +215,13 @@ def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
     assert shown["shingles"] == shown["distinct_shingles"] == SHINGLES
     buckets = shown["buckets"]
     assert (len(shown["signature"]), len(buckets)) == (128, 12)
-    assert buckets == fables.done("buckets", "--key", "fox", "--json").records
+    with lshdb.open(fables.path("lsh.db"), mode="read") as db:
+        assert buckets == [dataclasses.asdict(bucket) for bucket in db.buckets("fox")]
     bands = fables.done("query", "--key", "fox", "--json").record["bands"]
     assert [bucket["documents"] for bucket in buckets].count(2) == bands
     lines = fables.done("show", "fox").lines
     assert lines[0] == "key:               fox"
-    assert lines[-12:] == fables.done("buckets", "--key", "fox").lines
+    assert lines[-12:] == ["\t".join(map(str, bucket.values())) for bucket in buckets]
 
 
 # sql

@@ -127,7 +127,7 @@ def test_commands_flags_and_keys_are_completed(command: Command) -> None:
     assert completed(command, "quer") == ["query"]
     assert completed(command, "query", "--exh") == ["--exhaustive"]
     keys = [f"{LONG}{n}.txt" for n in range(3)]
-    for line in ("show", "compare x", "remove", "query --key", "buckets --key", "show -d lsh.db"):
+    for line in ("show", "compare x", "remove", "query --key", "show -d lsh.db"):
         assert completed(command, *line.split(), "arch") == keys
     assert completed(command, "show", "with") == [], "a shell would print the escape as it is"
     assert completed(command, "show", "-d", "missing.db", "arch") == []

@@ -81,6 +81,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # Database.measure
+    "buckets": ({"key"}, set()),  # lshdb show
     "backup": (set(), {"target", "restore"}),
 }
 

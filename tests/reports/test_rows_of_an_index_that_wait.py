@@ -186,7 +186,7 @@ def test_buckets_say_that_rows_are_missing(pending: Path) -> None:
     command.done("sql", "select count(*) from documents", says="")
     assert NOTE in page(pending, "document", key="d190")
     lshdb.check(pending, repair=True)
-    command.done("buckets", "--key", "d190", says="")
+    command.done("show", "d190", says="")
 
 
 def test_a_service_is_closed_amid_writing_them(pending: Path) -> None:
