@@ -12,9 +12,9 @@ from lshdb.groups import Option
 from lshdb.ingest import dropped_files
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
+from lshdb.sources import proof
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import escaped, paths_of_key
-from lshdb.sources.proof import ProvedFile
 
 
 def clusters(
@@ -108,14 +108,14 @@ def _print_files(
 ) -> None:
     """Print the paths of files that can be deleted, and say why others cannot."""
     store = store_of(database)
-    proofs, root = dropped_files.proof_of(store), dropped_files.root_from_here(store)
+    proofs, root = dropped_files.proof_of(store), proof.root_from_here(store)
 
-    def files() -> Iterator[ProvedFile | dropped_files.LeftFile]:
+    def files() -> Iterator[proof.ProvedFile | dropped_files.LeftFile]:
         for cluster in clusters:
             keys = result_tables.dropped_members(cluster, threshold)
             with store.reading():
                 stored = store.files_of_keys([*keys, cluster.keep])
-            documents = {file.key: dropped_files.compared(file, root) for file in stored}
+            documents = {file.key: proof.compared(file, root) for file in stored}
             stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
             for key in keys:
                 if key in documents:  # else removed meanwhile

@@ -27,7 +27,7 @@ from lshdb.deduplication.run import Run, check_read_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import replaced
-from lshdb.ingest.dropped_files import LeftFile, compared, proved, root_from_here
+from lshdb.ingest.dropped_files import LeftFile, proved
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.options import RowsOptions, SettingsOptions
@@ -443,8 +443,8 @@ class DedupJob:
 def _documents(store: Store) -> dict[str, proof.Compared]:
     """All documents of a database, by their keys."""
     with store.reading():
-        root = root_from_here(store)
-        return {file.key: compared(file, root) for file in store.files_below("")}
+        root = proof.root_from_here(store)
+        return {file.key: proof.compared(file, root) for file in store.files_below("")}
 
 
 class _Repeated(Exception):

@@ -8,17 +8,15 @@ as a PDF of pictures, only a file with the same bytes is a copy.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lshdb.options import FilesOptions, QueryOptions, TextOptions
+from lshdb.options import QueryOptions
 from lshdb.search.decisions import contents_in_force
 from lshdb.search.query import search
 from lshdb.sources import proof
-from lshdb.sources.session import Session, session_of
 
 if TYPE_CHECKING:
     from lshdb.store.lookups import StoredFile
@@ -46,33 +44,9 @@ class LeftFile:
     has_no_copy: bool = False
 
 
-def root_from_here(store: Store) -> str | None:
-    """The directory that keys are relative to, as a path from the current one if it is below."""
-    if store.root is None:
-        return None
-    here, root = (os.path.join(path, "") for path in (os.getcwd(), store.root))
-    return (root[len(here) :] or None) if root.startswith(here) else store.root
-
-
-def compared(file: StoredFile, root: str | None) -> proof.Compared:
-    """A stored document, for the proof."""
-    return proof.Compared(file.key, root, file.digest, file.file_digest)
-
-
 def proof_of(store: Store, bins: Iterable[str] = ()) -> proof.Proof:
     """The proof for files of stored documents; see lshdb.sources.proof."""
-    return proof.Proof(text_session(store), bins)
-
-
-def text_session(store: Store) -> Session:
-    """Reads the files of stored documents."""
-    return session_of(
-        TextOptions(),
-        store.settings.shingling,
-        FilesOptions(root=root_from_here(store)),
-        format="text",
-        stored_guess=store.extracted_of,
-    )
+    return proof.Proof(proof.text_session(store), bins)
 
 
 def dropped_files(
@@ -125,7 +99,7 @@ class _Copies:
 
     def __init__(self, store: Store, *, identical: bool) -> None:
         self._store, self._identical = store, identical
-        self._root = root_from_here(store)
+        self._root = proof.root_from_here(store)
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key
@@ -136,7 +110,7 @@ class _Copies:
             for key, digest in () if store.settings.shingling.of_sets else sorted(dropped):
                 file = stored.get(key)
                 if file is not None and file.digest == digest:
-                    self.dropped[key] = [compared(file, self._root)]
+                    self.dropped[key] = [proof.compared(file, self._root)]
                 elif file is None or (key, file.digest) not in dropped:
                     gone = proof.Compared(key, self._root, digest)
                     self.dropped.setdefault(key, []).append(gone)
@@ -157,7 +131,7 @@ class _Copies:
                 continue
             digests = {file.file_digest, document.file_digest} - {None}
             if (has_text and not self._identical) or len(digests) < 2:
-                yield compared(file, self._root)
+                yield proof.compared(file, self._root)
 
     def _files(self, document: proof.Compared) -> Iterator[StoredFile]:
         yield from self._same[document.digest]

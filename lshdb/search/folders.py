@@ -21,11 +21,11 @@ from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters
 from lshdb.shingling.arrays import int_array
+from lshdb.sources import proof
 from lshdb.sources.archives import is_archive
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.paths import paths_of_key, printable_path
 from lshdb.store.lookups import StoredFile
-from lshdb.store.rows import FileState
 from lshdb.store.store import Store
 
 _File = tuple[int, bytes, str, bool]
@@ -115,7 +115,7 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
                 below[above][cluster].append((size, digest, path, stored_file.state is not None))
     unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
     unwalked.sort(key=_order)
-    disk = _Disk(files)
+    disk = _Disk(store, files)
     separate = (pair for pair in unwalked if not _is_one_directory(pair.a, pair.b))
     pairs = [
         _pair(below, disk, *map(_folder, (pair.a, pair.b)))
@@ -157,19 +157,24 @@ class _WalkedFolder:
 
 
 class _Disk:
-    """Which files below directories have a document of what they hold now.
+    """Which files below directories have a document of what they hold now: they are read.
 
     Args:
+        store: the database.
         documents: all documents, by which a file is known as read.
     """
 
-    def __init__(self, documents: Iterable[StoredFile]) -> None:
-        self._states: dict[str, FileState | None] = {}
+    def __init__(self, store: Store, documents: Iterable[StoredFile]) -> None:
+        root = proof.root_from_here(store)
+        self._proof = proof.Proof(proof.text_session(store))
+        # Of a mailbox one message: its digest is that of the file.
+        self._documents: defaultdict[str, list[proof.Compared]] = defaultdict(list)
         for document in documents:
-            self._states[file_of_message(document.key) or document.key] = document.state
+            compared = proof.compared(document, root)
+            self._documents[file_of_message(document.key) or document.key] = [compared]
             for above in _chain(os.path.dirname(document.key)):
                 if is_archive(above):
-                    self._states[above] = None
+                    self._documents[above].append(compared)
         self._walked: dict[str, _WalkedFolder | None] = {}
 
     def walked(self, folder: str) -> _WalkedFolder | None:
@@ -194,23 +199,25 @@ class _Disk:
             for name in [*names, *links]:
                 key = key_of(os.path.join(directory, name))
                 try:  # a link with a document was read where it leads
-                    look = os.stat if key in self._states else os.lstat
+                    look = os.stat if key in self._documents else os.lstat
                     status = look(os.path.join(directory, name))
                 except OSError:  # gone since
                     continue
-                is_known = is_known or key in self._states
-                if key in self._states and _is_unchanged(self._states[key], status):
+                is_known = is_known or key in self._documents
+                if key in self._documents and self._is_unchanged(key):
                     read.add(key)
                 else:
                     unread.append((key, status.st_size))
         return _WalkedFolder(read, sorted(unread), is_known)
 
-
-def _is_unchanged(state: FileState | None, status: os.stat_result) -> bool:
-    """Whether a file is as it was read, as far as that is known."""
-    return state is None or (
-        state.size == status.st_size and state.mtime_ns in (None, status.st_mtime_ns)
-    )
+    def _is_unchanged(self, key: str) -> bool:
+        """Whether a file has what its documents were read from."""
+        try:
+            for document in self._documents[key]:
+                self._proof.read_now(document)
+        except proof.UnprovedError:
+            return False
+        return True
 
 
 def _unread_text(*sides: tuple[str, _WalkedFolder | None]) -> str:

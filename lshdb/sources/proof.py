@@ -11,16 +11,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
+from lshdb.options import FilesOptions, TextOptions
 from lshdb.shingling import content
 from lshdb.sources import identity
 from lshdb.sources.archives import archive_of
 from lshdb.sources.counts import reason
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.paths import is_in_bin, paths_of_key
-from lshdb.sources.session import Session
+from lshdb.sources.session import Session, session_of
+
+if TYPE_CHECKING:
+    from lshdb.store.lookups import StoredFile
+    from lshdb.store.store import Store
 
 _STAYS = "the file that goes stays for another one"
 CHANGED = "it has changed since it was read"
@@ -41,6 +46,30 @@ class Compared(NamedTuple):
     root: str | None = None
     digest: bytes = b""
     file_digest: bytes | None = None
+
+
+def root_from_here(store: Store) -> str | None:
+    """The directory that keys are relative to, as a path from the current one if it is below."""
+    if store.root is None:
+        return None
+    here, root = (os.path.join(path, "") for path in (os.getcwd(), store.root))
+    return (root[len(here) :] or None) if root.startswith(here) else store.root
+
+
+def compared(file: StoredFile, root: str | None) -> Compared:
+    """A stored document, for the proof."""
+    return Compared(file.key, root, file.digest, file.file_digest)
+
+
+def text_session(store: Store) -> Session:
+    """Reads the files of stored documents."""
+    return session_of(
+        TextOptions(),
+        store.settings.shingling,
+        FilesOptions(root=root_from_here(store)),
+        format="text",
+        stored_guess=store.extracted_of,
+    )
 
 
 class UnprovedError(InputError):

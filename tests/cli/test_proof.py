@@ -216,3 +216,23 @@ def test_lists_are_paths_from_here(command: Command) -> None:
     assert command.done("clusters", "--drop-list", "--files").lines == ["d/b.txt"]
     wrong = command.fails("clusters", "--drop-list", "--files", "--json", status=2)
     assert wrong.startswith("--files goes with --drop-list")
+
+
+def test_folders_count_files_only_as_they_were_compared(command: Command) -> None:
+    for folder in ("one", "two"):
+        for name, text in {"a": A, "b": B.ljust(len(A)), "c": A[::-1], "d": A.upper()}.items():
+            command.write(f"{folder}/{name}.txt", text)
+            os.utime(command.path(f"{folder}/{name}.txt"), ns=(10**18, 10**18))
+    with zipfile.ZipFile(command.path("one/z.zip"), "w") as archive:
+        archive.writestr("a.txt", "a text that is only in this one archive")
+    command.done("add", "one", "two", "--archives")
+
+    def unread() -> list[str]:
+        row = command.done("clusters", "--folders", "--json").record
+        return sorted(row["a_unread_files"] + row["b_unread_files"])
+
+    assert unread() == []
+    exchange(command.path("one/a.txt"), command.path("one/b.txt"))
+    with zipfile.ZipFile(command.path("one/z.zip"), "w") as archive:
+        archive.writestr("a.txt", "a text that is only in that one archive")
+    assert unread() == ["one/a.txt", "one/b.txt", "one/z.zip"]
