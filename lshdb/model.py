@@ -139,6 +139,21 @@ class Change(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class Rename(Result):
+    """A name of a program that another program has under another name.
+
+    Attributes:
+        a: the name in A.
+        b: the name in B, which stands wherever both have the same code.
+        times: how often.
+    """
+
+    a: str
+    b: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Similar(Result):
     """A stored document that is similar to a new one.
 
@@ -456,16 +471,27 @@ class Comparison(Result):
     b_content: str | tuple[Element, ...] | None = field(repr=False)
     base: tuple[str, ...] = field(repr=False)
     _changes: Callable[[], list[Change]] = field(default=list, repr=False, compare=False)
+    _renames: Callable[[], list[Rename]] = field(default=list, repr=False, compare=False)
 
     @property
     def changes(self) -> list[Change]:
         """The words in which two texts differ, in order; found when they are wanted."""
         return self._changes()
 
+    @property
+    def renames(self) -> list[Rename]:
+        """The names that differ between two programs in step, in a database of programs, the most
+        frequent first; found when they are wanted.
+        """
+        return self._renames()
+
     def record(self) -> dict[str, Any]:
-        """The fields by their names, for JSON: without the contents, and with shared texts."""
-        record = asdict(self)
-        del record["_changes"]
+        """The fields by their names, for JSON: without the contents, and with shared texts and
+        renamed names.
+        """
+        record = asdict(replace(self, _changes=list, _renames=list))
+        del record["_changes"], record["_renames"]
+        record["renames"] = [asdict(rename) for rename in self.renames]
         text = record.pop("a_content")
         del record["b_content"]
         for passage in record["passages"] or () if isinstance(text, str) else ():
@@ -491,6 +517,7 @@ class Comparison(Result):
         if isinstance(a, str) and isinstance(b, str):
             is_short = len(a) + len(b) <= _COMPARED
             shown["different words"] = self.changes if is_short else "texts too long to compare"
+            shown["renamed names"] = self.renames if is_short else None
             shown["passages in both"] = [
                 {"a_line": p.a_line, "b_line": p.b_line, "text": a[p.a_start : p.a_end]}
                 for p in self.passages or ()

@@ -1086,12 +1086,17 @@ class RowsOptions(Options):
 
     cut: Annotated[
         int | None,
-        Option("Cut runs of earlier rows; drop no row.", min=3, metavar="WORDS", section=CUTTING),
+        Option(
+            "Cut runs of earlier rows; a row goes if nothing is left.",
+            min=3,
+            metavar="WORDS",
+            section=CUTTING,
+        ),
     ] = None
     min_words: Annotated[
         int,
         uncommon(
-            "Drop what has fewer words after that.",
+            "Drop rows with fewer words left (0: none).",
             min=0,
             metavar="WORDS",
             section=CUTTING,

@@ -77,7 +77,11 @@ def compare(
 
     Two files need no database: without one, the default settings are used.
 
-    A pipe has all values, but not what differs. A "passage" line has the start and end in A and in
+    Of two programs, in a database of programs, also the names that differ in step: wherever both
+    have the same code, one always stands for the other.
+
+    A pipe has all values, but not what differs. A "rename" line has a name in A, the name in B, and
+    how often it stands there; a "passage" line has the start and end in A and in
     B, in characters from 0, the text, and its first line in A and in B; an "element" line has an
     element of a set; a "bucket" line has the number of a band and the key of the bucket that both
     are in.
@@ -140,11 +144,13 @@ def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) ->
     band = ["band_no", "bucket_key"]
     elements = [(element,) for element in compared.shared_elements or ()]
     drawn = results.on_terminal()
+    renames = [] if drawn else compared.renames  # a terminal has them with the differences
     if drawn and compared.identical:
         passages = []  # all of both
     for what, columns, rows in (
         ("passage", names, passages),
         ("element", ["shared elements"], elements),
+        ("rename", ["a", "b", "times"], [*map(attrgetter("a", "b", "times"), renames)]),
         ("bucket", band, [*map(attrgetter(*band), compared.shared_buckets)]),
     ):
         if what == "bucket" and not buckets:
@@ -208,6 +214,8 @@ def differing_lines(
         errors.warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
     if texts.says:
         yield Text(texts.says, "bold")
+    if texts.renamed:
+        yield Text(escaped(texts.renamed), "bold")
     shown = differences.shown_rows(texts.rows, _BESIDE)
     for row in beside.lines_of(texts, shown, 0, len(texts.rows)):
         if row.kind == "left out":

@@ -9,8 +9,9 @@ from functools import cached_property
 from operator import itemgetter
 
 from lshdb.database import Database, store_of
+from lshdb.formatting import counted, listed
 from lshdb.limits import DEFAULTS
-from lshdb.model import Passage
+from lshdb.model import Passage, Rename
 from lshdb.search import reworded
 from lshdb.search.differences import (
     SHORTEST,
@@ -20,6 +21,7 @@ from lshdb.search.differences import (
     Row,
     agreement,
     differences,
+    renames,
     sets_beside,
 )
 from lshdb.shingling.shingling import Element
@@ -32,6 +34,8 @@ StoredContent = str | tuple[Element, ...] | None
 Sets = list[tuple[int, list[Element]]]
 """The elements that only the first set has, only the second, and both: for each of these parts
 their number and the first of them."""
+_RENAMES = 8
+"""Renamed names that a line lists."""
 _MAX_CODE = 100_000
 """Characters at the start of a text that are searched for signs of code."""
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
@@ -87,6 +91,19 @@ class Beside:
         if any(piece.number for piece in pieces):
             kinds.add("run")
         return frozenset(kinds)
+
+    @cached_property
+    def renames(self) -> list[Rename]:
+        """The names that differ in step between two programs, the most frequent first."""
+        return renames(self.rows)
+
+    @property
+    def renamed(self) -> str:
+        """The same in words; empty if there are none."""
+        names = self.renames
+        each = [f"{name.a}\u2192{name.b} {counted(name.times, 'time')}" for name in names]
+        shown = listed(each, _RENAMES)
+        return f"{counted(len(names), 'name')} changed in step: {shown}" if names else ""
 
     @cached_property
     def starts(self) -> list[int]:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from lshdb.sketching import constructions, minhash, signing
 from lshdb.store.store import Store
 
 _PlainContent = str | tuple[Element, ...]
+_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,15 +89,18 @@ def compare(store: Store, a: str | model.Document, b: str | model.Document) -> m
         a_content=a_side.content,
         b_content=b_side.content,
         base=tuple(name for name, _ in settings.shingling.base),
-        _changes=_changes(a_side.content, b_side.content),
+        _changes=_found_in(differences.changed_words, a_side.content, b_side.content),
+        _renames=_found_in(differences.renames_of, a_side.content, b_side.content)
+        if settings.shingling.of_programs
+        else list,
     )
 
 
-def _changes(a: _PlainContent | None, b: _PlainContent | None) -> Callable[[], list[model.Change]]:
-    """What finds the words in which two texts differ."""
-    if isinstance(a, str) and isinstance(b, str):
-        return partial(differences.changed_words, a, b)
-    return list
+def _found_in(
+    search: Callable[[str, str], list[_T]], a: _PlainContent | None, b: _PlainContent | None
+) -> Callable[[], list[_T]]:
+    """What searches two texts when it is called; it finds nothing in other contents."""
+    return partial(search, a, b) if isinstance(a, str) and isinstance(b, str) else list
 
 
 def _side(store: Store, document: str | model.Document) -> _ComparedDocument:

@@ -10,7 +10,8 @@ import re
 import unicodedata
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from operator import itemgetter
@@ -18,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from lshdb.model import Change
+from lshdb.model import Change, Rename
 from lshdb.search import alignment, renaming
 from lshdb.shingling import tokens
 from lshdb.shingling.arrays import IntArray, int_array
@@ -480,6 +481,27 @@ def changed_words(given: str, stored: str) -> list[Change]:
             changes.append(Change(only_given, _joined(stored, stored_words[j:stored_end])))
         i, j = given_end + size, stored_end + size
     return changes
+
+
+def renames(rows: Iterable[Row]) -> list[Rename]:
+    """The renamed names of the rows of two programs, the most frequent first."""
+    words: tuple[list[str], list[str]] = ([], [])
+    for row in rows:
+        for line, names in zip((row.a, row.b), words, strict=True):
+            for piece in line.pieces if line else ():
+                names += piece.text.split() if piece.kind == "renamed" else ()
+    counts = Counter(zip(*words, strict=True))
+    return [Rename(a, b, times) for (a, b), times in counts.most_common()]
+
+
+def renames_of(a: str, b: str) -> list[Rename]:
+    """The names that differ in step between two programs, the most frequent first.
+
+    >>> loop = "for (item = 0; item < all; item++) { sum += item; }"
+    >>> renames_of(loop, loop.replace("item", "i"))
+    [Rename(a='item', b='i', times=4)]
+    """
+    return renames(differences(a, b, programs=True))
 
 
 def _bare_words(text: str) -> list[Span]:

@@ -424,6 +424,7 @@ def compare(visit: Visit) -> Page:
         view["page_of"] = partial(bisect_right, page_starts[:-1])
         data |= {
             "says": texts.says,
+            "renames": texts.renames,
             "differences": len(texts.starts),
             "copied": texts.chips(_CHIPS),
             "rows": list(beside.lines_of(texts, page_indices, *page_starts[page - 1 : page + 1])),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from direct_command import DirectCommand
 from helpers import Command, database_of
+
+import lshdb
 
 
 @pytest.fixture
@@ -114,3 +117,22 @@ def test_a_terminal_shows_the_index_on_request(command: Command) -> None:
         assert name in command.on_terminal("compare", "fox", "fox", "--buckets")[0]
     piped = command.done("compare", "fox", "wolf").out
     assert command.done("compare", "fox", "wolf", "--buckets").out == piped
+
+
+def test_names_of_programs_that_changed_in_step_are_listed(tmp_path: Path) -> None:
+    program = "def total(numbers):\n    for x in numbers:\n        print(x, x + 1, numbers)\n"
+    copy = program.replace("numbers", "n").replace("x", "y")
+    texts = {"a": program, "b": copy, "c": "if len(names) > 1:\n    return names\n"}
+    database_of(tmp_path / "lsh.db", texts, purpose="programs").close()
+    command = DirectCommand(tmp_path)
+    lines = [line for line in command.done("compare", "a", "b").lines if "rename" in line]
+    assert lines == ["rename\tnumbers\tn\t3", "rename\tx\ty\t3"]
+    record = command.done("compare", "a", "b", "--json").record
+    expected = [{"a": "numbers", "b": "n", "times": 3}, {"a": "x", "b": "y", "times": 3}]
+    assert record["renames"] == expected
+    said = "2 names changed in step: numbers\u2192n 3 times, x\u2192y 3 times"
+    assert said in command.on_terminal("compare", "a", "b")[0]
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        assert [asdict(rename) for rename in db.compare("a", "b").renames] == expected
+    assert "changed in step" not in command.on_terminal("compare", "a", "c")[0]
+    assert command.done("compare", "a", "c", "--json").record["renames"] == []

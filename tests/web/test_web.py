@@ -614,6 +614,18 @@ def test_json_has_the_fields_that_the_manual_names(quoted: tuple[Path, Site]) ->
         assert {*re.findall("`(\\w+)`", text), "notes", "outdated", "waiting"} <= names, name
 
 
+def test_names_of_programs_that_changed_in_step_are_named(path: Path) -> None:
+    program = "def total(numbers):\n    for x in numbers:\n        print(x, x + 1, numbers)\n"
+    texts = {"a": program, "b": program.replace("numbers", "n")}
+    database_of(path, texts, purpose="programs").close()
+    with direct(path) as site:
+        renames = as_json(site, "compare", a="a", b="b")["renames"]
+        assert renames == [{"a": "numbers", "b": "n", "times": 3}]
+        shown = site.ask("/compare?a=a&b=b").text
+        assert "1 name changed in step: numbers\u2192n 3 times" in shown
+        assert shown.count('<span class="renamed') == 6 + 1, "and the legend"
+
+
 def field_names(value: Any) -> Iterator[str]:
     """All names in JSON."""
     if isinstance(value, dict):
