@@ -24,8 +24,8 @@ def open(options: OpenOptions) -> Database:  # lshdb.open
         UsageError: wrong arguments, or a file that was open when the process was forked.
         SettingsError: impossible settings.
         SettingsMismatch: the file exists, and its documents are compared in another way: shingle,
-            permutations, sketch, seed, content, base, purpose, passages or reworded differ, or
-            with `check_settings` any setting.
+            permutations, sketch, seed, content, base, purpose, passages, reworded or root differ,
+            or with `check_settings` any setting.
         StoreError: the file cannot be opened, or is not lshdb's.
 
     Warns:
@@ -57,9 +57,11 @@ def opened(options: OpenOptions) -> tuple[Database, str]:
         options.mode,
         options.timeout,
         lambda: resolved or resolve(with_passages(settings)),
+        root=options.root,
         limits=limits,
     )
     try:
+        store.check_root(options.root)
         note = check_against(settings, store.settings, store.path, whole=options.check_settings)
     except BaseException:
         store.close()
@@ -69,5 +71,13 @@ def opened(options: OpenOptions) -> tuple[Database, str]:
 
 def made_with(settings: Settings, options: OpenOptions) -> Database:
     """A new database with the settings of another one; those of the options are not used."""
-    path, timeout = Path(options.path), options.timeout
-    return Database(Store.open(path, "create", timeout, lambda: settings, limits=options.limits))
+    return Database(
+        Store.open(
+            Path(options.path),
+            "create",
+            options.timeout,
+            lambda: settings,
+            root=options.root,
+            limits=options.limits,
+        )
+    )

@@ -167,6 +167,10 @@ Exclude = Annotated[
     Sequence[str],
     Option("Skip files that match, such as '*.min.js'.", metavar="GLOB", section=INPUT),
 ]
+Root = Annotated[
+    FileName | None,
+    Option("Keys are paths from DIR. [default: the database's]", metavar="DIR", section=INPUT),
+]
 GroupBy = Annotated[
     FileName | None,
     Option("Each folder is one document.", metavar="folder|DIR|N|GLOB"),
@@ -359,6 +363,7 @@ class OpenOptions(Options):
         bool,
         argument("Whether a file whose index has other settings is refused, not only reported."),
     ] = False
+    root: Root = None
 
 
 class ReindexOptions(Options):
@@ -384,7 +389,7 @@ class ReindexOptions(Options):
 
 
 class WalkingOptions(Options):
-    """Which files of directories are read, and what their keys are."""
+    """Which files of directories are read."""
 
     section = INPUT
 
@@ -402,9 +407,6 @@ class WalkingOptions(Options):
     max_filesize: Annotated[
         int | None,
         Option("Skip files larger than this: 500K, 10M.", metavar="SIZE", parse=size_of_text),
-    ] = None
-    root: Annotated[
-        str | None, Option("Keys of files are paths from DIR. [default: .]", metavar="DIR")
     ] = None
 
 
@@ -588,6 +590,7 @@ class AddFilesOptions(Options):
             metavar="replace|keep|error",
         ),
     ] = "replace"
+    root: Root = None
     reader: AnyReader = None
     on_failure: OnFailure = None
 
@@ -679,9 +682,13 @@ class SyncOptions(Options):
     remove_most: Annotated[
         bool,
         Option(
-            "Also remove more than half of 100 documents or more.",
+            "Also remove all documents, or more than half of 100.",
         ),
     ] = False
+    root: Annotated[
+        FileName | None,
+        Option("Keys are paths from DIR from now on, and stay as they are.", metavar="DIR"),
+    ] = None
     on_failure: OnFailure = None
 
 

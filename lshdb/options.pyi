@@ -50,6 +50,7 @@ DatabasePath = FileName
 OnProgress = bool | Progress
 Encoding = str | None
 Exclude = Sequence[str]
+Root = FileName | None
 GroupBy = FileName | None
 def character(text: str) -> str: ...
 AnyReader = Any
@@ -156,6 +157,7 @@ class OpenOptions(Options):
     timeout: Timeout
     limits: OwnLimits
     check_settings: bool
+    root: Root
     @overload
     def __init__(
         self,
@@ -180,6 +182,7 @@ class OpenOptions(Options):
         timeout: Timeout = TIMEOUT,
         limits: OwnLimits = DEFAULTS,
         check_settings: bool = False,
+        root: Root = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -191,6 +194,7 @@ class OpenOptions(Options):
         timeout: Timeout = TIMEOUT,
         limits: OwnLimits = DEFAULTS,
         check_settings: bool = False,
+        root: Root = None,
     ) -> None: ...
 
 class ReindexOptions(Options):
@@ -230,7 +234,6 @@ class WalkingOptions(Options):
     ignore: bool = True
     tracked: bool = False
     max_filesize: int | None = None
-    root: str | None = None
 
 class FilesOptions(Options):
     walk: WalkingOptions
@@ -246,7 +249,6 @@ class FilesOptions(Options):
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
-        root: str | None = None,
         archives: bool = False,
     ) -> None: ...
     @overload
@@ -430,6 +432,7 @@ class AddFilesOptions(Options):
     read: ReadingOptions
     add: AddManyOptions
     on_conflict: OnConflict
+    root: Root
     reader: AnyReader
     on_failure: OnFailure
     @overload
@@ -445,7 +448,6 @@ class AddFilesOptions(Options):
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
-        root: str | None = None,
         archives: bool = False,
         documents: bool = True,
         extract_timeout: float = 60.0,
@@ -468,6 +470,7 @@ class AddFilesOptions(Options):
         on_similar: OnSimilar = 'keep',
         on_skip: Callable[[DroppedRow], None] | None = None,
         on_conflict: OnConflict = 'replace',
+        root: Root = None,
         reader: AnyReader = None,
         on_failure: OnFailure = None,
     ) -> None: ...
@@ -480,6 +483,7 @@ class AddFilesOptions(Options):
         read: ReadingOptions = ...,
         add: AddManyOptions = ...,
         on_conflict: OnConflict = 'replace',
+        root: Root = None,
         reader: AnyReader = None,
         on_failure: OnFailure = None,
     ) -> None: ...
@@ -591,6 +595,7 @@ class SyncOptions(Options):
     dry_run: bool
     extract_again: bool
     remove_most: bool
+    root: FileName | None
     on_failure: OnFailure
     @overload
     def __init__(
@@ -603,7 +608,6 @@ class SyncOptions(Options):
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
-        root: str | None = None,
         archives: bool = False,
         documents: bool = True,
         extract_timeout: float = 60.0,
@@ -618,6 +622,7 @@ class SyncOptions(Options):
         dry_run: bool = False,
         extract_again: bool = False,
         remove_most: bool = False,
+        root: FileName | None = None,
         on_failure: OnFailure = None,
     ) -> None: ...
     @overload
@@ -631,6 +636,7 @@ class SyncOptions(Options):
         dry_run: bool = False,
         extract_again: bool = False,
         remove_most: bool = False,
+        root: FileName | None = None,
         on_failure: OnFailure = None,
     ) -> None: ...
 
@@ -1225,7 +1231,6 @@ class RowsOptions(Options):
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
-        root: str | None = None,
         documents: bool = True,
         extract_timeout: float = 60.0,
         quotes: bool = True,
@@ -1288,7 +1293,6 @@ class DedupOptions(Options):
         ignore: bool = True,
         tracked: bool = False,
         max_filesize: int | None = None,
-        root: str | None = None,
         documents: bool = True,
         extract_timeout: float = 60.0,
         quotes: bool = True,

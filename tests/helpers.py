@@ -656,5 +656,5 @@ def eventually(site: Site, page: str, /, **query: object) -> Answer:
 
 
 def new_session(of_sets: OfSets = False, **options: Any) -> Session:
-    """A session that reads with these options."""
-    return Session(SessionOptions(of_sets, **options))
+    """A session that reads with these options; keys of files are from the current directory."""
+    return Session(SessionOptions(of_sets, **{"root": os.path.realpath("."), **options}))

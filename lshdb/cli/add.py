@@ -18,7 +18,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import first_database
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
-from lshdb.options import INPUT, AddFilesOptions, OpenOptions, ReadingOptions
+from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions, ReadingOptions
 from lshdb.sources.paths import STDIN, escaped, expanded, listed, printable_path, tilde_hint
 
 _INTERRUPTED = "interrupted; what is counted above is in the file"
@@ -59,7 +59,7 @@ def add(
     inputs = _inputs_of(paths or [], options, key, files_from, null=null)
     if files_from is None and not os.path.exists(file.db):
         _check_any_exists(paths or [])
-    with _opened_like(file, paths or []) as database:
+    with _opened_like(file, paths or [], options.root) as database:
         counts = documents.counts_printed(print_all=list_skipped)
         session = documents.session_for(
             database.settings.shingling,
@@ -124,14 +124,14 @@ def _check_any_exists(paths: Sequence[str]) -> None:
         raise InputError(f"{printable_path(missing[0])}: {reason}")
 
 
-def _opened_like(file: DatabaseFile, paths: Sequence[str]) -> Database:
+def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None) -> Database:
     """The database; a new one has the settings of the first database that is added to it."""
     is_filled = os.path.exists(file.db) and file.is_filled  # a name may be too long for a file
     first = None if is_filled else first_database(paths, running.timeout())
     if first is None:
-        return file.open()
+        return file.open(root=root)
     path, settings = first
-    database = made_with(settings, OpenOptions(path=file.db, timeout=running.timeout()))
+    database = made_with(settings, OpenOptions(path=file.db, timeout=running.timeout(), root=root))
     messages.message(f"{file.db} made with the settings of {escaped(path)}")
     return database
 

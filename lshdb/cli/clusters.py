@@ -73,7 +73,9 @@ def clusters(
             _print_files(database, similar_clusters, minimum, null=null)
             return
         if drop_list:
-            _write_dropped(similar_clusters, minimum, form, null)
+            _write_dropped(
+                similar_clusters, minimum, form, store_of(database).files_root, null=null
+            )
             return
         results.write_results(
             similar_clusters.columns,
@@ -108,7 +110,11 @@ def _print_files(
 ) -> None:
     """Print the paths of files that can be deleted, and say why others cannot."""
     store = store_of(database)
+<<<<<<< HEAD
     proofs, root = dropped_files.proof_of(store), proof.root_from_here(store)
+=======
+    proofs, root = dropped_files.proof_of(store), store.files_root
+>>>>>>> 84808e79 (Make keys of files paths from the database's root)
 
     def files() -> Iterator[proof.ProvedFile | dropped_files.LeftFile]:
         for cluster in clusters:
@@ -124,7 +130,9 @@ def _print_files(
     proving.print_files(files(), null=null)
 
 
-def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
+def _write_dropped(
+    clusters: Iterable[Cluster], threshold: float, form: Form, root: str, *, null: bool
+) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
     below = unprintable = same = 0
 
@@ -135,10 +143,10 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
             keys = result_tables.dropped_members(cluster, threshold)
             kept_files = FilesRead()
             for key in {*cluster.members}.difference(keys):
-                for path in paths_of_key(key):
+                for path in paths_of_key(key, root):
                     kept_files.earlier(path)
             for key in keys:
-                paths = paths_of_key(key)
+                paths = paths_of_key(key, root)
                 if any(kept_files.earlier(path, remember=False) for path in paths):
                     same += 1
                 elif form.is_text and not null and escaped(key) != key:

@@ -98,8 +98,8 @@ def dedup(
     with closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if outputs.null:
-            names = results.paths_of_keys(str(key) for key, *_ in lines)
-            results.print_names(names, null=True)
+            names = (results.paths_of_keys([str(key)], job.root) for key, *_ in lines)
+            results.print_names(chain.from_iterable(names), null=True)
         elif job.are_texts:
             results.write_results(
                 job.columns,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lshdb import options
 from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import InputError
 from lshdb.formatting import counted
 from lshdb.keys import distinct_key
@@ -44,6 +44,7 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     """
     stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False, "stdin_key": stdin_key}
+    others["root"] = store_of(database).files_root
     return session_for(database.settings.shingling, reading, counts=counts_printed(), **others)
 
 
@@ -69,7 +70,8 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     Raises:
         InputError: there is none, or one cannot be read.
     """
-    session = session_for(shingling, archives=True)
+    root = os.path.realpath(os.curdir)
+    session = session_for(shingling, archives=True, root=root)
     texts: dict[str, str] = {}
     digests: dict[str, bytes] = {}
     for document in session.read(paths):
@@ -101,12 +103,20 @@ def ignored_texts(paths: Sequence[str], shingling: Shingling) -> tuple[str, ...]
 
 
 @contextmanager
-def temporary_database(settings: Settings | None = None) -> Iterator[Database]:
-    """An empty database that is deleted at the end, with the default settings if none are given."""
+def temporary_database(
+    settings: Settings | None = None, root: str | None = None
+) -> Iterator[Database]:
+    """An empty database that is deleted at the end.
+
+    Args:
+        settings: None for the default ones.
+        root: the directory that keys of files are relative to; None for the current one.
+    """
     from lshdb.ingest.temporary import temporary_store
     from lshdb.tuning.resolve import resolve
 
-    with temporary_store(settings or resolve(options.SettingsOptions()), DEFAULTS) as store:
+    settings = settings or resolve(options.SettingsOptions())
+    with temporary_store(settings, DEFAULTS, root=root or os.path.realpath(os.curdir)) as store:
         yield Database(store)
 
 

@@ -3,13 +3,17 @@
 from dataclasses import replace
 
 from lshdb.cli import documents, messages, options
-from lshdb.options import SettingsOptions
+from lshdb.options import Root, SettingsOptions
 from lshdb.sketching.settings import purpose_in_words
 from lshdb.tuning.resolve import resolve
 
 
 def init(
-    *, file: options.DatabaseFile, settings: SettingsOptions, base: options.BasePaths = None
+    *,
+    file: options.DatabaseFile,
+    settings: SettingsOptions,
+    root: Root = None,
+    base: options.BasePaths = None,
 ) -> None:
     """Make a database with settings of your own.
 
@@ -24,7 +28,7 @@ def init(
     if base:
         settings = replace(settings, base=documents.base_texts(base, resolve(settings).shingling))
     existed = file.is_filled
-    with file.open(settings=settings) as database:
+    with file.open(settings=settings, root=root) as database:
         made = database.settings
         done = "exists already" if existed else "made"
         messages.message(f"{file.db} {done}: {purpose_in_words(made)}")

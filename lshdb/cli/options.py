@@ -159,7 +159,10 @@ class DatabaseFile(Options):
     ] = parameters.DATABASE
 
     def open(
-        self, mode: options.Mode = "create", settings: options.SettingsOptions | None = None
+        self,
+        mode: options.Mode = "create",
+        settings: options.SettingsOptions | None = None,
+        root: options.FileName | None = None,
     ) -> Database:
         """Open the database; see lshdb.open."""
         database, note = opened(
@@ -168,6 +171,7 @@ class DatabaseFile(Options):
                 settings=settings or options.SettingsOptions(),
                 mode=mode,
                 timeout=running.timeout(),
+                root=root,
             )
         )
         if note:

@@ -7,7 +7,7 @@ import typer
 from lshdb.cli import messages, results, running
 from lshdb.formatting import counted
 from lshdb.ingest.dropped_files import LeftFile
-from lshdb.sources.paths import escaped, printable_path
+from lshdb.sources.paths import escaped, path_from_here, printable_path
 from lshdb.sources.proof import ProvedFile
 
 
@@ -22,8 +22,9 @@ def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
         if isinstance(file, LeftFile):
             left.append(file)
         else:
-            unprintable += escaped(printable_path(file.path)) != file.path
-            results.print_names([file.path], null=null)
+            path = path_from_here(file.path)
+            unprintable += escaped(printable_path(path)) != path
+            results.print_names([path], null=null)
     if unprintable and not null:
         messages.warn(
             "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "

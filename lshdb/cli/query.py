@@ -110,7 +110,7 @@ def query(
             batches = counts.files_noted(session.batches(files))
             answers = _answers(databases, batches, options, session)
         else:
-            name = counts.key_noted("".join(files))
+            name = counts.key_noted("".join(files), store_of(databases[0]).files_root)
             content = choice.content(session, files, databases[0].settings.shingling.of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
             answers = iter([(name, shards.query_files(databases, single))])
@@ -146,11 +146,11 @@ class _QueryCounts:
         self.files: set[str] = set()
         self.progress: progress.Progress = progress.silent
 
-    def key_noted(self, name: str) -> str:
+    def key_noted(self, name: str, root: str) -> str:
         """The key of the one file of a query, which is remembered; "" without a file."""
         if name in ("", STDOUT):
             return name
-        key = key_of(name)
+        key = key_of(name, root)
         self.files.add(key)
         return key
 

@@ -286,17 +286,21 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
             print(paths.escaped(paths.printable_path(name)))
 
 
-def paths_of_keys(keys: Iterable[str]) -> Iterator[str]:
-    """The path of the file of each key, or the key itself if there is no such file.
+def paths_of_keys(keys: Iterable[str], root: str) -> Iterator[str]:
+    """The path from here to the file of each key, or the key itself if there is no such file.
+
+    Args:
+        keys: of files.
+        root: the directory that they are relative to.
 
     Where several files have a key, as the bytes of a name and their escapes both do, it is left out
     with a warning.
     """
     for key in keys:
-        file_paths = paths.paths_of_key(key)
+        file_paths = paths.paths_of_key(key, root)
         if len(file_paths) > 1:
             messages.warn(
                 f"lshdb: {paths.escaped(key)}: left out: {len(file_paths)} files have this key"
             )
         else:
-            yield from file_paths or [key]
+            yield from map(paths.path_from_here, file_paths) if file_paths else [key]

@@ -1,6 +1,8 @@
 """`lshdb sync`: update the database from folders."""
 
+import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,6 +11,7 @@ import typer
 from lshdb import model
 from lshdb.cli import documents, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, ListSkipped
+from lshdb.database import Database
 from lshdb.groups import replaced
 from lshdb.ingest.sync import check_directories
 from lshdb.options import Mode, SyncOptions
@@ -31,18 +34,26 @@ def sync(
     files are gone, as if it was not mounted, nothing is removed without --remove-most; --dry-run
     says so, and exits with status 1 as the run itself.
 
-    Keys are those of add: run it in the same directory, or with the same --root.
+    Keys are paths from the root, the database's folder unless it was made with another one. A
+    folder that moves together with its database keeps all keys; where only one of them moved,
+    --root says where the files are.
 
     Example: lshdb sync -d notes.db notes/ --dry-run
 
-    Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
+    Example: lshdb sync -d /var/lib/notes.db --root /home/ann /home/ann/notes
     """
     form.check(file.db)
     check_directories(directories)
     counts = documents.counts_printed(print_all=list_skipped)
-    is_new = options.dry_run and not file.db.exists()
     mode: Mode = "read" if options.dry_run else "create"
-    with documents.temporary_database() if is_new else file.open(mode) as database:
+    if options.dry_run and not file.db.exists():
+        directory = options.root or file.db.parent
+        opened: AbstractContextManager[Database] = documents.temporary_database(
+            root=os.path.realpath(directory)
+        )
+    else:
+        opened = file.open(mode, root=None if file.is_filled else options.root)
+    with opened as database:
         session = documents.session_for(
             database.settings.shingling,
             options.texts,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lshdb.ingest.locations import Locations
+from lshdb.ingest.merging import Rebased
 from lshdb.model import CopiedPassage
 from lshdb.search.decisions import Contents, contents_in_force
 from lshdb.shingling import arrays
@@ -47,6 +48,7 @@ class Collection:
         locations: the files and lines of the documents; None for a database that is a reference.
         reference: the name of a reference; None for documents of the run, and those stored before.
         is_private: whether only this run uses the file, so that it can be read while it is written.
+        new_keys: what keys of files in the database are from the root of the run; None if the same.
         original_keys: by doc_id, the keys of documents of the run that are stored under others.
     """
 
@@ -55,6 +57,7 @@ class Collection:
     reference: str | None = None
     is_private: bool = False
     original_keys: dict[int, str] = dataclasses.field(default_factory=dict)
+    new_keys: Rebased | None = None
 
     @functools.cached_property
     def decided(self) -> Contents:
@@ -76,12 +79,22 @@ class Collection:
         with self.store.snapshot() as (reader, _):
             yield reader
 
+    def rebased(self, reader: StoreReader, doc_ids: arrays.IntArray, keys: list[str]) -> list[str]:
+        """The keys of documents, those of files from the root of the run."""
+        if self.new_keys is None:
+            return keys
+        files = {file.doc_id for file in reader.files_of(doc_ids.tolist()) if file.state}
+        return [
+            self.new_keys.key(key) if doc_id in files else key
+            for doc_id, key in zip(doc_ids.tolist(), keys, strict=True)
+        ]
+
     def _parts(self) -> Iterator[tuple[StoreReader, arrays.IntArray, list[str]]]:
         """The doc_ids and keys of all documents, part by part, with what reads them."""
         with self.reader() as reader:
             for doc_ids, keys in reader.all_keys():
                 for part in arrays.chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    yield reader, doc_ids[part], keys[part]
+                    yield reader, doc_ids[part], self.rebased(reader, doc_ids[part], keys[part])
 
     def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
         """The doc_ids and stored forms of all documents, part by part."""

@@ -347,7 +347,8 @@ class _Compared:
         batch, fields, collection = rows.documents.batch, rows.plan.fields, self.collection
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
-        columns = zip(doc_ids.tolist(), self.reader.keys_of(doc_ids), metadata, strict=False)
+        keys = collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
+        columns = zip(doc_ids.tolist(), keys, metadata, strict=False)
         kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
         for row, reason in reasons:
             key, stored = kept[reason.doc_id]

@@ -312,6 +312,7 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
         options.columns.key,
         options.columns.text or "text",
         options.columns.set or "set",
+        root=os.path.realpath(os.curdir),
         auto_key=True,
         metadata=False,
         naming="{}=",

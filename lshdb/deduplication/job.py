@@ -27,7 +27,12 @@ from lshdb.deduplication.run import Run, check_read_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import replaced
+<<<<<<< HEAD
 from lshdb.ingest.dropped_files import LeftFile, proved
+=======
+from lshdb.ingest.dropped_files import LeftFile, compared, proved
+from lshdb.ingest.merging import rebased
+>>>>>>> 84808e79 (Make keys of files paths from the database's root)
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.options import RowsOptions, SettingsOptions
@@ -90,6 +95,8 @@ class DedupJob:
         are_texts: whether texts are compared as files and listed, and none is written.
         targets: the tables whose kept rows go to each output.
         annotated: the same, of all rows.
+        root: the directory that keys of files are relative to, once the job runs: that of the
+            database, or the current one.
     """
 
     inputs: Sequence[str]
@@ -226,10 +233,15 @@ class DedupJob:
                     self.note(
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
-            session = self._session(settings)
+            if store is not None:
+                self.root = store.files_root
+            else:
+                directory = os.curdir if self.database is None else self.database.parent
+                self.root = os.path.realpath(directory)
+            session = self._session(settings, store)
             if self.are_texts:
                 self._proofs = proof.Proof(session.apart(ReadCounts()))
-                self._stored = _documents(store) if store is not None else {}
+                self._stored = _documents(store, self.root) if store is not None else {}
             run = stack.enter_context(self._run(settings, store, session))
             outputs = self._tables_written
             with (
@@ -277,7 +289,7 @@ class DedupJob:
         self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
         return settings, None
 
-    def _session(self, settings: Settings) -> Session:
+    def _session(self, settings: Settings, store: Store | None) -> Session:
         rows, read = self.rows, [*self.rows.fields, *self.rows.choice.order.ranked_by]
         is_stored = self.database is not None
         session = session_of(
@@ -290,6 +302,7 @@ class DedupJob:
             auto_key=rows.read.auto_key or not is_stored,
             metadata=rows.read.metadata if is_stored else bool(read),  # else nobody would see it
             metadata_fields=rows.read.metadata_fields if is_stored else outermost(read),
+            root=self.root if store is None else store.root,
             rules=rows.walk if self.are_texts else dataclasses.replace(rows.walk, ignore=False),
             on_null=rows.on_null,
             skip_tables=self.are_texts and rows.read.table.format != "text",
@@ -391,7 +404,7 @@ class DedupJob:
         counts["kept"] += len(rows.keys) - len(dropped)
         counts["dropped"] += len(dropped)
         if self.are_texts and (self.database is not None or self.references):
-            others = [row for row in dropped if not _is_itself(row, self.rows.walk.root)]
+            others = [row for row in dropped if not _is_itself(row, self.root)]
             counts["stored"] += len(dropped) - len(others)
             dropped = others
         if self.are_texts:
@@ -407,7 +420,7 @@ class DedupJob:
 
         A message is no file. A row of a table that stays counts as long as there is its table.
         """
-        root = self.rows.walk.root
+        root = self.root
         goes = self._compared(row.key, self.reading)
         if extracting.file_of_message(row.key) and not paths_of_key(row.key, root):
             return True
@@ -430,28 +443,36 @@ class DedupJob:
 
     def _compared(self, key: str, counts: ReadCounts) -> proof.Compared:
         """The document of a file that this run has read."""
-        return proof.Compared(key, self.rows.walk.root, b"", (counts.digests or {}).get(key))
+        return proof.Compared(key, self.root, b"", (counts.digests or {}).get(key))
 
     def _of_database(self, name: str) -> dict[str, proof.Compared]:
         """The documents of a reference that is a database, by their keys."""
         if name not in self._references:
             with contextlib.closing(Store.open(Path(name), "read", self.timeout)) as store:
-                self._references[name] = _documents(store)
+                self._references[name] = _documents(store, self.root)
         return self._references[name]
 
 
-def _documents(store: Store) -> dict[str, proof.Compared]:
-    """All documents of a database, by their keys."""
+def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
+    """All documents of a database, by their keys from the root of the run."""
     with store.reading():
+<<<<<<< HEAD
         root = proof.root_from_here(store)
         return {file.key: proof.compared(file, root) for file in store.files_below("")}
+=======
+        new_keys, documents = rebased(store, root), dict[str, proof.Compared]()
+        for file in store.files_below(""):
+            key = new_keys.key(file.key) if new_keys and file.state else file.key
+            documents[key] = compared(file, store.files_root)
+        return documents
+>>>>>>> 84808e79 (Make keys of files paths from the database's root)
 
 
 class _Repeated(Exception):
     """The outputs have what an earlier run of the same rows wrote."""
 
 
-def _is_itself(dropped: model.DroppedRow, root: str | None) -> bool:
+def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
     paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
     return dropped.key == dropped.kept or any(

@@ -34,7 +34,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.locations import Locations
-from lshdb.ingest.merging import merge_whole
+from lshdb.ingest.merging import merge_whole, rebased
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.versions import Versions
@@ -186,7 +186,7 @@ class Run:
                 signature_sets.Sketching.of(store.settings),
                 signature_sets.Sketching.of(compared),
             )
-            yield Collection(store, reference=name)
+            yield Collection(store, reference=name, new_keys=rebased(store, self._root))
 
     @contextlib.contextmanager
     def _indexed(
@@ -198,7 +198,9 @@ class Run:
         """A reference in a temporary file."""
         total, locations = model.AddReport(), Locations(1)
         settings = self.rule.index(self.settings)
-        with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
+        with temporary_store(
+            settings, self.limits, self.beside, root=self._root, keys_repeat=True
+        ) as store:
             failures = Failures(self.on_failure)
             job = Job(store, self.workers, failures)
             with progress as show:
@@ -216,6 +218,11 @@ class Run:
             if not total.documents:
                 raise InputError(f"{name}: no document in it to compare with")
             yield Collection(store, locations, reference=name, is_private=True)
+
+    @property
+    def _root(self) -> str:
+        """The directory that keys of files are relative to; the current one where none has such."""
+        return self.of_references.options.root or os.path.realpath(os.curdir)
 
     @property
     def _stores_directly(self) -> bool:
@@ -287,7 +294,9 @@ class Run:
         """A temporary collection for kept documents."""
         is_merged = self._is_stored and self.staged
         settings = self.settings if is_merged else self.rule.index(self.settings)
-        store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
+        store = temporary_store(
+            settings, self.limits, self.beside, root=self._root, keys_repeat=True
+        )
         self._stage = self._stack.enter_context(store)
         return Collection(self._stage, Locations(1), is_private=True)
 
@@ -395,14 +404,14 @@ class Run:
             sizes: the length of each document, or its number of shingles.
             inside: says whether a file is in the directory `keep_in`.
         """
-        order, root = self._choice.order, self.rows.walk.root or ""
+        order, root = self._choice.order, self._root
         by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
         by_time = order.keep in ("newest", "oldest")
         columns = numbers, sizes, batch.all_metadata(), batch.where()
         for number, size, metadata, (file, line) in zip(*columns, strict=True):
             path = os.path.abspath(os.path.join("" if line else root, file or ""))
             if "\\x" in path:  # as bytes that are not UTF-8 are written
-                path = next(iter(paths_of_key(path)), path)
+                path = next(iter(paths_of_key(path, root)), path)
             if file is None and (inside or by_time or order.keep == "shortest-path"):
                 raise UsageError(f"keep {order.keep}: these rows are in no file")
             yield keeping.rank(

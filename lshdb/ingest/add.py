@@ -161,6 +161,7 @@ def add_files(
     select: Select | None = None,
 ) -> AddReport:
     """Add the documents of files; see Database.add_files."""
+    store.check_root(options.root)
     session = session_of(
         options.read,
         store.settings.shingling,
@@ -169,7 +170,7 @@ def add_files(
         reader=options.reader,
         on_failure=options.on_failure,
         limits=store.limits,
-    ).like(stored_guess=store.extracted_of)
+    ).like(stored_guess=store.extracted_of, root=store.root)
     skipped = session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
     with session.shown(options.add.write.progress, "adding", paths) as progress:
@@ -206,7 +207,8 @@ def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings]
     for path in filter(_is_database, expanded(paths)):
         # Adding one that cannot be opened reports why.
         with contextlib.suppress(errors.InputError), merging.opened(path, timeout) as source:
-            return path, source.settings
+            if isinstance(source, Store):
+                return path, source.settings
     return None
 
 
@@ -232,11 +234,12 @@ def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> 
         if is_same_file(path, store.real_path):
             raise errors.InputError("is the database itself: name another one")
         with merging.opened(path, store.timeout, store.limits) as source:
+            new_keys = merging.rebased(source, store.root)
             if options.on_conflict == "error":
-                merging.check_keys(store, source)
-            documents = merging.documents_of(source, store.settings)
+                merging.check_keys(store, source, new_keys)
+            documents = merging.documents_of(source, store.settings, new_keys)
             yield from added(replace(job, on_conflict=options.on_conflict), documents)
-            decisions = add_decisions(store, merging.decisions_of(source))
+            decisions = add_decisions(store, merging.decisions_of(source, new_keys))
             yield AddReport(decisions=decisions)
     except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
         failure = errors.InputError(str(error).removeprefix(f"{path} "))

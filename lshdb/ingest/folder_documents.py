@@ -168,7 +168,9 @@ def assembled(
         if not of.content or of.shingling.of_sets or of.shingling.foreign:
             raise UsageError("folders are made of texts, and this database keeps none")
     with (
-        temporary_store(settings, collections[0].store.limits) as temporary,
+        temporary_store(
+            settings, collections[0].store.limits, root=collections[0].store.files_root
+        ) as temporary,
         contextlib.ExitStack() as stack,
     ):
         grouped = Folders(temporary)
@@ -179,7 +181,9 @@ def assembled(
             ids = chosen_ids(reader, keep)
             units += [
                 _Unit(name, collection, reader, {file: ids[file] for file in files}, number > 0)
-                for name, files in _groups(list(ids), collection.group_by).items()
+                for name, files in _groups(
+                    list(ids), collection.group_by, collection.store.files_root
+                ).items()
             ]
         units = _distinct(units)
         if anonymous:
@@ -251,11 +255,14 @@ def distinct_name(name: str, known: Container[str]) -> str:
     return next(shown for shown in itertools.chain([name], numbered) if shown not in known)
 
 
-def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[str, list[str]]:
+def _groups(
+    keys: list[str], group_by: str | os.PathLike[str] | None, files_root: str
+) -> dict[str, list[str]]:
     """The keys of each unit: a folder, or a document that is in none.
 
     `group_by` is `folder`, for the folders directly below the directory that all keys begin with; a
-    number of levels below that; a pattern such as `2027/*/`, of whole folders; or a directory.
+    number of levels below that; a pattern such as `2027/*/`, of whole folders; or a directory,
+    whose key follows from `files_root`.
     """
     groups = defaultdict(list)
     request = "" if group_by is None else str(group_by)
@@ -278,15 +285,27 @@ def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[st
     elif group_by not in (None, "folder"):
         directory, _, levels = request.partition(DEPTH)
         depth = int(levels or 1)
-        root = paths.key_of(directory)
-        root = root and f"{root.rstrip('/')}/"
-        if not any(key.startswith(root) for key in keys):
-            raise UsageError(f"no document is in {directory}: give a directory that was added")
+        root = _folder_meant(keys, directory, files_root)
     for key in keys:
         below = key.startswith(root) and group_by is not None
         parts = key.removeprefix(root).split("/")
         groups[root + "/".join(parts[:depth]) if below else key].append(key)
     return groups
+
+
+def _folder_meant(keys: list[str], directory: str, root: str) -> str:
+    """How keys in a directory begin, which is named by its key or by a path from here."""
+    meanings = [key for key in paths.meanings(directory, root) if key is not None]
+    starts = {key and f"{key.rstrip('/')}/" for key in meanings}
+    begun = sorted(start for start in starts if any(key.startswith(start) for key in keys))
+    if not begun:
+        raise UsageError(f"no document is in {directory}: give a directory that was added")
+    if len(begun) > 1:
+        raise UsageError(
+            f"{directory} is a folder of keys, {begun[0]}, and a path to {begun[1]}: give ./NAME "
+            "for the path from here, or a whole path"
+        )
+    return begun[0]
 
 
 def check_units(folders: Folders, group_by: str | os.PathLike[str]) -> None:

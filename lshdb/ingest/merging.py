@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lshdb import errors
@@ -29,12 +29,17 @@ from lshdb.shingling.content import digest, from_stored
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings, settings_record
 from lshdb.sketching.signing import Signed, base_of
+from lshdb.sources import paths
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import from_json
-from lshdb.store import guard, late
+from lshdb.sources.session import unknown_root
+from lshdb.store import guard, late, migrating
 from lshdb.store.lookups import DocumentColumns
+from lshdb.store.older_files import OlderFile
 from lshdb.store.store import Store
 
+Source = Store | OlderFile
+"""Another database, which is only read."""
 _OF_FOREIGN = ("shingle", "permutations")
 _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed")
 """The settings that signatures follow from. Of those that another program made, fewer are known."""
@@ -43,7 +48,7 @@ _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed")
 @contextlib.contextmanager
 def opened(
     path: str | os.PathLike[str], timeout: float, limits: Limits = DEFAULTS
-) -> Iterator[Store]:
+) -> Iterator[Source]:
     """Another database to be merged, which is only read: its file and its log stay as they are.
 
     Raises:
@@ -53,14 +58,71 @@ def opened(
     # nothing, and removes the empty one that SQLite makes; a sealed one would leave that.
     sealed = guard.log_size(Path(os.path.realpath(path))) > 0
     try:
-        source = Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
+        source: Source
+        try:
+            source = Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
+        except errors.OtherFormat:
+            source = OlderFile(Path(path), timeout, limits, sealed=sealed)
     except errors.StoreError as error:
         raise errors.InputError(str(error)) from error
     with contextlib.closing(source):
         yield source
 
 
-def documents_of(source: Store, settings: Settings) -> Iterator[SignedPart]:
+@dataclass(frozen=True)
+class Rebased:
+    """Keys of files from the root of one database as those from the root of another.
+
+    Attributes:
+        old_root: None if it is not known: keys then stay, and no file is known to have them.
+        root: the other one.
+    """
+
+    old_root: str | None
+    root: str
+
+    def key(self, key: str) -> str:
+        """The key of a file."""
+        return key if self.old_root is None else paths.moved_key(key, self.old_root, self.root)
+
+    def taken(self, columns: DocumentColumns) -> DocumentColumns:
+        """The documents, those of files with their new keys."""
+        if self.old_root is None:
+            return replace(columns, states=[None] * len(columns.states))
+        rows = zip(columns.keys, columns.states, strict=True)
+        return replace(
+            columns, keys=[key if state is None else self.key(key) for key, state in rows]
+        )
+
+
+def rebased(source: Source, root: str | None) -> Rebased | None:
+    """What keys of files in a database are from another root; None if they stay the same.
+
+    An earlier format has not stored the root: it is the first directory from which a key leads to a
+    file, as in a migration.
+
+    Raises:
+        UsageError: the other root is not known.
+    """
+    if source.root is not None and source.root == root:
+        return None
+    with _reading(source):
+        keys = [key for _, key in source.keys_of_files()]
+    if not keys:
+        return None
+    if root is None:
+        raise errors.UsageError(unknown_root("--root DIR"))
+    old_root = source.root
+    if old_root is None:
+        relative = [key for key in keys if not os.path.isabs(key)]
+        likely = migrating.likely_root(relative, source.real_path)
+        old_root = None if likely is None else os.path.realpath(likely)
+    return Rebased(old_root, root)
+
+
+def documents_of(
+    source: Source, settings: Settings, new_keys: Rebased | None = None
+) -> Iterator[SignedPart]:
     """All documents of another database, as they are at this moment, in the order of addition.
 
     With metadata and the states of files; and with signatures if these are what the settings ask
@@ -69,24 +131,31 @@ def documents_of(source: Store, settings: Settings) -> Iterator[SignedPart]:
     Args:
         source: the other database, which is only read.
         settings: of the database that they are added to.
+        new_keys: what keys of files become there; None for those that they have.
 
     Raises:
         SettingsMismatch: it has other signatures and no contents to sign, or sets in place of
             texts.
         InputError: it cannot be read, or is damaged.
     """
-    differences = _differences(source.settings, settings)
-    same_kind = source.settings.shingling.of_sets == settings.shingling.of_sets
-    can_sign = source.settings.content and same_kind and not settings.shingling.foreign
+    differences = _differences(source, settings)
+    form = source if isinstance(source, OlderFile) else source.settings
+    of_sets = source.of_sets if isinstance(source, OlderFile) else source.settings.shingling.of_sets
+    same_kind = of_sets == settings.shingling.of_sets
+    can_sign = form.content and same_kind and not settings.shingling.foreign
     if differences and not can_sign:
         raise errors.SettingsMismatch(
             f"{source.path} has {', '.join(differences)}: its documents cannot be merged; add the "
             "files that they are from, or use a database with its settings"
         )
     limits = source.limits
-    with _reading(source), source.reading():
+    with _reading(source), contextlib.ExitStack() as stack:
+        if isinstance(source, Store):
+            stack.enter_context(source.reading())
         for columns in source.whole_documents(limits.batch_bytes // PARTS, limits.batch_documents):
-            _check_documents(source, columns)
+            _check_documents(source, columns, settings)
+            if new_keys is not None:
+                columns = new_keys.taken(columns)
             texts = [text for text in columns.contents if text is not None]
             states = zip(columns.keys, columns.states, strict=True)
             batch = Batch(
@@ -108,17 +177,39 @@ def _signed(columns: DocumentColumns, settings: Settings) -> Signed:
     return Signed(signatures, columns.shingles, buckets, shape, base=base)
 
 
-def decisions_of(source: Store) -> list[Decision]:
-    """All decisions of another database; InputError if it is damaged."""
+def decisions_of(source: Source, new_keys: Rebased | None) -> list[Decision]:
+    """All decisions of another database, about the new keys of files.
+
+    Raises:
+        InputError: it is damaged.
+    """
     with _reading(source):
-        return read_decisions(source)
+        decisions = read_decisions(source)
+        if new_keys is None or new_keys.old_root is None or not decisions:
+            return decisions
+        file_keys, old_root = {key for _, key in source.keys_of_files()}, new_keys.old_root
+
+    def of_file(decision: Decision, key: str) -> bool:
+        # The file of a document that was removed may still be there.
+        is_gone = decision.state == "missing" and bool(paths.paths_of_key(key, old_root))
+        return key in file_keys or is_gone
+
+    return [
+        replace(
+            decision,
+            keys=tuple(
+                new_keys.key(key) if of_file(decision, key) else key for key in decision.keys
+            ),
+        )
+        for decision in decisions
+    ]
 
 
-def check_keys(store: Store, source: Store) -> None:
+def check_keys(store: Store, source: Source, new_keys: Rebased | None) -> None:
     """ContentError if keys of another database have other contents or metadata here."""
     keys: list[str] = []
     count = 0
-    for part in documents_of(source, store.settings):
+    for part in documents_of(source, store.settings, new_keys):
         conflicts = conflicts_of(part, store.known(part.keys))
         count += len(conflicts)
         keys += conflicts[: NAMED_CONFLICTS - len(keys)]
@@ -170,8 +261,15 @@ def _distinct_key(store: Store, part: SignedPart) -> SignedPart:
     return replace(part, batch=replace(part.batch, keys=keys))
 
 
-def _differences(source: Settings, settings: Settings) -> Sequence[str]:
+def _differences(of_source: Source, settings: Settings) -> Sequence[str]:
     """Why the signatures of another database cannot be taken over, each reason in words."""
+    if isinstance(of_source, OlderFile):
+        kinds = ("texts", "sets")
+        differences = [f"format {of_source.version}"]
+        if of_source.of_sets != settings.shingling.of_sets:
+            differences.append(f"{kinds[of_source.of_sets]}, not {kinds[not of_source.of_sets]}")
+        return differences if of_source.content else [*differences, "no contents"]
+    source = of_source.settings
     record, source_record = settings_record(settings), settings_record(source)
     names = _OF_FOREIGN if settings.shingling.foreign else _OF_SIGNATURES
     differences = [
@@ -189,7 +287,7 @@ def _differences(source: Settings, settings: Settings) -> Sequence[str]:
 
 
 @contextlib.contextmanager
-def _reading(source: Store) -> Iterator[None]:
+def _reading(source: Source) -> Iterator[None]:
     """InputError in place of a StoreError: it is the other file that cannot be read."""
     try:
         yield
@@ -197,12 +295,12 @@ def _reading(source: Store) -> Iterator[None]:
         raise errors.InputError(f"{error}; lshdb check -d {source.path} says more") from error
 
 
-def _check_documents(source: Store, columns: DocumentColumns) -> None:
+def _check_documents(source: Source, columns: DocumentColumns, settings: Settings) -> None:
     """DamagedFile if a document is not as lshdb stores it.
 
     Signatures are not made again, as `lshdb check --deep` of the source does.
     """
-    shingling = source.settings.shingling
+    shingling = settings.shingling
     rows = columns.keys, columns.digests, columns.contents, columns.metadata
     for key, content_digest, stored, metadata in zip(*rows, strict=True):
         if fault := key_fault(key):

@@ -13,9 +13,11 @@ import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lshdb import model
 from lshdb.errors import InputError, UsageError
+from lshdb.formatting import counted
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
 from lshdb.options import AddManyOptions, SyncOptions
@@ -29,13 +31,16 @@ from lshdb.sources.counts import failure_of
 from lshdb.sources.extracting import file_of_message, is_mailbox
 from lshdb.sources.inputs import encoding_of
 from lshdb.sources.paths import (
+    absolute_key,
     check_key_is_free,
     format_of,
-    key_of,
+    key_of_real,
+    paths_of_key,
     printable_path,
     tilde_hint,
 )
-from lshdb.sources.session import TABLE, Session, no_guess, session_of, state_of
+from lshdb.sources.session import TABLE, Session, no_guess, session_of, state_of, unknown_root
+from lshdb.store import location
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
 from lshdb.store.store import Store
@@ -87,16 +92,29 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
         reader=options.reader,
         on_failure=options.on_failure,
         limits=store.limits,
-    ).like(format="text", stored_guess=no_guess if options.extract_again else store.extracted_of)
+    )
+    root = store.root if options.root is None else location.real_root(options.root)
+    if root is None:
+        raise UsageError(unknown_root(session.options.option("--root DIR", "root=")))
+    session = session.like(
+        format="text",
+        root=root,
+        stored_guess=no_guess if options.extract_again else store.extracted_of,
+    )
     failures = session.counts.failures
-    plan = _plan(store, directories, session, again=options.extract_again)
+    plan = _plan(store, directories, session, root, again=options.extract_again)
     _recognise(store, plan, session)
     changes: tuple[model.SyncChange, ...] = ()
+    refused = None if options.remove_most else _moved_alone(store, plan, root)
+    if refused and not options.dry_run:
+        raise InputError(refused)
     if options.dry_run:
         added, changes = _forecast(plan, session)
-        moved, removed, refused = len(plan.moves), len(plan.gone), _refusal(plan, options)
+        moved, removed = len(plan.moves), len(plan.gone)
+        refused = refused or _refusal(plan, options)
     else:
         _refusal(plan, options)
+        _set_root(store, root)
         moved = _move(store, plan)
         writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
         with shown(options.write.progress, "reading files") as report:
@@ -136,6 +154,42 @@ def check_directories(directories: Sequence[str]) -> None:
         raise InputError(f"{printable_path(path)}: no such directory{tilde_hint(path)}")
 
 
+def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
+    """Why nothing is changed: none of the files below the root is there, as if it were elsewhere.
+
+    Then the database may have been moved without its files, whose keys are paths from there.
+    """
+    gone_ids = {document.doc_id for document in plan.gone}
+    are_there = (document.doc_id not in gone_ids for document in _below_root(plan.known.values()))
+    if plan.moves or any(are_there):
+        return None
+    files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
+    if not files or any(
+        paths_of_key(key, root) or archives.archive_of(os.path.join(root, key)) for key in files
+    ):
+        return None
+    return (
+        f"{store.path} has documents of {counted(len(files), 'file')} below "
+        f"{printable_path(root)}, and none of these is there: if they are elsewhere now, give "
+        "that directory by --root DIR (root=); if they are really gone, --remove-most "
+        "(remove_most=True) removes their documents"
+    )
+
+
+def _below_root(documents: Iterable[StoredFile]) -> Iterator[StoredFile]:
+    """The documents of files whose keys are relative."""
+    return (file for file in documents if file.state and not os.path.isabs(file.key))
+
+
+def _set_root(store: Store, root: str) -> None:
+    """Store the root if the user named another one."""
+    if store.root is None:
+        store.check_root(root)
+    elif store.root != root:
+        with store.writing():
+            store.set_root(root)
+
+
 def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
     """Why the documents are not removed: a directory may be empty by accident.
 
@@ -164,7 +218,7 @@ class _FolderFiles:
     Attributes:
         files: those to compare, by their keys.
         kept: keys of files that cannot be looked at.
-        unread_prefixes: how keys begin in directories that cannot be listed.
+        unread: directories that cannot be listed, each with a slash behind it, as absolute keys.
         second_names: other paths of a file, by the first one.
         files_read: the files so far.
         stored_keys: of the files that have a document.
@@ -173,24 +227,28 @@ class _FolderFiles:
     files_read: identity.FilesRead
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
-    unread_prefixes: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     second_names: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     stored_keys: set[str] = field(default_factory=set)
 
 
-def _plan(store: Store, directories: Sequence[str], session: Session, *, again: bool) -> _Plan:
+def _plan(
+    store: Store, directories: Sequence[str], session: Session, root: str, *, again: bool
+) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     paths = [*dict.fromkeys(directories)]
     plan, walked = _Plan(), _FolderFiles(session.files_read)
-    walks: list[tuple[str, str, walking.Walk]] = []
+    walks: list[tuple[str, walking.Walk]] = []
     for path in paths:
-        # Keys have slashes on each system.
-        start = posixpath.join(key_of(path, session.options.rules.root), "")
-        # No absolute path is below the root itself.
+        real = os.path.realpath(path)
+        start = posixpath.join(printable_path(real), "")
+        # The root may be in the directory: keys are then of both kinds.
+        is_within = absolute_key("", root).startswith(start)
+        prefix = "" if is_within else posixpath.join(key_of_real(real, root), "")
         below = [
             document
-            for document in store.files_below(start)
-            if start or not os.path.isabs(document.key)
+            for document in store.files_below(prefix)
+            if absolute_key(document.key, root).startswith(start)
         ]
         plan.below[path] = [document for document in below if document.state is not None]
         plan.known |= {document.key: document for document in below}
@@ -198,37 +256,42 @@ def _plan(store: Store, directories: Sequence[str], session: Session, *, again: 
             file_of_message(document.key) or document.key for document in below
         )
         walk = session.walked(path)
-        walks.append((path, start, walk))
-        _walk(path, start, walk, session, plan.known, walked)
-    for path, start, walk in walks:
-        _walk(path, start, walk.through_links(), session, plan.known, walked)
+        walks.append((path, walk))
+        _walk(path, root, walk, session, plan.known, walked)
+    for path, walk in walks:
+        _walk(path, root, walk.through_links(), session, plan.known, walked)
+    if session.options.rules.follow:  # links may lead out of the directories
+        outside = [key for key in walked.files if key not in plan.known]
+        plan.known |= {document.key: document for document in store.files_of_keys(outside)}
     for key, (first, _) in [*walked.files.items()] if walked.second_names else ():
         # Of the names of a file, each that has a document keeps it, and no other gets one.
         if first in walked.second_names and key not in walked.stored_keys:
             session.counts.skipped.add_repeated(first, walked.second_names[first][0])
             del walked.files[key]
-    _compare(plan, walked, again=again)
+    _compare(plan, walked, root, again=again)
     return plan
 
 
 def _walk(
     path: str,
-    start: str,
+    root: str,
     entries: Iterable[walking.Entry | model.Failure],
     session: Session,
     known: Mapping[str, StoredFile],
     walked: _FolderFiles,
 ) -> None:
-    """Find the files among the entries of a directory, whose keys begin with `start`."""
+    """Find the files among the entries of a directory, by their keys."""
     failures, skipped = session.counts.failures, session.counts.skipped
-    cut = len(os.path.join(path, ""))
+    real = lru_cache(os.path.realpath)  # of the directories of files, one after the other
+    start = posixpath.join(printable_path(real(path)), "")
     for entry in entries:
         if isinstance(entry, model.Failure):
             failures(entry)
-            key = start + entry.where[len(printable_path(os.path.join(path, ""))) :]
-            walked.unread_prefixes.append(posixpath.join(key, ""))
+            unread = start + entry.where[len(printable_path(os.path.join(path, ""))) :]
+            walked.unread.append(posixpath.join(unread, ""))
             continue
-        key = start + printable_path(entry.path[cut:])
+        above, name = os.path.split(entry.path)
+        key = key_of_real(os.path.join(real(above), name), root)
         stored = known.get(key)
         # A file that add read with --format text remains a text file.
         if format_of(entry.name) != "text" and (stored is None or stored.state is None):
@@ -246,7 +309,7 @@ def _walk(
         except OSError as error:
             failures(failure_of(entry.path, error))
             walked.kept.add(key)
-            walked.unread_prefixes.append(f"{key}/")  # it may be an archive
+            walked.unread.append(f"{absolute_key(key, root)}/")  # it may be an archive
             continue
         if state is None:
             continue
@@ -260,7 +323,7 @@ def _walk(
             walked.second_names[earlier].append(entry.path)
 
 
-def _compare(plan: _Plan, walked: _FolderFiles, *, again: bool) -> None:
+def _compare(plan: _Plan, walked: _FolderFiles, root: str, *, again: bool) -> None:
     """Plan what is read, and which documents are gone, by the states of files."""
     if not plan.known:
         plan.read.update(walked.files)
@@ -284,11 +347,11 @@ def _compare(plan: _Plan, walked: _FolderFiles, *, again: bool) -> None:
         if present_keys.isdisjoint((key, files[key]))
     ]
     plan.left = sum(document.state is None for document in missing)
-    unread_prefixes = tuple(walked.unread_prefixes)
+    unread = tuple(walked.unread)
     plan.gone = [
         document
         for document in missing
-        if document.state and not document.key.startswith(unread_prefixes)
+        if document.state and not absolute_key(document.key, root).startswith(unread)
     ]
 
 

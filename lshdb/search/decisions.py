@@ -12,11 +12,12 @@ from lshdb.model import Decision, DecisionState, Verdict
 from lshdb.shingling import arrays
 from lshdb.shingling.content import digest
 from lshdb.store.lookups import DecisionRow, StoreReader
+from lshdb.store.older_files import OlderFile
 
 _Document = TypeVar("_Document")
 
 
-def read_decisions(reader: StoreReader) -> list[Decision]:
+def read_decisions(reader: StoreReader | OlderFile) -> list[Decision]:
     """All decisions, in the order in which they were stored, and whether they hold."""
     rows = reader.decisions()
     last = Contents(rows).last

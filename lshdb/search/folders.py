@@ -115,22 +115,18 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
                 below[above][cluster].append((size, digest, path, stored_file.state is not None))
     unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
     unwalked.sort(key=_order)
+<<<<<<< HEAD
     disk = _Disk(store, files)
     separate = (pair for pair in unwalked if not _is_one_directory(pair.a, pair.b))
+=======
+    disk = _Disk(files, store.files_root)
+    separate = (pair for pair in unwalked if not disk.is_one_directory(pair.a, pair.b))
+>>>>>>> 84808e79 (Make keys of files paths from the database's root)
     pairs = [
         _pair(below, disk, *map(_folder, (pair.a, pair.b)))
         for pair in itertools.islice(separate, similar.top)
     ]
     return sorted((pair for pair in pairs if pair.files), key=_order)
-
-
-def _is_one_directory(a: str, b: str) -> bool:
-    """Whether a link or a mount makes one directory the other, or a part of it."""
-    pairs = itertools.product(*(map(os.path.realpath, paths_of_key(key)) for key in (a, b)))
-    return any(
-        a_path in _chain(b_path) or b_path in _chain(a_path) or os.path.samefile(a_path, b_path)
-        for a_path, b_path in pairs
-    )
 
 
 def _order(pair: FolderPair) -> tuple[int, int, str, str]:
@@ -162,13 +158,20 @@ class _Disk:
     Args:
         store: the database.
         documents: all documents, by which a file is known as read.
+        root: the directory that keys are relative to.
     """
 
+<<<<<<< HEAD
     def __init__(self, store: Store, documents: Iterable[StoredFile]) -> None:
         root = proof.root_from_here(store)
         self._proof = proof.Proof(proof.text_session(store))
         # Of a mailbox one message: its digest is that of the file.
         self._documents: defaultdict[str, list[proof.Compared]] = defaultdict(list)
+=======
+    def __init__(self, documents: Iterable[StoredFile], root: str) -> None:
+        self._root = root
+        self._states: dict[str, FileState | None] = {}
+>>>>>>> 84808e79 (Make keys of files paths from the database's root)
         for document in documents:
             compared = proof.compared(document, root)
             self._documents[file_of_message(document.key) or document.key] = [compared]
@@ -177,10 +180,18 @@ class _Disk:
                     self._documents[above].append(compared)
         self._walked: dict[str, _WalkedFolder | None] = {}
 
+    def is_one_directory(self, a: str, b: str) -> bool:
+        """Whether a link or a mount makes one directory the other, or a part of it."""
+        paths = (map(os.path.realpath, paths_of_key(key, self._root)) for key in (a, b))
+        return any(
+            a_path in _chain(b_path) or b_path in _chain(a_path) or os.path.samefile(a_path, b_path)
+            for a_path, b_path in itertools.product(*paths)
+        )
+
     def walked(self, folder: str) -> _WalkedFolder | None:
         """The files below a directory, by the keys that they have; None if it does not exist."""
         if folder not in self._walked:
-            paths = paths_of_key(folder) if folder else [os.curdir]
+            paths = paths_of_key(folder, self._root)
             exists = len(paths) == 1 and os.path.isdir(paths[0])
             self._walked[folder] = self._walk(folder, paths[0]) if exists else None
         return self._walked[folder]
@@ -276,7 +287,7 @@ def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderP
     if not any(
         walked_folder is not None and walked_folder.is_known for walked_folder in walked.values()
     ):
-        walked = dict.fromkeys(folders)  # keys are relative to another directory
+        walked = dict.fromkeys(folders)  # other files are there than those that were read
     present = {folder: _present(below[folder], walked[folder]) for folder in folders}
     sides = []
     for folder, common_files in zip(folders, _common(present, *folders), strict=True):

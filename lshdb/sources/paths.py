@@ -295,7 +295,7 @@ def printable_path(path: str) -> str:
     return key if os.sep == "/" else key.replace(os.sep, "/")
 
 
-def paths_of_key(key: str, root: str | None = None) -> list[str]:
+def paths_of_key(key: str, root: str) -> list[str]:
     r"""The paths on the disk that have this key: one, or several, or none if it does not exist.
 
     A key writes bytes that are not UTF-8 as backslash escapes. A name may also hold a backslash
@@ -303,12 +303,12 @@ def paths_of_key(key: str, root: str | None = None) -> list[str]:
 
     Args:
         key: of a file or a directory.
-        root: the directory that keys are relative to; None for the current one.
+        root: the directory that keys are relative to.
     """
     if not _ESCAPED_BYTE.search(key):
-        path = os.path.join(root or "", key)
+        path = os.path.join(root, key)
         return [path] if os.path.lexists(path) else []
-    paths = [root or ""]
+    paths = [root]
     for part in re.split("(?<=/)", key):
         name = part.rstrip("/")
         if not _ESCAPED_BYTE.search(name):
@@ -317,8 +317,7 @@ def paths_of_key(key: str, root: str | None = None) -> list[str]:
         below = []
         for path in paths:
             with contextlib.suppress(OSError):  # no such directory
-                entries = os.listdir(path or os.curdir)
-                names = sorted(entry for entry in entries if printable_path(entry) == name)
+                names = sorted(entry for entry in os.listdir(path) if printable_path(entry) == name)
                 below += [os.path.join(path, entry + part[len(name) :]) for entry in names]
         paths = below
     return [path for path in paths if os.path.lexists(path)]
@@ -343,45 +342,77 @@ def check_key_is_free(path: str) -> None:
             ) from None
 
 
-def key_of(path: str, root: str | None = None, system: Any = os.path) -> str:
+def key_of(path: str, root: str, system: Any = os.path) -> str:
     """The key of a file, or of a directory as a prefix of the keys in it (empty for the root).
 
-    It is the path from the root if it is below that, else the absolute path; so `src/a`,
-    `./src//a` and `$PWD/src/a` are the same. Symbolic links on the way are kept if the given path
-    leads from the root without resolving them.
+    It is the path from the root if the real directory of the file is beneath that, else the
+    absolute path; so `src/a`, `./src//a` and `$PWD/src/a` are the same, and so is `link/a` for a
+    link to `src`. A file that is a link has the key of the link.
 
     Args:
         path: may be relative, to the current directory.
-        root: the directory that keys are relative to; None for the current one.
+        root: the real path of the directory that keys are relative to.
         system: the paths of a system: posixpath, or ntpath, by which keys have slashes, too, and
             upper and lower case are the same in the path of the root.
     """
-    base = system.abspath(root or os.curdir)
+    return key_of_real(real_path(path, system), root, system)
+
+
+def real_path(path: str, system: Any = os.path) -> str:
+    """The absolute path without links, except that a file may be one itself."""
     # The parent of a link's target differs from the parent in the text of the path.
-    has_parent = os.pardir in path.replace(system.altsep or system.sep, system.sep).split(
-        system.sep
-    )
-    absolute = system.realpath(path) if has_parent else system.abspath(path)
-    if (key := _beneath(absolute, base, system)) is None:
-        directory, name = system.split(absolute)
-        # A file that is a link has the key of the link.
-        real = (
-            system.realpath(absolute)
-            if system.isdir(absolute)
-            else system.join(system.realpath(directory), name)
-        )
-        if (key := _beneath(real, system.realpath(base), system)) is None:
-            key = absolute
-    return printable_path(key if system.sep == "/" else key.replace(system.sep, "/"))
+    if system.basename(path) in ("", os.curdir, os.pardir) or system.isdir(path):
+        return str(system.realpath(path))
+    directory, name = system.split(path)
+    return str(system.join(system.realpath(directory), name))
 
 
-def _beneath(path: str, base: str, system: Any) -> str | None:
-    """The path from a directory; None if it is not below that."""
-    if system.normcase(path) == system.normcase(base):
+def key_of_real(path: str, root: str, system: Any = os.path) -> str:
+    """The key of a file whose directory is named by its real path, as that of the root is."""
+    key = printable_path(path)
+    if system.sep != "/":
+        key, root = key.replace(system.sep, "/"), root.replace(system.sep, "/")
+    start = root.rstrip("/")
+    if system.normcase(key) == system.normcase(start):
         return ""
-    start = system.join(base, "")
-    is_below = system.normcase(path).startswith(system.normcase(start))
-    return path[len(start) :] if is_below else None
+    start = f"{printable_path(start)}/"
+    is_beneath = system.normcase(key).startswith(system.normcase(start))
+    return key[len(start) :] if is_beneath else key
+
+
+def absolute_key(key: str, root: str) -> str:
+    """The absolute path that a key stands for, written as keys are."""
+    return printable_path(os.path.join(root, key))
+
+
+def moved_key(key: str, old_root: str, root: str) -> str:
+    """The key from another root of the file that a key of the old root leads to."""
+    return key_of_real(os.path.join(old_root, key), root)
+
+
+def meanings(name: str, root: str) -> tuple[str | None, str]:
+    """What an argument means that names a document or a folder: the key, and that of the path.
+
+    Args:
+        name: a key, or a path from here; `./NAME` and absolute names are paths alone.
+        root: the real path of the directory that keys are relative to.
+
+    Returns:
+        The name as a key, None if it can be none; and the key of the file of that name.
+    """
+    start = os.path.join(name, "").partition(os.sep)[0]
+    is_path = os.path.isabs(name) or start in (os.curdir, os.pardir)
+    return None if is_path else printable_path(name), key_of(name, root)
+
+
+def path_from_here(path: str) -> str:
+    """A path that works in the current directory: from there if it is beneath that, else absolute.
+
+    No program takes it for an option, as one that begins with a dash.
+    """
+    here = os.path.join(os.path.realpath(os.curdir), "")
+    path = path.removeprefix(here)
+    return os.path.join(os.curdir, path) if path.startswith("-") else path
 
 
 def _check_end(file: BinaryIO) -> None:

@@ -37,13 +37,13 @@ class Compared(NamedTuple):
 
     Attributes:
         key: of the document.
-        root: the directory that the key is relative to; None for the current one.
+        root: the real path of the directory that the key is relative to.
         digest: of its content; empty if it is not known.
         file_digest: of the bytes of its file; None if it is not known.
     """
 
     key: str
-    root: str | None = None
+    root: str
     digest: bytes = b""
     file_digest: bytes | None = None
 
@@ -201,7 +201,7 @@ class Proof:
         if path is None:
             whole = file_of_message(document.key) or document.key
             path, *others = paths_of_key(whole, document.root) or [
-                os.path.join(document.root or "", whole)
+                os.path.join(document.root, whole)
             ]
             if others:
                 raise UnprovedError(f"{len(others) + 1} files have this key")

@@ -11,6 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -66,7 +67,9 @@ class SessionOptions(records.RecordOptions):
         fallback: for `auto`, the format of standard input and of files with any other suffix.
         stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
-        rules: which files in directories are read, and what their keys are relative to.
+        rules: which files in directories are read.
+        root: the real path of the directory that keys of files are relative to; None if it is not
+            known, so that no file can be read as a document of its own.
         archives: whether archives are read as directories.
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
         taken: which documents such as PDF are taken, and how.
@@ -82,6 +85,7 @@ class SessionOptions(records.RecordOptions):
     stdin_key: str | None = None
     fallback: groups.Format = "text"
     rules: groups.WalkingOptions = dataclasses.field(default_factory=groups.WalkingOptions)
+    root: str | None = None
     archives: bool = False
     skip_tables: bool = False
     taken: groups.DocumentOptions = dataclasses.field(default_factory=groups.DocumentOptions)
@@ -187,11 +191,21 @@ class Session:
                 os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
             ):
                 walks.append(self.walked(path))
-                yield from self._directory(path, walks[-1])
+                yield from self._directory(walks[-1])
             else:
                 yield from self._once(path)
         for walk in walks:
-            yield from self._directory(walk.directory, walk.through_links())
+            yield from self._directory(walk.through_links())
+
+    def _key_of_real(self, path: str) -> str:
+        """The key of a file whose directory is named by its real path.
+
+        Raises:
+            UsageError: the root is not known, as in a database of an earlier format.
+        """
+        if self.options.root is None:
+            raise UsageError(unknown_root(self.options.option("--root DIR", "root=")))
+        return names.key_of_real(path, self.options.root)
 
     def is_repeated(self, path: str, archive: str | None = None) -> bool:
         """Whether a file was read before; counts it then, and remembers it otherwise."""
@@ -215,18 +229,16 @@ class Session:
         if is_empty and is_remembered:
             self.files_read.forget(path, archive)
 
-    def _directory(
-        self, directory: str, entries: Iterable[walking.Entry | Failure]
-    ) -> Iterator[Batch]:
-        rules = self.options.rules
-        key, start = names.key_of(directory, rules.root), len(os.path.join(directory, ""))
+    def _directory(self, entries: Iterable[walking.Entry | Failure]) -> Iterator[Batch]:
+        real = lru_cache(os.path.realpath)  # of the directories of files, one after the other
         for entry in entries:
             if isinstance(entry, Failure):
                 yield Batch(failures=[(0, entry)])
             elif self.options.skip_tables and names.format_of(entry.name) != "text":
                 self.counts.skipped.add("tables", entry.path, TABLE)
             else:
-                file_key = os.path.join(key, printable_path(entry.path[start:]))
+                above, name = os.path.split(entry.path)
+                file_key = self._key_of_real(os.path.join(real(above), name))
                 yield from self._once(entry.path, file_key)
 
     def walked(self, directory: str) -> walking.Walk:
@@ -276,7 +288,10 @@ class Session:
         if format != "text":
             return formats.format_named(format).read(source, format)
         names.check_key_is_free(path)
-        key = names.key_of(path, self.options.rules.root) if key is None else key
+        if key is None:
+            # The real name of a pipe such as /dev/fd/3 has the number of the process.
+            is_pipe = os.path.exists(path) and not os.path.isfile(path)
+            key = self._key_of_real(os.path.abspath(path) if is_pipe else names.real_path(path))
         return self._text(source, path, key)
 
     def single(self, paths: Sequence[str], advice: str) -> str | None:
@@ -460,6 +475,14 @@ def _unread(path: str, key: str, name: str, reason: str) -> Batch:
 def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
     """The batch without documents that says: a file was not read whole, as if it had changed."""
     return Batch(states=[(key, dataclasses.replace(state, mtime_ns=None)) for key, state in states])
+
+
+def unknown_root(option: str) -> str:
+    """The message where the root is not known, as in a file of an earlier format."""
+    return (
+        "the directory that keys of files are relative to is not known, and none of them leads to "
+        f"a file: give it by {option}"
+    )
 
 
 def state_of(

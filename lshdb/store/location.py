@@ -13,7 +13,7 @@ import stat
 import sys
 from pathlib import Path
 
-from lshdb.errors import StoreError
+from lshdb.errors import StoreError, UsageError
 
 _MOUNTS = "/proc/self/mountinfo"
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
@@ -68,12 +68,22 @@ def length_fault(real_path: Path) -> str | None:
     return None
 
 
+def real_root(directory: str | os.PathLike[str]) -> str:
+    """The real path of a root; UsageError if there is no such directory."""
+    root = ""
+    with contextlib.suppress(OSError, ValueError):
+        root = os.path.realpath(directory)
+    if not (os.fspath(directory) and os.path.isdir(root)):
+        raise UsageError(f"root {os.fspath(directory)!r:.200}: no such directory")
+    return root
+
+
 def root_to_store(directory: str | os.PathLike[str], real_path: Path) -> str:
     """The root of keys as a database stores it: the path from the real directory of its file.
 
     The absolute path on another drive, from where no path leads there.
     """
-    root = os.path.realpath(directory)
+    root = real_root(directory)
     with contextlib.suppress(ValueError):
         root = os.path.relpath(root, real_path.parent)
     return root.replace(os.sep, "/")

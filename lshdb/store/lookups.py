@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -204,6 +205,11 @@ class StoreReader:
                     f"{self.path}: table fingerprints is missing; {sqlite_errors.RESTORE}"
                 )
             self._settings_row = row
+
+    @property
+    def files_root(self) -> str:
+        """The directory from which keys lead to files: the current one if the root is not known."""
+        return self.root or os.path.realpath(os.curdir)
 
     @contextmanager
     def snapshot(

@@ -5,6 +5,8 @@ Signatures, band rows and digests stay as they are.
 """
 
 import os
+from collections.abc import Iterable
+from pathlib import Path
 
 from lshdb import errors
 from lshdb.store import guard, location, schema, transactions
@@ -35,7 +37,9 @@ def migrate(connection: guard.Connection, root: str | None) -> None:
             if fault is not None:
                 raise errors.DamagedFile(f"{connection.path}: {fault.what}; {RESTORE}")
             _change_tables(connection)
-            _set_root(connection, root)
+            directory = root or _root_of_keys(connection)
+            if directory is not None:
+                set_first_root(connection, directory)
             if not connection.execute(sql.HAS_PASSAGES).fetchone():
                 connection.execute(sql.DROP_PART[schema.FINGERPRINTS])
             if not connection.execute(sql.HAS_DECISIONS).fetchone():
@@ -54,22 +58,37 @@ def _change_tables(connection: guard.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
 
 
-def _set_root(connection: guard.Connection, root: str | None) -> None:
-    """Store the root: the first directory from which a stored relative key leads to a file.
+def _root_of_keys(connection: guard.Connection) -> str | None:
+    """The directory that keys of files are relative to in a file that has not stored it."""
+    return likely_root(
+        (key for (key,) in connection.execute(sql.RELATIVE_KEYS)), connection.real_path
+    )
 
-    Keys were relative to the directory in which they were added, which nobody stored. Absolute keys
-    beneath the root become relative to it, with their decisions.
+
+def likely_root(keys: Iterable[str], real_path: Path) -> str | None:
+    """The first directory from which a relative key leads to a file; None if there is none.
+
+    Keys were relative to the directory in which they were added, which nobody stored.
+
+    Args:
+        keys: the relative keys of files in a database.
+        real_path: of the database, whose directory is the first to be tried.
     """
-    directories = [str(connection.real_path.parent), os.curdir]
-    keys = [key for (key,) in connection.execute(sql.RELATIVE_KEYS)]
+    keys = [*keys]
+    directories = [str(real_path.parent), os.curdir]
     leading = (
         directory
         for directory in directories
         if any(_leads_to_file(os.path.join(directory, key)) for key in keys)
     )
-    directory = root or next(leading, None if keys else directories[0])
-    if directory is None:
-        return
+    return next(leading, None if keys else directories[0])
+
+
+def set_first_root(connection: guard.Connection, directory: str | os.PathLike[str]) -> None:
+    """Store the root of a file that has none, within the caller's transaction.
+
+    Absolute keys beneath the root become relative to it, with their decisions.
+    """
     stored = location.root_to_store(directory, connection.real_path)
     connection.execute(sql.SET_ROOT, (stored,))
     real_root = location.directory_of_root(stored, connection.real_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -68,7 +69,7 @@ class Store(lookups.StoreReader):
         beside: Store | None = None,
         sealed: bool = False,
         keys_repeat: bool = False,
-        root: str | None = None,
+        root: options.FileName | None = None,
         limits: Limits = DEFAULTS,
     ) -> Store:
         """Open the file; mode `create` makes a missing file, with the settings `new_settings()`.
@@ -80,6 +81,7 @@ class Store(lookups.StoreReader):
         format, where it may be unknown.
         """
         other = None if beside is None else beside._connection
+        root = None if root is None else location.real_root(root)  # before there is a file
         connection = connect(path, mode, timeout, beside=other, sealed=sealed, limits=limits)
         try:
             if mode == "create" and new_settings is not None:
@@ -228,6 +230,31 @@ class Store(lookups.StoreReader):
             sql.SET_FILE,
             ((key, *_values_of(state)) for key, state in files),
         )
+
+    def set_root(self, directory: options.FileName) -> None:
+        """Store another directory that keys of files are relative to; no key changes."""
+        with self._connection.errors():
+            stored = location.root_to_store(directory, self.real_path)
+            self._connection.execute(sql.SET_ROOT, (stored,))
+            self._read_settings()
+
+    def check_root(self, directory: options.FileName | None) -> None:
+        """Check the directory that a user names as the root, if any; store it if none is known.
+
+        Raises:
+            SettingsMismatch: the root is another directory.
+        """
+        if directory is None:
+            return
+        if self.root is None and not self.read_only:
+            with self.writing():
+                migrating.set_first_root(self._connection, directory)
+                self._read_settings()
+        elif location.real_root(directory) != self.root:
+            raise errors.SettingsMismatch(
+                f"{self.path}: keys of files are paths from {self.root}, not from "
+                f"{os.fspath(directory)}: leave out the root, or change it with lshdb sync --root"
+            )
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
         """Forget that documents were read from files."""

@@ -209,10 +209,10 @@ def test_lists_are_paths_from_here(command: Command) -> None:
     command.write("d/b.txt", A)
     command.done("add", "d")
     command.path("else").mkdir()
-    here = Command(command.path("d"))
-    assert here.done("clusters", "-d", "../lsh.db", "--drop-list", "--files").lines == [
-        str(command.path("d/b.txt").resolve())
-    ]
+    drop_list = ("clusters", "-d", "../lsh.db", "--drop-list", "--files")
+    assert Command(command.path("d")).done(*drop_list).lines == ["b.txt"]
+    elsewhere = Command(command.path("else")).done(*drop_list)
+    assert elsewhere.lines == [str(command.path("d/b.txt").resolve())]
     assert command.done("clusters", "--drop-list", "--files").lines == ["d/b.txt"]
     wrong = command.fails("clusters", "--drop-list", "--files", "--json", status=2)
     assert wrong.startswith("--files goes with --drop-list")

@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     ),
     "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* 6 and 7: upgrade"),
     "older": (
-        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 7: add the documents to a new file"
+        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 7: add the files to a new one"
     ),
     "tokens": (["UPDATE settings SET tokenizer = 'code 1'"], OtherFormat, "upgrade lshdb"),
     "base texts": (

@@ -464,7 +464,7 @@ def test_what_is_no_file_of_lshdb_is_refused(path: Path, damaged: Callable[..., 
     with pytest.raises(NotADatabase):
         lshdb.check(path)
     path.unlink()
-    for version, advice in ((99, "upgrade lshdb"), (0, "add the documents to a new file")):
+    for version, advice in ((99, "upgrade lshdb"), (0, "add the files to a new one")):
         with pytest.raises(OtherFormat, match=advice):
             lshdb.check(damaged("words", f"PRAGMA user_version = {version}"))
 

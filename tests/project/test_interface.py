@@ -63,7 +63,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("delimiter", "escape"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
-            *("tracked", "follow", "max_filesize", "root", "cut", "cuts", "min_words", *DOCUMENTS),
+            *("tracked", "follow", "max_filesize", "cut", "cuts", "min_words", *DOCUMENTS),
         },
     ),
     # Files of queries, and many queries at once: Database.query_many.

@@ -133,7 +133,7 @@ def test_folders_in_a_repository_and_links_to_them(folder: Folder) -> None:
     ]
     os.symlink("top/src", folder.path("link"))
     os.symlink("../a.txt", folder.path("top/src/h.txt"))
-    assert folder.read("link") == ["link/d.txt", "link/h.txt", "link/sub/f.txt"]
+    assert folder.read("link") == ["top/src/d.txt", "top/src/h.txt", "top/src/sub/f.txt"]
     # An ignored folder that is named is read, by the patterns in it.
     folder.write("top/build/.gitignore", "c.txt\n")
     folder.files("top/build/deep/i.txt")

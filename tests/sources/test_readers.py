@@ -159,8 +159,9 @@ def test_format_goes_by_the_suffix_unless_it_is_given(
 # walking: git itself says what .gitignore excludes, and keys are one for a file
 
 
-def keys(*paths: str, root: str | None = None, **rules: Any) -> list[str]:
-    found = read(*paths, format="text", rules=WalkingOptions(**rules, root=root))
+def keys(*paths: str, root: str = ".", **rules: Any) -> list[str]:
+    real_root = os.path.realpath(root)
+    found = read(*paths, format="text", rules=WalkingOptions(**rules), root=real_root)
     assert all(isinstance(item, Document) for item in found), found
     return [item.key for item in found if isinstance(item, Document)]
 
@@ -256,14 +257,19 @@ def test_keys_of_files_are_paths_from_the_root_or_absolute(root: Path) -> None:
     os.symlink("here", "link")
     os.chdir("here")
     for top in ("src", "./src/", "src/.", "../here/src", f"{root}/here/src", f"{root}/link/src"):
-        assert keys(top) == [key_of(f"{top}//./a")] == ["src/a"], top
+        assert keys(top) == [key_of(f"{top}//./a", os.getcwd())] == ["src/a"], top
     assert keys(".") == keys(str(root / "here")) == keys(f"{root}/link") == ["src/a"]
     assert keys("../other") == keys("../other/b") == [f"{root}/other/b"]
     assert keys("src", "../other", root="..") == ["here/src/a", "other/b"]
     assert keys("src", root=f"{root}/other") == [f"{root}/here/src/a"]
+    # A folder around the root has files of both kinds.
+    assert keys("..") == ["src/a", f"{root}/other/b"]
     os.symlink("src/a", "alias")
-    assert key_of("alias") == "alias"
-    assert key_of(os.fsdecode(b"caf\xe9")) == "caf\\xe9"
+    assert key_of("alias", os.getcwd()) == "alias"
+    assert key_of(os.fsdecode(b"caf\xe9"), os.getcwd()) == "caf\\xe9"
+    # Where a link leads to is where a file is.
+    os.symlink("../../other", "src/away")
+    assert keys("src/away") == keys("src/away/b") == [f"{root}/other/b"]
 
 
 # standard input
