@@ -110,11 +110,7 @@ def _print_files(
 ) -> None:
     """Print the paths of files that can be deleted, and say why others cannot."""
     store = store_of(database)
-<<<<<<< HEAD
-    proofs, root = dropped_files.proof_of(store), proof.root_from_here(store)
-=======
     proofs, root = dropped_files.proof_of(store), store.files_root
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
 
     def files() -> Iterator[proof.ProvedFile | dropped_files.LeftFile]:
         for cluster in clusters:

@@ -27,12 +27,8 @@ from lshdb.deduplication.run import Run, check_read_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import replaced
-<<<<<<< HEAD
 from lshdb.ingest.dropped_files import LeftFile, proved
-=======
-from lshdb.ingest.dropped_files import LeftFile, compared, proved
 from lshdb.ingest.merging import rebased
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.options import RowsOptions, SettingsOptions
@@ -456,16 +452,11 @@ class DedupJob:
 def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
     """All documents of a database, by their keys from the root of the run."""
     with store.reading():
-<<<<<<< HEAD
-        root = proof.root_from_here(store)
-        return {file.key: proof.compared(file, root) for file in store.files_below("")}
-=======
         new_keys, documents = rebased(store, root), dict[str, proof.Compared]()
         for file in store.files_below(""):
             key = new_keys.key(file.key) if new_keys and file.state else file.key
-            documents[key] = compared(file, store.files_root)
+            documents[key] = proof.compared(file, store.files_root)
         return documents
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
 
 
 class _Repeated(Exception):

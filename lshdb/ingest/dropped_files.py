@@ -13,11 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-<<<<<<< HEAD
 from lshdb.options import QueryOptions
-=======
-from lshdb.options import QueryOptions, TextOptions
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
 from lshdb.search.decisions import contents_in_force
 from lshdb.search.query import search
 from lshdb.sources import proof
@@ -48,31 +44,9 @@ class LeftFile:
     has_no_copy: bool = False
 
 
-<<<<<<< HEAD
 def proof_of(store: Store, bins: Iterable[str] = ()) -> proof.Proof:
     """The proof for files of stored documents; see lshdb.sources.proof."""
     return proof.Proof(proof.text_session(store), bins)
-=======
-def compared(file: StoredFile, root: str) -> proof.Compared:
-    """A stored document, for the proof."""
-    return proof.Compared(file.key, root, file.digest, file.file_digest)
-
-
-def proof_of(store: Store, bins: Iterable[str] = ()) -> proof.Proof:
-    """The proof for files of stored documents; see lshdb.sources.proof."""
-    return proof.Proof(text_session(store), bins)
-
-
-def text_session(store: Store) -> Session:
-    """Reads the files of stored documents."""
-    return session_of(
-        TextOptions(),
-        store.settings.shingling,
-        root=store.files_root,
-        format="text",
-        stored_guess=store.extracted_of,
-    )
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
 
 
 def dropped_files(
@@ -125,11 +99,7 @@ class _Copies:
 
     def __init__(self, store: Store, *, identical: bool) -> None:
         self._store, self._identical = store, identical
-<<<<<<< HEAD
-        self._root = proof.root_from_here(store)
-=======
         self._root = store.files_root
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key

@@ -115,13 +115,8 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
                 below[above][cluster].append((size, digest, path, stored_file.state is not None))
     unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
     unwalked.sort(key=_order)
-<<<<<<< HEAD
     disk = _Disk(store, files)
-    separate = (pair for pair in unwalked if not _is_one_directory(pair.a, pair.b))
-=======
-    disk = _Disk(files, store.files_root)
     separate = (pair for pair in unwalked if not disk.is_one_directory(pair.a, pair.b))
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
     pairs = [
         _pair(below, disk, *map(_folder, (pair.a, pair.b)))
         for pair in itertools.islice(separate, similar.top)
@@ -158,20 +153,13 @@ class _Disk:
     Args:
         store: the database.
         documents: all documents, by which a file is known as read.
-        root: the directory that keys are relative to.
     """
 
-<<<<<<< HEAD
     def __init__(self, store: Store, documents: Iterable[StoredFile]) -> None:
-        root = proof.root_from_here(store)
+        root = self._root = store.files_root
         self._proof = proof.Proof(proof.text_session(store))
         # Of a mailbox one message: its digest is that of the file.
         self._documents: defaultdict[str, list[proof.Compared]] = defaultdict(list)
-=======
-    def __init__(self, documents: Iterable[StoredFile], root: str) -> None:
-        self._root = root
-        self._states: dict[str, FileState | None] = {}
->>>>>>> 84808e79 (Make keys of files paths from the database's root)
         for document in documents:
             compared = proof.compared(document, root)
             self._documents[file_of_message(document.key) or document.key] = [compared]

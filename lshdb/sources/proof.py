@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
-from lshdb.options import FilesOptions, TextOptions
+from lshdb.options import TextOptions
 from lshdb.shingling import content
 from lshdb.sources import identity
 from lshdb.sources.archives import archive_of
@@ -48,15 +48,7 @@ class Compared(NamedTuple):
     file_digest: bytes | None = None
 
 
-def root_from_here(store: Store) -> str | None:
-    """The directory that keys are relative to, as a path from the current one if it is below."""
-    if store.root is None:
-        return None
-    here, root = (os.path.join(path, "") for path in (os.getcwd(), store.root))
-    return (root[len(here) :] or None) if root.startswith(here) else store.root
-
-
-def compared(file: StoredFile, root: str | None) -> Compared:
+def compared(file: StoredFile, root: str) -> Compared:
     """A stored document, for the proof."""
     return Compared(file.key, root, file.digest, file.file_digest)
 
@@ -66,7 +58,7 @@ def text_session(store: Store) -> Session:
     return session_of(
         TextOptions(),
         store.settings.shingling,
-        FilesOptions(root=root_from_here(store)),
+        root=store.files_root,
         format="text",
         stored_guess=store.extracted_of,
     )
