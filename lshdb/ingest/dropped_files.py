@@ -78,14 +78,12 @@ def proved(
 ) -> proof.ProvedFile | LeftFile:
     """The file of a document that can go, or why it is left; see lshdb.sources.proof."""
     try:
-        if proof.path_of(document) is None:
-            return LeftFile(document.key, proof.NO_FILE, has_failed=False)
         return proofs.check(document, stays)
     except proof.UnprovedError as error:
         return LeftFile(
             document.key,
             str(error),
-            has_failed=not isinstance(error, proof.OneFileError),
+            has_failed=not isinstance(error, proof.NoFileError | proof.OneFileError),
             has_no_copy=isinstance(error, proof.NoCopyError),
         )
 

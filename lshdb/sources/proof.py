@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _STAYS = "the file that goes stays for another one"
 CHANGED = "it has changed since it was read"
-NO_FILE = "no file of its own: gone, or a row or message in a file"
 
 
 class Compared(NamedTuple):
@@ -66,6 +65,10 @@ def text_session(store: Store) -> Session:
 
 class UnprovedError(InputError):
     """Why a file is not to be deleted."""
+
+
+class NoFileError(UnprovedError):
+    """A document that is not the whole of a file that is there."""
 
 
 class NoCopyError(UnprovedError):
@@ -130,6 +133,7 @@ class Proof:
         self._bins = [os.path.join(os.path.realpath(path), "") for path in bins]
         self._staying = set[object]()
         self._going = set[object]()
+        self._in_bin: dict[str, bool] = {}
         self._read: dict[Compared, tuple[str, os.stat_result]] = {}
 
     def check(self, goes: Compared, stays: Iterable[Compared] | None) -> ProvedFile:
@@ -140,13 +144,14 @@ class Proof:
             stays: documents that may stay for it, the best first; None if nothing has to stay.
 
         Raises:
+            NoFileError: it has none.
             OneFileError: it is the file of one of these.
             NoCopyError: all of these are gone, or have changed, or there are none.
             UnprovedError: it is gone, or has changed.
         """
         path = path_of(goes)
         if path is None:
-            raise UnprovedError(NO_FILE)
+            raise NoFileError("no file of its own: gone, or a row or message in a file")
         status = self.reread(goes, path)
         going = _identity(status, path)
         if stays is None and going in self._staying:
@@ -159,7 +164,7 @@ class Proof:
             try:
                 stays_path, stays_status = self._file(document)
                 staying = _identity(stays_status, stays_path)
-                if staying == going or os.path.realpath(path) == os.path.realpath(stays_path):
+                if staying == going:
                     raise OneFileError(f"already one file with {document.key}")
                 if going in self._staying:
                     raise UnprovedError(_STAYS)
@@ -238,8 +243,11 @@ class Proof:
 
     def _is_in_bin(self, path: str) -> bool:
         """Whether a file is in a recycle bin, or one of the further directories."""
-        real = os.path.realpath(path)
-        return is_in_bin(real) or real.startswith(tuple(self._bins))
+        directory = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
+        if directory not in self._in_bin:
+            real = os.path.join(os.path.realpath(directory), "")
+            self._in_bin[directory] = is_in_bin(real) or real.startswith(tuple(self._bins))
+        return self._in_bin[directory]
 
 
 def _identity(status: os.stat_result, path: str) -> object:
