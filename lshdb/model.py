@@ -566,7 +566,8 @@ class ConnectedPair(Result):
         number: the place in the report, from 1.
         score: what ranks pairs, from 0 to 1, by lshdb.search.evidence.
         stands_apart: whether the pair is above the gap in the scores.
-        connected_by: `identical`, or which of `similar`, `copied` and `reworded` hold.
+        connected_by: `one file`, of hard links; `identical`; or which of `similar`, `copied` and
+            `reworded` hold.
         similarity: Jaccard similarity.
         exact: whether `similarity` is exact.
         identical: whether both have the same content.

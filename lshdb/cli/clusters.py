@@ -1,5 +1,6 @@
 """`lshdb clusters`: group similar documents, and show which one to keep."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from lshdb.ingest import dropped_files
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
 from lshdb.sources import proof
-from lshdb.sources.identity import FilesRead
+from lshdb.sources.identity import file_identity
 from lshdb.sources.paths import escaped, paths_of_key
 
 
@@ -88,6 +89,7 @@ def clusters(
             if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
             extras=similar.first_words([database], ["key"], options.join),
+            root=store_of(database).files_root,
         )
 
 
@@ -126,6 +128,13 @@ def _print_files(
     proving.print_files(files(), null=null)
 
 
+def _files_of(keys: Iterable[str], root: str) -> Iterator[object]:
+    """What identifies the files of documents."""
+    for path in itertools.chain.from_iterable(paths_of_key(key, root) for key in keys):
+        if identity := file_identity(path):
+            yield identity
+
+
 def _write_dropped(
     clusters: Iterable[Cluster], threshold: float, form: Form, root: str, *, null: bool
 ) -> None:
@@ -137,13 +146,9 @@ def _write_dropped(
         for cluster in clusters:
             below += result_tables.roles(cluster, threshold).count("below")
             keys = result_tables.dropped_members(cluster, threshold)
-            kept_files = FilesRead()
-            for key in {*cluster.members}.difference(keys):
-                for path in paths_of_key(key, root):
-                    kept_files.earlier(path)
+            kept_files = {*_files_of({*cluster.members}.difference(keys), root)}
             for key in keys:
-                paths = paths_of_key(key, root)
-                if any(kept_files.earlier(path, remember=False) for path in paths):
+                if not kept_files.isdisjoint(_files_of([key], root)):
                     same += 1
                 elif form.is_text and not null and escaped(key) != key:
                     unprintable += 1
@@ -155,7 +160,7 @@ def _write_dropped(
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if same:
-        messages.message(f"not listed, as their files are those of kept documents: {same:,}")
+        messages.message(f"not listed, as already one file with a kept one: {same:,}")
     if below:
         messages.message(f'"below", so not listed: {below:,}; with --star there are none')
     if unprintable:

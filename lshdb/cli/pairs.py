@@ -4,6 +4,7 @@ from typing import Annotated
 
 from lshdb.cli import messages, results, similar
 from lshdb.cli.options import DatabaseFile, Form
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option
@@ -58,6 +59,7 @@ def pairs(
             none=f"no pair with similarity {minimum:g} "
             + (f"to {options.max_similarity:g}" if options.max_similarity else "or more"),
             extras=similar.first_words([database], ["a", "b"], options.join),
+            root=store_of(database).files_root,
         )
     if matching_pairs.drawn_from:
         count = min(options.sample or 0, matching_pairs.drawn_from)

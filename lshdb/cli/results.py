@@ -66,6 +66,7 @@ def write_results(
     noun: Sequence[str] = ("row",),
     none: str | None = None,
     extras: options.Extras = options.NO_EXTRAS,
+    root: str | None = None,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -79,6 +80,7 @@ def write_results(
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
         extras: what a terminal shows besides.
+        root: the directory that keys of files are relative to, to show which are one file.
 
     Raises:
         UsageError: a column has values of several types, which Parquet cannot hold.
@@ -101,7 +103,7 @@ def write_results(
             messages.message(none)
             return 0
         shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
-        _write_text(names, itertools.chain(first, rows), shown, form.heading, extras)
+        _write_text(names, itertools.chain(first, rows), shown, form.heading, extras, root)
         return count
     path = files.STDOUT if form.output is None else form.output
     is_screen = form.output is None or files.is_open_file(path)
@@ -212,6 +214,7 @@ def _write_text(
     shown: Sequence[str],
     heading: bool | None,
     extras: options.Extras,
+    root: str | None,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.
@@ -223,7 +226,17 @@ def _write_text(
         index = names.index(name)
         if name == "exact" and "identical" in columns:
             identical = names.index("identical")
-            return lambda row: exactness(row[index], row[identical])
+            keys = [names.index(key) for key in ("a", "b", "key", "keep") if key in names][:2]
+
+            def kind(row: Sequence[Any]) -> str:
+                if root is not None and row[identical] and row[keys[0]] != row[keys[1]]:
+                    from lshdb.sources.identity import have_one_file  # a query needs none
+
+                    if have_one_file(row[keys[0]], row[keys[1]], root):
+                        return "one file"
+                return exactness(row[index], row[identical])
+
+            return kind
         if columns[name] is float:
             return lambda row: formatting.number(row[index], drawn)
         return itemgetter(index)

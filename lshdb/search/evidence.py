@@ -39,6 +39,7 @@ from lshdb.search.pairs import Join, pair_blocks
 from lshdb.search.passage_pairs import passage_pairs
 from lshdb.search.reworded import MIN_SCORE, reworded_pairs
 from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.sources.identity import have_one_file
 from lshdb.store.store import Store
 
 PART = 0.7
@@ -223,7 +224,7 @@ def _ranked(
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     floor = 0.0 if reader.settings.passages else lowest
     apart, gap = standing_apart(scores[order], len(join), floor)
-    identical = join.identical(a, b)
+    identical, root = join.identical(a, b), reader.files_root
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
         pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
@@ -237,17 +238,17 @@ def _ranked(
             identical=bool(identical[index]),
             weighted=float(weighted[0, index]) if is_weighted else None,
             weighted_share=float(weighted[1, index]) if is_weighted else None,
-            connected_by=_connected_by(pair, identical[index], similarities[index] >= lowest),
+            connected_by=_connected_by(pair, identical[index], similarities[index] >= lowest, root),
         )
         ranked.append(described)
     counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
     return Connections(ranked, len(pairs), apart, gap, counts, limit)
 
 
-def _connected_by(pair: ConnectedPair, is_identical: bool, is_similar: bool) -> str:
+def _connected_by(pair: ConnectedPair, is_identical: bool, is_similar: bool, root: str) -> str:
     """What connects a pair, in words."""
     if is_identical:
-        return "identical"
+        return "one file" if have_one_file(pair.a, pair.b, root) else "identical"
     reasons = {"similar": is_similar, "copied": pair.words, "reworded": pair.reworded is not None}
     return ", ".join(reason for reason, holds in reasons.items() if holds)
 

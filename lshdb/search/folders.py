@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lshdb import formatting
@@ -24,6 +24,7 @@ from lshdb.shingling.arrays import int_array
 from lshdb.sources import proof
 from lshdb.sources.archives import is_archive
 from lshdb.sources.extracting import file_of_message
+from lshdb.sources.identity import file_identity
 from lshdb.sources.paths import paths_of_key, printable_path
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store
@@ -49,10 +50,12 @@ class FolderPair:
         a_share: the share of a's files that have counterparts in b; at least that of b's in a.
         b_share: the same of b's files.
         a_size_share, b_size_share: the shares of their bytes.
-        files, bytes: a's files with counterparts, and the bytes that deleting them would free.
+        files, bytes: a's files with counterparts, and the bytes that deleting them would free: none
+            for a hard link of a counterpart.
         identical, identical_bytes: of these, the files with an identical counterpart.
         a, b: the paths.
-        unread: the next four in words, for a line; empty if all files have been read.
+        unread: the next four in words, for a line, and how many of a's files are hard links of
+            counterparts; empty if all files have been read, and there are none.
         a_unread: how many of a's files have no document, or have changed since they were read; None
             if a was not walked, so that its shares are those of the files that were read.
         b_unread: the same of b.
@@ -156,7 +159,7 @@ class _Disk:
     """
 
     def __init__(self, store: Store, documents: Iterable[StoredFile]) -> None:
-        root = self._root = store.files_root
+        root = self.root = store.files_root
         self._proof = proof.Proof(proof.text_session(store))
         # Of a mailbox one message: its digest is that of the file.
         self._documents: defaultdict[str, list[proof.Compared]] = defaultdict(list)
@@ -170,7 +173,7 @@ class _Disk:
 
     def is_one_directory(self, a: str, b: str) -> bool:
         """Whether a link or a mount makes one directory the other, or a part of it."""
-        paths = (map(os.path.realpath, paths_of_key(key, self._root)) for key in (a, b))
+        paths = (map(os.path.realpath, paths_of_key(key, self.root)) for key in (a, b))
         return any(
             a_path in _chain(b_path) or b_path in _chain(a_path) or os.path.samefile(a_path, b_path)
             for a_path, b_path in itertools.product(*paths)
@@ -179,7 +182,7 @@ class _Disk:
     def walked(self, folder: str) -> _WalkedFolder | None:
         """The files below a directory, by the keys that they have; None if it does not exist."""
         if folder not in self._walked:
-            paths = paths_of_key(folder, self._root)
+            paths = paths_of_key(folder, self.root)
             exists = len(paths) == 1 and os.path.isdir(paths[0])
             self._walked[folder] = self._walk(folder, paths[0]) if exists else None
         return self._walked[folder]
@@ -290,6 +293,15 @@ def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderP
     (b_share, _, b, b_common, b_size), (a_share, _, a, a_common, a_size) = sorted(sides)
     digests = {file[1] for file in b_common}
     identical = [file for file in a_common if file[1] in digests]
+    freed = a_common
+    if disk is not None:
+        kept_files = {*_files_on_disk(b_common, disk.root)}
+        freed = [
+            file for file in a_common if kept_files.isdisjoint(_files_on_disk([file], disk.root))
+        ]
+    texts = [_unread_text((a, walked[a]), (b, walked[b]))]
+    if linked := len(a_common) - len(freed):
+        texts.insert(0, f"{formatting.counted(linked, 'file')} already one file with the other")
     unread_a, unread_b = (
         None if side is None else [key for key, _ in side.unread] for side in (walked[a], walked[b])
     )
@@ -299,12 +311,12 @@ def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderP
         a_size,
         b_size,
         len(a_common),
-        _size(a_common),
+        _size(freed),
         len(identical),
-        _size(identical),
+        _size({*identical}.intersection(freed)),
         a or os.curdir,
         b or os.curdir,
-        _unread_text((a, walked[a]), (b, walked[b])),
+        "; ".join(filter(None, texts)),
         None if unread_a is None else len(unread_a),
         None if unread_b is None else len(unread_b),
         tuple(unread_a or ()),
@@ -336,6 +348,13 @@ def _common(below: Mapping[str, dict[int, list[_File]]], *pair: str) -> list[lis
 
 def _files(of: dict[int, list[_File]], clusters: Iterable[int]) -> list[_File]:
     return [file for cluster in clusters for file in of[cluster]]
+
+
+def _files_on_disk(files: Iterable[_File], root: str) -> Iterator[object]:
+    """What identifies files that exist."""
+    for _, _, key, is_file in files:
+        if is_file:
+            yield from filter(None, map(file_identity, paths_of_key(key, root)))
 
 
 def _size(files: Iterable[_File]) -> int:

@@ -1,4 +1,4 @@
-"""Whether two paths lead to one file: a link to it, a mount, `d/a.txt` and `./d/a.txt`.
+"""Whether two paths lead to one file: links to it, a mount, `d/a.txt` and `./d/a.txt`.
 
 What moves, removes or compares files asks here, for names alone do not say it.
 """
@@ -6,7 +6,10 @@ What moves, removes or compares files asks here, for names alone do not say it.
 import hashlib
 import os
 import stat
+from itertools import product, starmap
 from typing import IO
+
+from lshdb.sources.paths import paths_of_key
 
 _PIECE = 1 << 16
 """Bytes that are hashed at once."""
@@ -97,19 +100,30 @@ def _identity(path: str, archive: str | None) -> object:
     return identity if archive is None else (identity, path[len(archive) :])
 
 
-def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths lead to one regular file, of which there is only one copy.
+def file_identity(path: str | os.PathLike[str]) -> object:
+    """A value that all paths of one regular file share, hard links too; None for no such file.
 
-    The real paths are equal; or the file has one name only, so that another path with its device
-    and inode is a mount of its directory. Two hard links are two files: each can be removed alone.
-    An inode of 0, as of some network file systems, says nothing.
+    Device and inode; the real path where the inode is 0, as on some network file systems.
     """
     try:
-        status, other_status = os.stat(path), os.stat(other)
-        if not (stat.S_ISREG(status.st_mode) and stat.S_ISREG(other_status.st_mode)):
-            return False
-        if os.path.realpath(path) == os.path.realpath(other):
-            return True
-        return status.st_nlink == 1 and status.st_ino != 0 and os.path.samefile(path, other)
-    except (OSError, ValueError):  # one is gone, or no path at all
-        return False
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
+    except (OSError, ValueError):  # gone, or no path at all
+        return None
+
+
+def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one regular file: deleting one of them frees no space.
+
+    That is so of a link, a mount, and of hard links, which are documents of their own.
+    """
+    identity = file_identity(path)
+    return identity is not None and identity == file_identity(other)
+
+
+def have_one_file(key: str, other: str, root: str) -> bool:
+    """Whether two keys, of files below a root, are names of one file; see `is_same_file`."""
+    pairs = product(paths_of_key(key, root), paths_of_key(other, root))
+    return any(starmap(is_same_file, pairs))
