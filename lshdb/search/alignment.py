@@ -164,9 +164,9 @@ def moved_runs(runs: Sequence[Run], a: IntArray, b: IntArray, shortest: int) -> 
             j, b_stop = places.get(a[i : i + shortest].tobytes(), (0, 0)) if i >= end else (0, 0)
             if not b_stop or taken[j : j + shortest].any():
                 continue
-            size = min(gap.stop - i, b_stop - j)
-            stops = (a[i : i + size] != b[j : j + size]) | taken[j : j + size]
-            size = int(stops.argmax()) if stops.any() else size
+            size, most = shortest, min(gap.stop - i, b_stop - j)
+            while size < most and a[i + size] == b[j + size] and not taken[j + size]:
+                size += 1
             taken[j : j + size] = True
             end = i + size
             yield Run(i, j, size)

@@ -123,8 +123,7 @@ def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORT
         a: the text on the left.
         b: the text on the right.
         programs: whether both are programs, whose names may be renamed.
-        shortest: minimum number of words that are shown as moved, or of code in which names may be
-            renamed.
+        shortest: minimum number of words that are shown as moved.
 
     >>> rows = differences("one\ntwo\nthree", "one\nthree\nfour")
     >>> [(row.a and row.a.number, row.b and row.b.number, row.kind) for row in rows]
@@ -149,7 +148,7 @@ def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORT
         code, b_code = (
             renaming.Code.of(side.text, side.values, side.starts.tolist()) for side in (left, right)
         )
-        for i, j in renaming.renamed(code, b_code, runs, shortest):
+        for i, j in renaming.renamed(code, b_code, runs):
             left.tags[i] = right.tags[j] = _RENAMED
     return list(_rows(left, right, _cuts(left, right, runs)))
 

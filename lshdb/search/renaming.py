@@ -14,6 +14,8 @@ from itertools import takewhile
 from lshdb.search.alignment import Run
 from lshdb.shingling import families, tokens
 
+_SHORTEST = 12
+"""Words of the shortest run of code in which names may be renamed."""
 _NO_CODE, _SIGN, _NUMBER, _NAME = range(4)
 _KEYWORDS = frozenset(
     re.findall(
@@ -66,19 +68,18 @@ def _kind(first: str, word: str) -> int:
     return _NAME if is_name else _SIGN
 
 
-def renamed(a: Code, b: Code, runs: Sequence[Run], shortest: int) -> list[tuple[int, int]]:
+def renamed(a: Code, b: Code, runs: Sequence[Run]) -> list[tuple[int, int]]:
     """The words of A that are renamed, each with the word of B that it stands beside, ascending.
 
     Args:
         a: one program.
         b: the other.
         runs: of equal words, ascending in both.
-        shortest: minimum number of words of a run of code that both programs have.
     """
     return [
         pair
         for pairs in _shared_code(a, b, runs)
-        if len(pairs) >= shortest
+        if len(pairs) >= _SHORTEST
         for pair in _in_step(a, b, pairs)
     ]
 

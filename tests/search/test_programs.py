@@ -111,7 +111,9 @@ def test_names_are_renamed_where_each_stands_for_the_same_other_name() -> None:
     assert names(LOOP, swapped) == [], "two names became one"
     assert names(LOOP, LOOP.replace("if ", "thing ")) == [], "a keyword has no other name"
     assert names(LOOP, LOOP.replace("> limit", "< limit")) == []
-    assert names("a = b\n", "c = d\n") == [], "too short to be the same code"
+    short = "f(a, b, c, d, e)"
+    assert names(short, short.replace("c", "x")) == [("c", "x")], "of 12 words and signs"
+    assert names(short[:-4], short[:-4].replace("c", "x")) == [], "shorter code is alike by chance"
 
 
 def test_comments_and_docstrings_of_programs_are_compared() -> None:
