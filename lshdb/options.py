@@ -679,6 +679,11 @@ class SyncOptions(Options):
     extract_again: Annotated[
         bool, uncommon("Read PDF and the like again, as after a library's update.")
     ] = False
+    read_all: Annotated[bool, uncommon("Read all files, also those that look as they did.")] = False
+    moved_from: Annotated[
+        Sequence[str],
+        Option("The folder that the files were moved from.", metavar="OLD"),
+    ] = ()
     remove_most: Annotated[
         bool,
         Option(

@@ -594,6 +594,8 @@ class SyncOptions(Options):
     reader: AnyReader
     dry_run: bool
     extract_again: bool
+    read_all: bool
+    moved_from: Sequence[str]
     remove_most: bool
     root: FileName | None
     on_failure: OnFailure
@@ -621,6 +623,8 @@ class SyncOptions(Options):
         reader: AnyReader = None,
         dry_run: bool = False,
         extract_again: bool = False,
+        read_all: bool = False,
+        moved_from: Sequence[str] = (),
         remove_most: bool = False,
         root: FileName | None = None,
         on_failure: OnFailure = None,
@@ -635,6 +639,8 @@ class SyncOptions(Options):
         reader: AnyReader = None,
         dry_run: bool = False,
         extract_again: bool = False,
+        read_all: bool = False,
+        moved_from: Sequence[str] = (),
         remove_most: bool = False,
         root: FileName | None = None,
         on_failure: OnFailure = None,

@@ -28,11 +28,12 @@ def sync(
     """Update the database from folders: add, update and remove documents.
 
     Text files that are new are added, changed ones are updated, and documents whose files are gone
-    are removed. A moved file keeps its document, with the new key. A file with the same size and
-    time as before is not read again. Files that patterns exclude count as gone. Only documents
-    that were read from text files below the directories are touched. If most of a directory's
-    files are gone, as if it was not mounted, nothing is removed without --remove-most; --dry-run
-    says so, and exits with status 1 as the run itself.
+    are removed. A moved file keeps its document and decisions, with the new key; so does one of a
+    folder that was moved, with --moved-from if that was to another disk. A file that looks as it
+    did is not read again without --read-all. Files that patterns exclude count as gone. Only
+    documents that were read from text files below the directories are touched. If most of a
+    directory's files are gone, as if it was not mounted, nothing is removed without --remove-most;
+    --dry-run says so, and exits with status 1 as the run itself.
 
     Keys are paths from the root, the database's folder unless it was made with another one. A
     folder that moves together with its database keeps all keys; where only one of them moved,

@@ -50,7 +50,7 @@ from lshdb.sources import keeping
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
 from lshdb.sources.paths import STDIN, expanded, paths_of_key
-from lshdb.sources.session import Session
+from lshdb.sources.session import Session, stored_time
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
 from lshdb.store.store import Store
@@ -420,7 +420,7 @@ class Run:
                 size=size if by_size else None,
                 metadata=metadata,
                 path=file or "",
-                modified=os.stat(path).st_mtime_ns if by_time else None,
+                modified=stored_time(os.stat(path).st_mtime_ns) if by_time else None,
                 elsewhere=inside is not None and not inside(path),
             )
 

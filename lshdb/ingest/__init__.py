@@ -16,6 +16,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     submissions which of a directory a report says nothing of, and why
     storing_decisions  what reviewers decide of documents; removes what they decided to drop
     sync        updates documents from the files below directories
+    renames     which files and messages are stored ones under other keys, by contents
     dropped_files  files of dropped documents, each proved before it goes
     trash       moves files of dropped documents aside, and back
 

@@ -1,9 +1,11 @@
 """Updating documents from the files below some directories.
 
 Stored documents are read first, then the directories are walked: documents without a file at that
-moment are gone. A file with the same size and time as when it was last read is not opened. The plan
-is made outside of a transaction; within one, only documents that have not changed since then are
-moved and removed, so that several may run at once.
+moment are gone. A file that looks as it did when it was last read (size, times and inode) is not
+opened; others are compared by their bytes with all that is gone or may have changed, which shows
+what is unchanged and what was renamed (lshdb.ingest.renames); the rest is read. The plan is made
+outside of a transaction; within one, only documents that have not changed since then are moved and
+removed, so that several may run at once.
 
 100,000 unchanged files take 1 to 2 seconds: half of it walking, a third reading their states.
 """
@@ -11,18 +13,20 @@ moved and removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 
 from lshdb import model
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
+from lshdb.ingest import renames
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
 from lshdb.options import AddManyOptions, SyncOptions
 from lshdb.progress import shown
-from lshdb.search.decisions import dropped_contents
+from lshdb.search.decisions import dropped_rows
 from lshdb.shingling import arrays
 from lshdb.shingling.content import digest, encoded
 from lshdb.sources import archives, identity, walking
@@ -53,6 +57,8 @@ _MANY = 100
 
 _File = tuple[str, FileState]
 """The path of a file in a directory, and its state during the walk."""
+_Move = tuple[StoredFile, str, FileState]
+"""A document, the key that it gets, and the state of its file."""
 
 
 @dataclass
@@ -63,21 +69,31 @@ class _Plan:
         below: the documents of files below each directory, by its path.
         known: all documents below the directories, by their keys.
         read: files that are new or changed, by their keys.
-        moves: documents whose files have other keys now, with these.
+        moves: documents whose files have these keys now, the same as before or others.
         gone: documents whose files are gone or have no text any more.
         messages: the documents of files of mail, by the keys of the files.
-        unchanged: how many files are not read again.
+        spent: the keys of files that were decided to be dropped, and are not those any more.
+        is_gone: whether there is no file with a key below the directories.
+        unchanged: how many documents have the bytes that they had.
+        read_again: how many of the moved documents are among those that are read.
         left: how many documents did not come from files, as far as the database knows.
     """
 
     below: dict[str, list[StoredFile]] = field(default_factory=dict)
     known: dict[str, StoredFile] = field(default_factory=dict)
     read: dict[str, _File] = field(default_factory=dict)
-    moves: list[tuple[StoredFile, str, FileState]] = field(default_factory=list)
+    moves: list[_Move] = field(default_factory=list)
     gone: list[StoredFile] = field(default_factory=list)
     messages: dict[str, list[StoredFile]] = field(default_factory=dict)
+    spent: set[str] = field(default_factory=set)
+    is_gone: Callable[[str], bool] = lambda _: False
     unchanged: int = 0
+    read_again: int = 0
     left: int = 0
+
+    def moved(self) -> list[tuple[StoredFile, str]]:
+        """The documents that get other keys, with these."""
+        return [(document, key) for document, key, _ in self.moves if document.key != key]
 
 
 def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> model.SyncReport:
@@ -102,33 +118,33 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
         stored_guess=no_guess if options.extract_again else store.extracted_of,
     )
     failures = session.counts.failures
-    plan = _plan(store, directories, session, root, again=options.extract_again)
-    _recognise(store, plan, session)
+    plan = _plan(store, directories, session, root, options)
+    _recognise(store, plan, session, root, options)
     changes: tuple[model.SyncChange, ...] = ()
     refused = None if options.remove_most else _moved_alone(store, plan, root)
     if refused and not options.dry_run:
         raise InputError(refused)
     if options.dry_run:
         added, changes = _forecast(plan, session)
-        moved, removed = len(plan.moves), len(plan.gone)
+        moved, removed = len(plan.moved()), len(plan.gone)
         refused = refused or _refusal(plan, options)
     else:
         _refusal(plan, options)
         _set_root(store, root)
-        moved = _move(store, plan)
+        moved, replaced = _move(store, plan)
         writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
         with shown(options.write.progress, "reading files") as report:
             items = _items(plan, session)
             added = add_documents(store, items, writing, failures, progress=report, late_bands=True)
         refused = _refusal(plan, options)
-        removed = _remove(store, plan)
+        removed = replaced + _remove(store, plan)
     failures.warn()
     return model.SyncReport(
         added.added,
         added.updated,
         moved,
         removed,
-        plan.unchanged + added.unchanged,
+        plan.unchanged + added.unchanged - plan.read_again,
         failures.count,
         added.empty,
         session.counts.replaced,
@@ -151,7 +167,9 @@ def check_directories(directories: Sequence[str]) -> None:
         if os.path.lexists(path):
             name = printable_path(path)
             raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
-        raise InputError(f"{printable_path(path)}: no such directory{tilde_hint(path)}")
+        name = printable_path(path)
+        moved = f"; if it was moved, sync the new one with --moved-from {name} (moved_from=)"
+        raise InputError(f"{name}: no such directory{tilde_hint(path) or moved}")
 
 
 def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
@@ -233,23 +251,14 @@ class _FolderFiles:
 
 
 def _plan(
-    store: Store, directories: Sequence[str], session: Session, root: str, *, again: bool
+    store: Store, directories: Sequence[str], session: Session, root: str, options: SyncOptions
 ) -> _Plan:
-    """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
+    """Compare the stored documents with the files."""
     paths = [*dict.fromkeys(directories)]
     plan, walked = _Plan(), _FolderFiles(session.files_read)
     walks: list[tuple[str, walking.Walk]] = []
     for path in paths:
-        real = os.path.realpath(path)
-        start = posixpath.join(printable_path(real), "")
-        # The root may be in the directory: keys are then of both kinds.
-        is_within = absolute_key("", root).startswith(start)
-        prefix = "" if is_within else posixpath.join(key_of_real(real, root), "")
-        below = [
-            document
-            for document in store.files_below(prefix)
-            if absolute_key(document.key, root).startswith(start)
-        ]
+        below = _stored_below(store, path, root)
         plan.below[path] = [document for document in below if document.state is not None]
         plan.known |= {document.key: document for document in below}
         walked.stored_keys.update(
@@ -268,8 +277,41 @@ def _plan(
         if first in walked.second_names and key not in walked.stored_keys:
             session.counts.skipped.add_repeated(first, walked.second_names[first][0])
             del walked.files[key]
-    _compare(plan, walked, root, again=again)
+    _compare(plan, walked, root, options)
+    plan.is_gone = partial(_is_gone, walked, tuple(map(_start, paths)), root)
+    for path in options.moved_from:
+        for document in _stored_below(store, path, root):
+            file = file_of_message(document.key) or document.key
+            if document.state and document.key not in plan.known and not _is_there(file, root):
+                plan.below.setdefault(path, []).append(document)
+                plan.known[document.key] = document
+                plan.gone.append(document)
     return plan
+
+
+def _start(path: str) -> str:
+    """How the absolute keys of the files below a directory begin."""
+    return posixpath.join(printable_path(os.path.realpath(path)), "")
+
+
+def _stored_below(store: Store, path: str, root: str) -> list[StoredFile]:
+    """The documents whose keys are below a directory."""
+    start = _start(path)
+    # The root may be in the directory: keys are then of both kinds.
+    is_within = absolute_key("", root).startswith(start)
+    prefix = "" if is_within else posixpath.join(key_of_real(os.path.realpath(path), root), "")
+    return [
+        document
+        for document in store.files_below(prefix)
+        if absolute_key(document.key, root).startswith(start)
+    ]
+
+
+def _is_gone(walked: _FolderFiles, starts: tuple[str, ...], root: str, key: str) -> bool:
+    """Whether a key is below the directories, and of no file there."""
+    path = absolute_key(key, root)
+    is_present = key in walked.files or file_of_message(key) in walked.files or key in walked.kept
+    return path.startswith(starts) and not (is_present or path.startswith(tuple(walked.unread)))
 
 
 def _walk(
@@ -323,7 +365,7 @@ def _walk(
             walked.second_names[earlier].append(entry.path)
 
 
-def _compare(plan: _Plan, walked: _FolderFiles, root: str, *, again: bool) -> None:
+def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions) -> None:
     """Plan what is read, and which documents are gone, by the states of files."""
     if not plan.known:
         plan.read.update(walked.files)
@@ -334,9 +376,9 @@ def _compare(plan: _Plan, walked: _FolderFiles, root: str, *, again: bool) -> No
             plan.messages.setdefault(files[key], []).append(document)
     for key, file in walked.files.items():
         stored = plan.messages.get(key) or [*filter(None, [plan.known.get(key)])]
-        states, state = {document.state for document in stored}, file[1]
-        extracted = again and any(stored_state.extracted for stored_state in states if stored_state)
-        if states != {state} or state.mtime_ns is None or extracted:
+        is_read = options.read_all or not stored
+        is_read |= options.extract_again and any(document.extracted for document in stored)
+        if is_read or not all(_is_unchanged(document, file[1]) for document in stored):
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
@@ -355,46 +397,213 @@ def _compare(plan: _Plan, walked: _FolderFiles, root: str, *, again: bool) -> No
     ]
 
 
-def _recognise(store: Store, plan: _Plan, session: Session) -> None:
-    """Treat a new file as moved if a missing one had the same content.
+def _is_unchanged(document: StoredFile, state: FileState) -> bool:
+    """Whether a file is as it was when the document was read from it, as far as that was stored."""
+    return (
+        document.size == state.size
+        and document.mtime_ns == state.mtime_ns
+        and state.mtime_ns is not None
+        and document.ctime_ns in (None, state.ctime_ns)
+        and document.inode in (None, state.inode)
+    )
 
-    A file whose document was decided to be dropped is left out, unless it has changed. Only new
-    files with the size of a missing file or the key of a dropped document are read for that.
+
+def _recognise(
+    store: Store, plan: _Plan, session: Session, root: str, options: SyncOptions
+) -> None:
+    """Recognise the files that have the bytes of stored ones, under their keys or others.
+
+    What was stored and is gone, or may have other bytes now, is matched with what is to be read.
+    """
+    uncounted = session.apart()  # they are counted when they are read again
+    stored: defaultdict[str, list[StoredFile]] = defaultdict(list)  # of mail, several
+    for document in chain(plan.gone, *(_stored(plan, key) for key in plan.read)):
+        stored[file_of_message(document.key) or document.key].append(document)
+    old_keys, lost = renames.matched(*_contents(plan, stored, uncounted))
+    _take(plan, stored, old_keys, again=options.extract_again)
+    elsewhere = _elsewhere(store, plan, root)
+    _take(plan, elsewhere, renames.matched(*_same_inodes(plan, elsewhere, uncounted))[0])
+    for keys in chain.from_iterable(lost):
+        documents = [document.key for key in keys for document in stored[key]]
+        keys.clear()
+        keys.update(documents)
+    lost += _recognise_messages(plan, uncounted)
+    moved_ids = {document.doc_id for document, _, _ in plan.moves}
+    plan.gone = [document for document in plan.gone if document.doc_id not in moved_ids]
+    for document in (*plan.gone, *(document for document, _, _ in plan.moves)):
+        plan.known.pop(document.key, None)
+    plan.known |= {key: replace(document, key=key) for document, key, _ in plan.moves}
+    _spend(store, plan, uncounted, lost, session)
+
+
+def _contents(
+    plan: _Plan, stored: Mapping[str, Sequence[StoredFile]], session: Session
+) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
+    """What stored files held, and what files hold now that may hold the same.
+
+    That is the digest of their bytes; where it was not stored, of their text.
+    """
+    kind_of = session.extractor.kind_of_name
+    old: dict[str, Hashable] = {}
+    with_bytes, with_text = set[int | None](), set[int | None]()
+    for key, documents in stored.items():
+        first, *others = documents
+        if first.file_digest and len({document.file_digest for document in documents}) == 1:
+            old[key] = first.file_digest, kind_of(key)
+            with_bytes.add(first.size)
+        elif not others and first.key == key:
+            old[key] = first.digest, kind_of(key)
+            with_text.add(first.size)
+    new: dict[str, Hashable] = {}
+    contents = {*old.values()}
+    for key, (path, state) in plan.read.items():
+        known = plan.known.get(key)
+        if state.size not in with_bytes | with_text or (known and not known.state):
+            continue
+        file_digest = session.digest_of(path)
+        plan.read[key] = path, replace(state, digest=file_digest)
+        new[key] = file_digest, kind_of(key)
+        if state.size in with_text and new[key] not in contents:
+            new[key] = _batch_digest(_batch_of(session, path, key)), kind_of(key)
+    return old, new
+
+
+def _take(
+    plan: _Plan,
+    stored: Mapping[str, Sequence[StoredFile]],
+    old_keys: Mapping[str, str],
+    *,
+    again: bool = False,
+) -> None:
+    """Plan that files have the documents of stored ones; `again` extracts texts anyway."""
+    for new, old in old_keys.items():
+        documents = stored[old]
+        if new == old:
+            if again and any(document.extracted for document in documents):
+                continue
+            plan.unchanged += len(documents)
+        else:
+            plan.gone += _stored(plan, new)
+        _, state = plan.read.pop(new)
+        for document in documents:
+            # The part behind the key of the file names a message.
+            key = new + document.key[len(old) :]
+            plan.moves.append((document, key, replace(state, extracted=document.extracted)))
+
+
+def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFile]]:
+    """Stored files of other folders, by their keys, that are gone, and may have new keys here."""
+    inodes = {
+        (state.device, state.inode)
+        for key, (_, state) in plan.read.items()
+        if state.inode and key not in plan.known
+    }
+    with store.reading():
+        documents = store.files_of_inodes({inode for _, inode in inodes if inode})
+    elsewhere: defaultdict[str, list[StoredFile]] = defaultdict(list)
+    for document in documents:
+        if (document.device, document.inode) in inodes and document.key not in plan.known:
+            key = file_of_message(document.key) or document.key
+            if key in elsewhere or not _is_there(key, root):
+                elsewhere[key].append(document)
+    return elsewhere
+
+
+def _is_there(key: str, root: str) -> bool:
+    """Whether the file of a key, or the archive that it is in, may exist."""
+    return bool(paths_of_key(key, root)) or _exists(os.path.join(root, key))
+
+
+def _same_inodes(
+    plan: _Plan, elsewhere: Mapping[str, Sequence[StoredFile]], session: Session
+) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
+    """What stored files of other folders held, and new files hold, with device and inode."""
+    old: dict[str, Hashable] = {}
+    inodes = set[tuple[int | None, int | None]]()
+    for key, (first, *_) in elsewhere.items():
+        if first.file_digest:
+            inodes.add((first.device, first.inode))
+            old[key] = first.device, first.inode, first.file_digest
+    new: dict[str, Hashable] = {}
+    for key, (path, state) in plan.read.items():
+        if (state.device, state.inode) in inodes and key not in plan.known:
+            file_digest = state.digest or session.digest_of(path)
+            plan.read[key] = path, replace(state, digest=file_digest)
+            new[key] = state.device, state.inode, file_digest
+    return old, new
+
+
+def _recognise_messages(plan: _Plan, session: Session) -> list[tuple[set[str], set[str]]]:
+    """Plan that messages which are filed elsewhere keep their documents.
+
+    The mailboxes that have changed are read twice for that, if there are two or more.
+
+    Returns:
+        As renames.matched, the keys of equal messages of which there are fewer now.
+    """
+    mailboxes = [key for key, (path, _) in plan.read.items() if _has_messages(plan, path, key)]
+    gone = [document for document in plan.gone if file_of_message(document.key)]
+    moved_ids = {document.doc_id for document, _, _ in plan.moves}
+    stored = {
+        document.key: document
+        for document in chain(gone, *(_stored(plan, key) for key in mailboxes))
+        if document.doc_id not in moved_ids
+    }
+    if not stored or len({file_of_message(key) for key in stored}.union(mailboxes)) < 2:
+        return []
+    texts: dict[str, Hashable] = {}
+    states = dict[str, FileState]()
+    for mailbox in mailboxes:
+        for batch in session.file(plan.read[mailbox][0], mailbox):
+            unread = batch.unread
+            if batch.failures and not unread:
+                unread = [document.key for document in _stored(plan, mailbox)]
+            for key in unread:
+                stored.pop(key, None)
+            for key, content in zip(batch.keys, batch.contents, strict=True):
+                texts[key] = digest(encoded(content).encode())
+            states.update(batch.states)
+    contents = {key: document.digest for key, document in stored.items()}
+    old_keys, lost = renames.matched(contents, texts)
+    for new, old in old_keys.items():
+        if new != old and new in states:
+            plan.gone += filter(None, [plan.known.get(new)])
+            plan.moves.append((stored[old], new, states[new]))
+            plan.read_again += 1
+    return lost
+
+
+def _has_messages(plan: _Plan, path: str, key: str) -> bool:
+    return key in plan.messages or is_mailbox(path)
+
+
+def _spend(
+    store: Store,
+    plan: _Plan,
+    uncounted: Session,
+    lost: Iterable[tuple[set[str], set[str]]],
+    session: Session,
+) -> None:
+    """Plan which decisions to drop files are spent; leave out files that the others are about.
+
+    Of equal texts, one of which is gone that was to stay, it is not known which one is left.
     """
     with store.reading():
-        dropped = dropped_contents(store)
-    dropped_keys = {key for key, _ in dropped}
-    sizes = {document.state.size for document in plan.gone if document.state is not None}
-    if not (dropped_keys or sizes):
-        return
-    missing: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
-    for document in plan.gone:
-        missing[document.digest].append(document)
-    uncounted = session.apart()  # they are counted when they are read again
-    moved = set()
-    for key, (path, state) in [*plan.read.items()]:
-        if key in plan.known or not (key in dropped_keys or state.size in sizes):
-            continue
+        dropped = dropped_rows(store)
+    dropped_keys = {row.key for row in dropped}
+    for keys, keys_lost in lost:
+        if not dropped_keys.issuperset(keys_lost):
+            plan.spent |= keys
+    gone_keys = {row.key for row in dropped if row.file_digest and plan.is_gone(row.key)}
+    plan.spent |= gone_keys.difference(document.key for document, _, _ in plan.moves)
+    digests = {(row.key, value) for row in dropped for value in (row.digest, row.file_digest)}
+    for key in [key for key in plan.read if key in dropped_keys - plan.known.keys()]:
+        path, _ = plan.read[key]
         batch = _batch_of(uncounted, path, key)
-        content_digest = _batch_digest(batch)
-        if (key, content_digest) in dropped:
+        values = [_batch_digest(batch), *(state.digest for _, state in batch.states)]
+        if batch.contents and not digests.isdisjoint((key, value) for value in values):
             session.counts.skipped.add("dropped", path, "its document was decided to be dropped")
-        elif content_digest and missing[content_digest]:
-            # Of several with the same content, prefer one with the same name.
-            name = os.path.basename(key)
-            of_same_name = [
-                document
-                for document in missing[content_digest]
-                if os.path.basename(document.key) == name
-            ]
-            moved_document = (of_same_name or missing[content_digest])[0]
-            missing[content_digest].remove(moved_document)
-            moved.add(moved_document.doc_id)
-            plan.moves.append((moved_document, key, dict(batch.states).get(key, state)))
-        else:
-            continue
-        del plan.read[key]
-    plan.gone = [document for document in plan.gone if document.doc_id not in moved]
+            del plan.read[key]
 
 
 def _batch_of(session: Session, path: str, key: str) -> Batch:
@@ -441,7 +650,7 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
 def _stored(plan: _Plan, key: str) -> list[StoredFile]:
     """The stored documents of a file, of which its state is known."""
     stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
-    return [document for document in stored if document.state]
+    return [document for document in stored if document.state and document.key in plan.known]
 
 
 def _is_plain(state: FileState) -> bool:
@@ -461,35 +670,66 @@ def _exists(path: str) -> bool:
     return True
 
 
-def _move(store: Store, plan: _Plan) -> int:
-    """Move documents to other keys, except those that others changed; return their number."""
-    moved_count = 0
-    for part in arrays.chunks(len(plan.moves), _PER_TRANSACTION):
-        moves = plan.moves[part]
+def _move(store: Store, plan: _Plan) -> tuple[int, int]:
+    """Give documents the keys and states of their files now, except those that others changed.
+
+    Returns:
+        How many got other keys, and how many documents that had these keys were removed.
+    """
+    moved_count = replaced_count = 0
+    moved = plan.moved()
+    taken = {document.key for document, _ in moved}.intersection(key for _, key in moved)
+    # Files that exchange keys do so in one transaction.
+    linked = [move for move in plan.moves if not taken.isdisjoint((move[0].key, move[1]))]
+    others = [move for move in plan.moves if taken.isdisjoint((move[0].key, move[1]))]
+    parts = [others[part] for part in arrays.chunks(len(others), _PER_TRANSACTION)]
+    for part in filter(None, [linked, *parts]):
         with store.writing():
-            unchanged_ids = _unchanged(store, [document for document, _, _ in moves])
-            keys_in_use = store.known([key for _, key, _ in moves])
-            moved = [
-                move
-                for move in moves
-                if move[0].doc_id in unchanged_ids and move[1] not in keys_in_use
-            ]
-            for document, key, _ in moved:
-                store.set_key(document.doc_id, key)
-            store.set_files(
-                (key, replace(state, extracted=document.extracted))
-                for document, key, state in moved
-            )
-        moved_count += len(moved)
-    return moved_count
+            store.spend_drops(plan.spent)
+            moves, replaced = _possible(store, plan, part)
+            delete(store, replaced)
+            keys = [(file.doc_id, file.key, key) for file, key, _ in moves if file.key != key]
+            store.set_keys(keys)
+            store.set_files((key, state) for _, key, state in moves)
+        moved_count += len(keys)
+        replaced_count += len(replaced)
+    return moved_count, replaced_count
+
+
+def _possible(store: Store, plan: _Plan, moves: list[_Move]) -> tuple[list[_Move], list[int]]:
+    """The moves of documents that nobody changed to keys that are free then.
+
+    Also returns the doc_ids of documents whose files are gone, and whose keys others get.
+    """
+    unchanged_ids = _unchanged(store, [document for document, _, _ in moves])
+    moves = [move for move in moves if move[0].doc_id in unchanged_ids]
+    there = {file.key: file for file in store.files_of_keys([key for _, key, _ in moves])}
+    gone = {*plan.gone}
+    while True:
+        leaving_ids = {document.doc_id for document, _, _ in moves}
+        replaced = [
+            file.doc_id
+            for file in there.values()
+            if file in gone and file.doc_id not in leaving_ids
+        ]
+        leaving_ids.update(replaced)
+        possible = [
+            move for move in moves if move[1] not in there or there[move[1]].doc_id in leaving_ids
+        ]
+        if len(possible) == len(moves):
+            return moves, replaced
+        moves = possible
 
 
 def _remove(store: Store, plan: _Plan) -> int:
     """Remove documents, except those that others changed; return their number."""
     removed_count = 0
+    with store.writing():
+        store.spend_drops(plan.spent)
     for part in arrays.chunks(len(plan.gone), _PER_TRANSACTION):
         with store.writing():
             unchanged_ids = sorted(_unchanged(store, plan.gone[part]))
+            store.spend_drops(document.key for document in plan.gone[part])
             delete(store, unchanged_ids)
         removed_count += len(unchanged_ids)
     return removed_count
@@ -517,7 +757,7 @@ def _forecast(
             else:
                 changes.append(model.SyncChange("update" if stored else "add", key))
     count = Counter(change.action for change in changes)
-    changes += [model.SyncChange("move", key, document.key) for document, key, _ in plan.moves]
+    changes += [model.SyncChange("move", key, document.key) for document, key in plan.moved()]
     changes += [model.SyncChange("remove", document.key) for document in plan.gone]
     changes.sort(key=lambda change: (change.key, change.action))
     return model.AddReport(count["add"], count["update"], unchanged_count), tuple(changes)

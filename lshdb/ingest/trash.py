@@ -260,7 +260,8 @@ def undo_decisions(store: Store, keys: Sequence[str]) -> list[Decision]:
         return [
             decision
             for decision in decisions
-            if decision.verdict == "drop" and decision.keys[0] in keys
+            if decision.verdict == "drop" and decision.state != "spent"
+            if decision.keys[0] in keys
             if (decision.keys[0], bytes.fromhex(decision.digests[0])) in dropped
         ]
 

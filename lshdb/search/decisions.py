@@ -47,6 +47,17 @@ def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
     return {document for document, verdict in verdicts.items() if verdict == "drop"}
 
 
+def dropped_rows(reader: StoreReader) -> list[DecisionRow]:
+    """The decisions to drop documents that no later one overrules, stored or not."""
+    rows = reader.decisions()
+    verdicts = Contents(rows).of_key
+    return [
+        row
+        for row in rows
+        if row.verdict == "drop" and not row.spent and verdicts.get(row.document) == "drop"
+    ]
+
+
 def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int], texts: int) -> Decision:
     """The decision of some rows; `texts` is how many of its texts are stored, under any keys."""
     first = rows[0]

@@ -100,6 +100,13 @@ class Extractor:
         if process := self._process:
             process.end()
 
+    def kind_of_name(self, name: str) -> str | None:
+        """How a file is read, as far as its name says: equal bytes then give an equal text."""
+        suffix = os.path.splitext(name)[1].lower()
+        if suffix in self._commands:
+            return suffix
+        return kinds.OF_SUFFIX.get(suffix) or compression.compression_of(name)
+
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
         """The kind of a file's document, by suffix or first bytes; None for a text.
 

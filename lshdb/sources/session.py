@@ -337,6 +337,19 @@ class Session:
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 
+    def digest_of(self, path: str) -> bytes | None:
+        """The digest of the bytes of a file or an archive's member; None if it cannot be read."""
+        try:
+            if member := self.archives.find(path):
+                with self.archives.opened(member) as file:
+                    return identity.digest_of(file)
+            if not guard.is_open(path):
+                with open(path, "rb") as file:
+                    return identity.digest_of(file)
+        except (InputError, OSError):
+            pass
+        return None
+
     def _opened(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
         if path != STDIN and guard.is_open(path):
             raise inputs.Skipped("binary", "the database itself")
@@ -474,7 +487,13 @@ def _unread(path: str, key: str, name: str, reason: str) -> Batch:
 
 def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
     """The batch without documents that says: a file was not read whole, as if it had changed."""
-    return Batch(states=[(key, dataclasses.replace(state, mtime_ns=None)) for key, state in states])
+    again = [(key, dataclasses.replace(state, mtime_ns=None, digest=None)) for key, state in states]
+    return Batch(states=again)
+
+
+def stored_time(nanoseconds: int) -> int:
+    """A time since 1970 as an integer that SQLite holds: the nearest of those from 1677 to 2262."""
+    return min(max(nanoseconds, -_HALF), _HALF - 1)
 
 
 def unknown_root(option: str) -> str:
@@ -501,12 +520,15 @@ def state_of(
     """
     if not stat.S_ISREG(status.st_mode):
         return None
-    settled = (begun or time.time_ns()) - status.st_mtime_ns > _SETTLED
+    now = begun or time.time_ns()
+    # A program may set a time in the future, and no time of change.
+    changed = status.st_mtime_ns if status.st_mtime_ns <= now else status.st_ctime_ns
+    settled = now - changed > _SETTLED
     return FileState(
         status.st_size,
-        min(max(status.st_mtime_ns, -_HALF), _HALF - 1) if settled else None,
+        stored_time(status.st_mtime_ns) if settled else None,
         extracted,
-        min(max(status.st_ctime_ns, -_HALF), _HALF - 1),
+        stored_time(status.st_ctime_ns),
         (status.st_dev + _HALF) % (2 * _HALF) - _HALF,
         (status.st_ino + _HALF) % (2 * _HALF) - _HALF,
         digest,

@@ -345,6 +345,10 @@ class StoreReader:
             doc_id, key = typed(row, int, str)
             yield doc_id, key
 
+    def files_of_inodes(self, inodes: Iterable[int]) -> list[StoredFile]:
+        """The documents that were read from files with these inodes, of any device."""
+        return self._records(StoredFile, sql.FILES_OF_INODES, dumps(list(inodes)))
+
     def lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
         return self._counts(self._rows_of(sql.LENGTHS, doc_ids))

@@ -78,6 +78,12 @@ FILES_OF = """
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""
 KEYS_OF_FILES = "SELECT doc_id, d.key FROM files JOIN documents AS d USING (doc_id)"
+# A scan of the table.
+FILES_OF_INODES = """
+    SELECT d.doc_id, d.key, d.digest,
+        f.size, f.mtime_ns, f.extracted, f.ctime_ns, f.device, f.inode, f.file_digest
+    FROM files AS f CROSS JOIN documents AS d USING (doc_id)
+    WHERE f.inode IN (SELECT value FROM json_each(?))"""
 SET_KEY = "UPDATE documents SET key = ?2 WHERE doc_id = ?1"
 INSERT_SIGNATURE = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE = "DELETE FROM signatures WHERE doc_id = ?"

@@ -260,14 +260,26 @@ class Store(lookups.StoreReader):
         """Forget that documents were read from files."""
         self._run_many(sql.DELETE_FILE, zip(doc_ids))
 
-    def set_key(self, doc_id: int, key: str) -> None:
-        """Give a stored document another, unused key, also in the decisions about it."""
+    def set_keys(self, moves: Sequence[tuple[int, str, str]]) -> None:
+        """Give documents other keys, also in the decisions about them; they may exchange keys.
+
+        Args:
+            moves: the doc_id, the present key and the new one, which no other document has.
+        """
+        new_keys = {key for _, _, key in moves}
+        # No key has a NUL.
+        taken = [(doc_id, f"\0{doc_id}") for doc_id, key, _ in moves if key in new_keys]
+        self._set_keys(taken)
+        self.spend_drops(new_keys)  # of other files that had these keys
+        self._set_keys([(doc_id, key) for doc_id, _, key in moves])
+
+    def _set_keys(self, keys: Sequence[tuple[int, str]]) -> None:
         if self._has_decisions:
-            self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
-        self._run_many(sql.SET_KEY, [(doc_id, key)])
+            self._run_many(sql.MOVE_DECISIONS, keys)
+        self._run_many(sql.SET_KEY, keys)
 
     def spend_drops(self, keys: Iterable[str]) -> None:
-        """Note that files whose documents were decided to be dropped are gone."""
+        """Note that the files of these keys that were decided to be dropped are gone."""
         if self._has_decisions:
             self._run_many(sql.SPEND_DROPS, zip(keys))
 

@@ -114,12 +114,16 @@ def test_nothing_moves_through_a_link_in_the_trash(command: Command) -> None:
     assert not [*command.path("elsewhere").iterdir()]
 
 
-def test_a_restored_file_is_left_out_until_the_decision_is_undone(command: Command) -> None:
+def test_a_restored_file_is_to_be_dropped_until_that_is_undone_or_spent(command: Command) -> None:
     moved(command)
-    command.done("sync", "notes")
     assert "still to be dropped: 1 document" in command.done("trash", "--restore").err
+    command.done("remove", "--decided")
     assert "skipped: 1 dropped" in command.done("sync", "notes").err
+    command.done("trash")
+    command.done("sync", "notes")
+    assert command.done("trash", "--restore").err == "restored 1 file, left 0\n"
+    assert command.done("sync", "notes").err.startswith("added 1, ")
+    command.done("decide", "drop", "notes/a.txt")
     command.done("trash")
     said = command.done("trash", "--restore", "--undo").err
     assert said == "restored 1 file, left 0\nundone: 1 decision\n"
-    assert command.done("decisions").out == ""
