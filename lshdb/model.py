@@ -311,7 +311,7 @@ class Source(Result):
         key: its key.
         coverage: the share of the text's words, without those of base texts, that are in passages.
         stored_coverage: the share of the stored document's words that are in them.
-        words: how many words of the text are in the shared passages.
+        words: how many words of a text are in the shared passages; of both texts the larger number.
         passages: the shared passages, in the order of the text.
         weighted, weighted_share: as for Match.
     """
@@ -380,7 +380,7 @@ class PassagePair(Result):
 
     Attributes:
         a, b: their keys, in the order of first addition.
-        words: how many words of A are in shared passages.
+        words: how many words of a document are in shared passages; of both the larger number.
         a_coverage, b_coverage: the share of the words of each document that are in them.
         passages: the shared passages, with A as the text and B as the stored document.
         weighted, weighted_share: as for Match.
@@ -573,7 +573,7 @@ class ConnectedPair(Result):
         identical: whether both have the same content.
         weighted, weighted_share: as for Match, by all shingles of texts.
         a_coverage, b_coverage: the share of the words of each that are in copied passages.
-        words: how many words of the first are; None without such a passage.
+        words: how many words of one are, of both the larger number; None without such a passage.
         reworded: the highest score of a reworded passage; None without one.
     """
 

@@ -297,13 +297,13 @@ class _Rows:
 
     def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""
-        for row, dropped in compared.rows(compared.reasons, self):
+        for row, dropped in compared.rows(compared.matcher.named(compared.reasons), self):
             self.dropped[row] = dropped
         if (clusters := self.plan.clusters) is not None:
             for row, reason in compared.reasons:
                 number = self.numbers[row]
                 self.clusters[row] = clusters.of(compared.collection, reason.doc_id, number)
-        for row, passage in compared.rows(compared.copied, self):
+        for row, passage in compared.rows([*compared.matcher.passages()], self):
             self.copied[row].append(passage)
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
@@ -328,7 +328,6 @@ class _Compared:
 
     Attributes:
         reasons: why documents are dropped.
-        copied: which of their passages are in the collection.
         marked: the documents that reviewers marked as no duplicates of others; None if no
             decision does.
     """
@@ -337,7 +336,6 @@ class _Compared:
     reader: lookups.StoreReader
     matcher: Matcher
     reasons: list[tuple[int, DropReason]] = field(default_factory=list)
-    copied: list[tuple[int, DropReason]] = field(default_factory=list)
     marked: MarkedDocuments | None = None
 
     def rows(
@@ -420,8 +418,7 @@ class _Loop:
             return False
         if best is not None:
             for compared in self.compared:
-                passages = compared.matcher.passages(row, self._no_reasons(row, compared))
-                compared.copied += ((row, reason) for reason in passages)
+                compared.matcher.note_passages(row, self._no_reasons(row, compared))
         return self._keep(row)
 
     def _replaces(self, row: int) -> bool:

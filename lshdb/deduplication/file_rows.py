@@ -47,7 +47,7 @@ class FilesOfRows:
 def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     """The rule for rows; passages to cut are found by the rule `copied`."""
     if options.cut is not None:
-        return CopiedRule(options.cut, cuts=True)
+        return CopiedRule(options.cut)
     return rule_of(options.choice, threshold)
 
 

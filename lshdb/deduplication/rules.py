@@ -161,11 +161,9 @@ class CopiedRule:
 
     Attributes:
         words: of the shortest run.
-        cuts: whether passages are cut out of documents, and none is dropped.
     """
 
     words: int
-    cuts: bool = False
     columns: ClassVar[Columns] = COPIED
 
     @classmethod
@@ -207,8 +205,7 @@ class CopiedRule:
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
                 scorer = CopiedShares(contents, lengths, reader.settings, reader.limits, self.words)
-                names = not self.cuts or decided is None
-                return matching.Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
+                return matching.Scored(scorer, exact.same, _ANY_SHARE, True)
 
             whole = {} if short is None else short.reasons(query.stored)
             look_up = reader.documents_of_fingerprints

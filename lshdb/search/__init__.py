@@ -8,8 +8,8 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
     passage_windows  the windows of texts that count, by which runs are found
-    passage_runs  the runs that pairs of texts share, word by word, and the passages that they are
-    shared_windows  what a text copies from each of many others, by a table of their windows
+    passage_runs  the passages that pairs of texts share: their runs, joined where that is asked
+    shared_runs  the runs of windows that texts share, the same from both sides
     reworded    passages that share rare words, in whatever order
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
     compare, differences, alignment, renaming  why two are alike; rows side by side; words; names

@@ -106,6 +106,11 @@ def text_cut(characters: int, limit: int) -> Cut:
     )
 
 
-def pair_cut(limit: int) -> Cut:
-    """Two documents share more passages."""
-    return Cut("passages", 1, f"only the first {limit:,} passages of two documents count")
+def pair_cut(runs: int, limit: int) -> Cut:
+    """Two documents share more passages than are listed."""
+    return Cut(
+        "passages",
+        runs - limit,
+        f"two documents share {runs:,} passages, of which the first {limit:,} are listed; their "
+        "shares count all",
+    )

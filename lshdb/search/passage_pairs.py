@@ -79,7 +79,7 @@ def passage_pairs(
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
         counting_all = passage_windows.Counting.of(reader.settings, hot)
-        counting = dataclasses.replace(counting_all, left_out=(windows,), shared=shared)
+        counting = dataclasses.replace(counting_all, common=windows, shared=shared)
         counting = counting.with_base(query.copied.base)
         doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]

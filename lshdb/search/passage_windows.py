@@ -17,6 +17,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ WINDOW = np.dtype(
     [
         ("hash", "u8"),
         ("leads", "?"),  # whether its fingerprint leads to documents
+        ("common", "?"),
+        ("beside", "?"),  # whether it has a unit of a common one of its text
         ("unit", "i4"),  # its first unit
         ("begin", "i8"),  # in the folded units, in bytes
         ("end", "i8"),
@@ -89,7 +92,8 @@ class Counting:
         seed: of the fingerprints.
         secret: the seed of the hashes of windows, which processes that compare windows share.
         hot: int64[any], sorted fingerprints that lead to no document.
-        left_out: sorted windows; those that share a unit with one do not count.
+        common: sorted windows; where both texts have one, those that share a unit with it do not
+            count. None if there are none.
         shared: int64[any], sorted fingerprints that other texts have; None if that is unknown.
     """
 
@@ -98,7 +102,7 @@ class Counting:
     seed: int
     secret: int
     hot: IntArray
-    left_out: tuple[Hashes, ...] = ()
+    common: Hashes | None = None
     shared: IntArray | None = None
 
     @classmethod
@@ -146,12 +150,8 @@ class Counting:
         counted = units.counts.copy()
         if of_base.any():
             counted -= np.diff(_units_before(of_base & whole, run)[offsets])
-        out = of_base.copy()
-        for excluded in self.left_out:
-            out |= is_in(hashes, excluded)
-        if out.any():
-            total = _units_before(out & whole, run)
-            whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
+        if of_base.any():
+            whole &= ~_beside(of_base & whole, run)
         first = np.flatnonzero(whole)
         if any(FILES in text for text in texts):
             document = np.searchsorted(offsets, first, side="right") - 1
@@ -171,6 +171,10 @@ class Counting:
         text = np.repeat(np.arange(len(texts)), np.diff(bounds))
         rows["hash"] = hashes[first]
         rows["leads"] = leads
+        rows["common"] = rows["beside"] = False
+        if self.common is not None:
+            common = is_in(hashes, self.common) & whole
+            rows["common"], rows["beside"] = common[first], _beside(common, run)[first]
         rows["unit"] = first - offsets[text]
         rows["begin"], rows["end"] = units.begins[first] + before, units.ends[last] + before
         spans = units.starts[first], units.stops[last]
@@ -196,6 +200,13 @@ def _units_before(windows: Mask, run: int) -> IntArray:
     return offsets_of(np.cumsum(counts) > 0)
 
 
+def _beside(windows: Mask, run: int) -> Mask:
+    """Which windows of `run` units have a unit of some windows, bool[n] both."""
+    total = _units_before(windows, run)
+    is_beside: Mask = total[np.minimum(np.arange(len(windows)) + run, len(windows))] > total[:-1]
+    return is_beside
+
+
 @lru_cache(maxsize=8)
 def _base_windows(shingling: Shingling, run: int, secret: int) -> Hashes:
     """The windows of the base texts, each once and sorted."""
@@ -215,10 +226,20 @@ def run_of(settings: Settings) -> int:
 
 def common_windows(reader: StoreReader, hot: IntArray) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
-    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
-    counting = Counting.of(reader.settings, hot)
-    batches = similarity.batches_of_text(reader, np.unique(doc_ids))
-    return agreed([counting.around_hot(text) for texts in batches for text in texts])
+    index, all_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
+    order = np.argsort(all_ids, kind="stable")
+    doc_ids, begins = np.unique(all_ids[order], return_index=True)
+    # A document is a sample of its own fingerprints, so that no other ones matter.
+    prints = np.split(hot[index[order]], begins[1:])
+    texts = chain.from_iterable(similarity.batches_of_text(reader, doc_ids))
+    return agreed(
+        [
+            Counting.of(reader.settings, values).around_hot(text)
+            for values, text in zip(prints, texts, strict=True)
+        ]
+        if len(doc_ids)
+        else []
+    )
 
 
 def agreed(samples: Sequence[Hashes]) -> Hashes:

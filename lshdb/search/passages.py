@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,17 +19,25 @@ from lshdb.limits import Limits
 from lshdb.search import passage_runs, passage_windows, similarity, weights
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
-from lshdb.search.shared_windows import MAX_CELLS, SharedWindows
+from lshdb.search.shared_runs import Segments
 from lshdb.shingling import content, winnowing
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Shares, int_array, runs
+from lshdb.shingling.arrays import (
+    NO_NUMBERS,
+    IntArray,
+    Mask,
+    Shares,
+    first_of_each,
+    int_array,
+    runs,
+)
 from lshdb.sketching.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
 _TOGETHER = 4
 """Characters of texts that are compared at once, for each window."""
-_KEPT = 4
-"""Parts of a block whose windows are kept: some 50 MB each, besides their tables."""
+_KEPT = 8
+"""Parts of a block whose shared windows are kept: at most some 30 MB each."""
 
 
 def criteria_of(
@@ -74,7 +83,7 @@ def _find(
     shared_prints = prints.values[np.unique(index[others])]
     counting_all = passage_windows.Counting.of(settings, hot)
     text_windows = counting_all.windows_of([text])
-    counting = dataclasses.replace(counting_all, left_out=(common,), shared=shared_prints)
+    counting = dataclasses.replace(counting_all, common=common, shared=shared_prints)
     counting = counting.with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
     matches: list[tuple[int, int, passage_runs.Shared]] = []
@@ -121,18 +130,27 @@ def _weighted(
     return zip(*weights.weigh(store, contents, sizes, firsts, others, base), strict=True)
 
 
-@dataclasses.dataclass(eq=False, slots=True)
-class _Part:
-    """Pairs whose windows fit together, and these as long as there is room for them."""
+class _Part(NamedTuple):
+    """Texts that were compared together.
 
-    copies: IntArray
-    sources: IntArray
-    windows: SharedWindows | None
+    Attributes:
+        numbers: int64[n], those by which the caller names the texts; ascending.
+        segments: what they share.
+    """
 
-    @property
-    def cells(self) -> int:
-        """Cells of the table."""
-        return 0 if self.windows is None else self.windows.cells
+    numbers: IntArray
+    segments: Segments
+
+    def has(self, numbers: IntArray) -> Mask:
+        """Which texts int64[n] are among them, bool[n]."""
+        return passage_windows.is_in(numbers, self.numbers)
+
+    def of(
+        self, copies: IntArray, sources: IntArray, pairs: IntArray
+    ) -> tuple[Segments, IntArray, IntArray]:
+        """What they share, and the indices of both texts of some pairs."""
+        copy, source = (self.numbers.searchsorted(side[pairs]) for side in (copies, sources))
+        return self.segments, copy, source
 
 
 @dataclasses.dataclass(eq=False)
@@ -154,10 +172,12 @@ class CopiedShares:
     min_words: int
 
     def __post_init__(self) -> None:
-        settings = dataclasses.replace(self.settings, passages=self.min_words)
+        run = self.min_words
+        settings = dataclasses.replace(self.settings, passages=run)
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
-        self._parts: list[_Part] = []  # those whose windows were found last are the last
-        self._passages: dict[tuple[int, int], tuple[model.CopiedPassage, ...]] = {}
+        self._together = self.limits.passage_windows * _TOGETHER
+        self._criteria = passage_runs.Criteria(run, run, 0, self.limits.passages)
+        self._parts: list[_Part] = []  # those that were compared last are the last
 
     def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> Shares:
         """The share of the copy's words that are in passages, for each pair: float64[n].
@@ -167,99 +187,94 @@ class CopiedShares:
             sources: int64[n], the number of the text that it may copy.
         """
         shares = np.zeros(len(copies))
-        order = np.argsort(copies, kind="stable")
-        copies, sources = copies[order], sources[order]
-        for pairs, windows in self._windows(copies, sources):
-            for begin, end in zip(*runs(copies[pairs]), strict=True):
-                batch = pairs[begin:end]
-                shares[order[batch]] = windows.shares(int(copies[batch[0]]), sources[batch])
+        for pairs, segments, copy, source in self._parted(copies, sources):
+            counted = np.maximum(segments.texts.counted[copy], 1)
+            shares[pairs] = segments.covered(copy, source) / counted
         return shares
 
-    def covering(self, copy: int, sources: Sequence[int]) -> list[tuple[int, model.CopiedPassage]]:
-        """Passages of a text that cover all that sources have of it, with the sources' indices.
-
-        A text is whole in itself; otherwise see SharedWindows.covering.
-        """
-        if copy in sources:
-            index = sources.index(copy)
-            return [(index, passage) for passage in self.passages(copy, copy)]
-        numbers = int_array(sources)
-        passages: list[tuple[int, model.CopiedPassage]] = []
-        for pairs, windows in self._windows(np.full_like(numbers, copy), numbers):
-            covering = windows.covering(copy, numbers[pairs])
-            passages += ((int(pairs[index]), passage) for index, passage in covering)
+    def longest(self, copies: IntArray, sources: IntArray) -> list[model.CopiedPassage | None]:
+        """The longest passage of each pair of a text and a source, the first of equal ones."""
+        passages: list[model.CopiedPassage | None] = [None] * len(copies)
+        for pairs, segments, copy, source in self._parted(copies, sources):
+            runs = segments.between(copy, source, self.min_words).runs
+            order = first_of_each(runs.pair, 1, -np.arange(len(runs.pair)), -runs.length)
+            both = passage_runs.Pairs(segments.texts, copy, source)
+            listed = passage_runs.listed_passages(both, runs.chosen(order), self._criteria)
+            for number, passage in listed:
+                passages[pairs[number]] = passage
         return passages
 
-    def passages(self, copy: int, source: int) -> tuple[model.CopiedPassage, ...]:
-        """All passages of a text that another one has, in its order."""
-        if (copy, source) not in self._passages:
-            ((_, windows),) = self._windows(int_array([copy]), int_array([source]))
-            passages = windows.passages(copy, source, self.limits.passages)
-            self._passages[copy, source] = passages
-        return self._passages[copy, source]
-
-    def _windows(
+    def covering(
         self, copies: IntArray, sources: IntArray
-    ) -> Iterator[tuple[IntArray, SharedWindows]]:
-        """The windows that pairs share, part by part, with the indices of the pairs in the part.
+    ) -> Iterator[tuple[int, model.CopiedPassage]]:
+        """Passages of texts that cover all that sources have of them, with the pairs' indices.
 
-        Windows of pairs of several copies are kept; pairs that do not fit together are split.
+        They come from few sources of each text: as long as words are in no chosen source, the one
+        that has most windows of them is chosen, of equal ones the first. Windows of three units or
+        more that follow each other overlap, so it does not matter in which source each is found.
 
         Args:
-            copies: int64[n], the number of the copying text of each pair; ascending.
-            sources: int64[n], the number of the text that it may copy.
+            copies: int64[n], the number of the copying text of each pair.
+            sources: int64[n], that of the other one; of each copy the preferred ones first.
         """
-        if not len(copies):
-            return
-        many = copies[0] != copies[-1]
-        if many:
-            self._parts = []
-        elif (known := self._known(copies, sources)) is not None:
-            yield np.arange(len(copies)), known
-            return
-        waiting = [slice(0, len(copies))]
-        while waiting:
-            part = waiting.pop()
-            windows = self._fitting(copies[part], sources[part])
-            if windows is None:
-                middle = (part.start + part.stop) // 2
-                waiting += [slice(middle, part.stop), slice(part.start, middle)]
+        for pairs, segments, copy, source in self._parted(copies, sources):
+            chosen = _covering(segments, copy, source)
+            both = passage_runs.Pairs(segments.texts, copy[chosen], source[chosen])
+            runs = segments.between(both.a, both.b, self.min_words).runs
+            # Those that are within no other one of the copy.
+            before = runs.pair * (len(segments.texts.windows) + 1)
+            ends = np.append(-1, np.maximum.accumulate(before + runs.a + runs.length))
+            runs = runs.chosen(np.diff(ends) > 0)
+            for number, passage in passage_runs.listed_passages(both, runs, self._criteria):
+                yield int(pairs[chosen[number]]), passage
+
+    def _parted(
+        self, copies: IntArray, sources: IntArray
+    ) -> Iterator[tuple[IntArray, Segments, IntArray, IntArray]]:
+        """The texts of pairs, int64[n] both, part by part, as they fit into memory.
+
+        Yields:
+            The indices of pairs, what their texts share, and the indices of both texts there.
+        """
+        waiting = np.argsort(copies, kind="stable")
+        for part in [*self._parts]:
+            sides = copies[waiting], sources[waiting]
+            known = part.has(sides[0]) & part.has(sides[1]) & (sides[0] != sides[1])
+            if known.any():
+                yield waiting[known], *part.of(copies, sources, waiting[known])
+                waiting = waiting[~known]
+        parts = [waiting] if len(waiting) else []
+        while parts:
+            pairs = parts.pop()
+            numbers = np.unique([copies[pairs], sources[pairs]])
+            if len(pairs) > 1 and self.lengths[numbers].sum() > self._together:
+                middle = len(pairs) // 2
+                parts += [pairs[middle:], pairs[:middle]]
                 continue
-            if many:
-                self._parts.append(_Part(copies[part], sources[part], windows))
-                self._bound()
-            yield np.arange(part.start, part.stop), windows
+            alone = numbers.searchsorted(copies[pairs[copies[pairs] == sources[pairs]]])
+            texts = self._counting.windows_of(self.contents(numbers))
+            part = _Part(numbers, Segments.of(texts, self.min_words, alone))
+            self._parts = [*self._parts[1 - _KEPT :], part]
+            yield pairs, *part.of(copies, sources, pairs)
 
-    def _known(self, copies: IntArray, sources: IntArray) -> SharedWindows | None:
-        """The windows of pairs of one text, if they are part of those of many."""
-        if (copies == sources).any():
-            return None
-        for part in self._parts:
-            if not part.copies[0] <= copies[0] <= part.copies[-1]:
-                continue
-            if part.windows is None and np.isin(sources, part.sources).all():
-                part.windows = self._fitting(part.copies, part.sources)
-                self._parts.sort(key=lambda known: known is part)
-                self._bound()
-            if part.windows is not None and part.windows.has(copies, sources):
-                return part.windows
-        return None
 
-    def _bound(self) -> None:
-        """Forget the windows of parts that were found first, until the others fit into memory."""
-        kept = [part for part in self._parts if part.windows is not None]
-        while len(kept) > _KEPT or (len(kept) > 1 and sum(part.cells for part in kept) > MAX_CELLS):
-            kept.pop(0).windows = None
-
-    def _fitting(self, copies: IntArray, sources: IntArray) -> SharedWindows | None:
-        """The windows that pairs share; None if there are more pairs than one, and too much."""
-        numbers = np.unique([copies, sources])
-        together = self.limits.passage_windows * _TOGETHER
-        if len(copies) > 1 and self.lengths[numbers].sum() > together:
-            return None
-        texts = self._counting.windows_of(self.contents(numbers))
-        windows = SharedWindows(texts, numbers, self.min_words, copies, sources)
-        if len(copies) > 1 and not windows.fits:
-            return None
-        windows.fill()
-        return windows
+def _covering(segments: Segments, copies: IntArray, sources: IntArray) -> IntArray:
+    """Few of n pairs of texts that cover what all share: see CopiedShares.covering; int64[any]."""
+    alike = copies * len(segments.arrangements) + segments.arrangements[sources]
+    _, first = np.unique(alike, return_index=True)
+    first.sort()
+    hits = segments.hits(copies[first], sources[first])
+    bounds = hits.pair.searchsorted(np.arange(len(first) + 1))
+    chosen: list[int] = []
+    for begin, end in zip(*runs(copies[first]), strict=True):
+        part = slice(bounds[begin], bounds[end])
+        own = segments.offsets[copies[first[begin]]]
+        size = int(segments.offsets[copies[first[begin]] + 1] - own)
+        shared = np.zeros((end - begin, size), dtype=np.bool_)
+        shared[hits.pair[part] - begin, hits.segment[part] - own] = True
+        length, uncovered = segments.length[own : own + size], shared.any(axis=0)
+        while uncovered.any():
+            best = int(((shared & uncovered) @ length).argmax())
+            uncovered &= ~shared[best]
+            chosen.append(int(first[begin + best]))
+    return int_array(chosen)

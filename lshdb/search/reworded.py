@@ -343,7 +343,7 @@ class Search:
             key,
             float(covered.mean()),
             float(stored_covered.mean()),
-            int(covered.sum()),
+            int(max(covered.sum(), stored_covered.sum())),
             tuple(passages[: self.reader.limits.passages]),
         )
 

@@ -13,12 +13,11 @@ of a document.
     positions  texts cut into words, characters or tokens, with their offsets; readable shingles
     programs   the tokens of programs, with boilerplate or without
     rare_words the words of texts that may be rare, and the windows that have them
-    shared_runs runs of shingles that two texts share
     shingles   documents to shingle hashes, in blocks; distinct shingles
     shingling  the types of contents, and of the setting
     tokens     programs as tokens without names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
 Doors: arrays, boilerplate, boundaries, content, families, hashing, positions, programs, rare_words,
-shared_runs, shingles, shingling, tokens, winnowing.
+shingles, shingling, tokens, winnowing.
 """

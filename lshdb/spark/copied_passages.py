@@ -9,7 +9,6 @@ file.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -161,18 +160,14 @@ def copied(
             LIMITS,
             settings.passages,
         )
-        with limits_to(lambda _: None):  # the longest run is always listed
-            shares = copies.scores(indices[1], indices[0], 0.0)
-            similar = np.flatnonzero(shares).tolist()
-            passages_of_pairs = [
-                copies.passages(*pair)
-                for pair in zip(*indices[::-1, similar].tolist(), strict=True)
-            ]
+        shares = copies.scores(indices[1], indices[0], 0.0)
+        similar = np.flatnonzero(shares).tolist()
+        passages_of_pairs = copies.longest(*indices[::-1, similar])
         a, b = (rows.column(side).to_pylist() for side in "ab")
         records = []
-        for pair, passages_of_pair in zip(similar, passages_of_pairs, strict=True):
+        for pair, longest in zip(similar, passages_of_pairs, strict=True):
+            assert longest is not None, "a share is that of passages"
             first, second = indices[:, pair].tolist()
-            longest = max(passages_of_pair, key=attrgetter("words"))
             identical = texts[first] == texts[second]
             row = a[pair], b[pair], float(shares[pair]), True, identical, *copied_values(longest)
             records.append(dict(zip(_COPIED, row, strict=True)))
@@ -252,4 +247,4 @@ def _window_counting(
     sampled = docs.join(sample.select("key").distinct(), "key")
     rows = sketching.of_documents(sampled, settings, around, "windows binary").collect()
     windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in rows])
-    return replace(counting, left_out=(windows,))
+    return replace(counting, common=windows)

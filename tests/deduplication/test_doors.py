@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -151,8 +151,14 @@ class FirstWords:
     def is_cut(self, row: int) -> bool:  # noqa: ARG002
         return False
 
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[DropReason]:  # noqa: ARG002
+    def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
+        """Nothing is cut out."""
+
+    def passages(self) -> Iterator[tuple[int, DropReason]]:
         return iter(())
+
+    def named(self, reasons: Sequence[tuple[int, DropReason]]) -> Sequence[tuple[int, DropReason]]:
+        return reasons
 
 
 FIRST = ("the", "fox", "the", "known", "dove", "fox", "ant", "dove", "known", "the")

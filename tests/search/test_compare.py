@@ -173,7 +173,7 @@ def test_limits_are_reported(path: Path) -> None:
         whole = db.compare(*given)
     # A text cut in the midst of w700 has no shingle "w698 w699 w7"; its last passage may end there.
     for limits, message, number in (
-        (Limits(passages=99), "only the first 99 passages", 99),
+        (Limits(passages=99), "100 passages, of which the first 99", 99),
         (Limits(text_characters=a.index("w700") + 2), "the first 3,3..", 70),
     ):
         with lshdb.open(path, limits=limits) as db:

@@ -1,0 +1,271 @@
+"""What two texts share is the same through all doors and from both sides, against brute force."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterable, Iterator
+from itertools import combinations, permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from direct_command import DirectCommand
+from helpers import database_of
+
+import lshdb
+from lshdb.limits import Limits
+from lshdb.progress import silent
+from lshdb.search import evidence, passage_windows
+from lshdb.search.passages import CopiedShares
+from lshdb.search.shared_runs import Segments
+from lshdb.shingling.arrays import NO_NUMBERS, int_array, lengths_of
+from lshdb.shingling.shingling import Shingling
+from lshdb.sketching.constructions import Construction
+from lshdb.sketching.settings import Settings
+
+Words = list[str]
+Figures = tuple[int, float, float]
+"""The words of a pair, the share of the first text, and that of the second."""
+RUN = 4
+
+
+def settings(run: int) -> Settings:
+    """A database whose texts are compared in runs of this many words."""
+    construction = Construction(4, 4)
+    return Settings(0.8, 0.9, Shingling("word", 3), 16, construction, "fast", 1, True, run)
+
+
+def copied_of(texts: list[Words], limits: Limits, run: int = RUN) -> CopiedShares:
+    """What finds the passages of texts."""
+    contents = [" ".join(words) for words in texts]
+    return CopiedShares(
+        lambda numbers: [contents[number] for number in numbers.tolist()],
+        lengths_of(contents),
+        settings(run),
+        limits,
+        run,
+    )
+
+
+def repeating_texts(rng: random.Random, times: int) -> list[Words]:
+    """Texts that share passages, each up to some times, with other words between."""
+    vocabulary = rng.choice([["a"], ["a", "b"], [*"abcd"], [f"w{n}" for n in range(300)]])
+    passages = [rng.choices(vocabulary, k=rng.randrange(1, 12)) for _ in range(3)]
+    texts: list[Words] = []
+    for _ in range(rng.randrange(2, 5)):
+        text: Words = rng.choices(vocabulary, k=RUN + 1)
+        for _ in range(rng.randrange(4)):
+            text += rng.choices(vocabulary, k=rng.randrange(6))
+            text += rng.choice(passages) * rng.choice([1, 2, rng.randrange(1, times + 1)])
+        texts.append(text)
+    return texts
+
+
+def common_words(a: Words, b: Words, i: int, j: int) -> int:
+    """How many words are the same from a place in each text on."""
+    pairs = zip(a[i:], b[j:], strict=False)
+    return next(
+        (n for n, (one, other) in enumerate(pairs) if one != other), min(len(a) - i, len(b) - j)
+    )
+
+
+def longest_at(a: Words, b: Words) -> list[int]:
+    """The words of the longest run of the other text that begins at each word."""
+    return [
+        max((common_words(a, b, i, j) for j in range(len(b))), default=0) for i in range(len(a))
+    ]
+
+
+def covered_words(a: Words, b: Words, run: int) -> set[int]:
+    """The words of a text that are in runs of the other one."""
+    longest = enumerate(longest_at(a, b))
+    return {word for first, size in longest if size >= run for word in range(first, first + size)}
+
+
+def longest_runs(a: Words, b: Words, run: int) -> set[tuple[int, int]]:
+    """First word and length of the longest runs of a text that are within no other one there."""
+    longest = longest_at(a, b)
+    return {
+        (first, size)
+        for first, size in enumerate(longest)
+        if size >= run and (not first or longest[first - 1] <= size)
+    }
+
+
+def figures(a: Words, b: Words, run: int = RUN) -> Figures:
+    """What two texts share, by brute force."""
+    sizes = len(covered_words(a, b, run)), len(covered_words(b, a, run))
+    return max(sizes), sizes[0] / len(a), sizes[1] / len(b)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_runs_of_all_pairs_are_those_of_brute_force(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = repeating_texts(rng, 6)
+    min_units = RUN + rng.choice([0, 0, 1, 4])
+    counting = passage_windows.Counting.of(settings(RUN), NO_NUMBERS)
+    windows = counting.windows_of([" ".join(words) for words in texts])
+    segments = Segments.of(windows, RUN, NO_NUMBERS)
+    pairs = [*permutations(range(len(texts)), 2)]
+    a, b = (int_array(side) for side in zip(*pairs, strict=True))
+    shared = segments.between(a, b, min_units)
+    unit = segments.texts.windows["unit"]
+    counts = dict[tuple[int, int], int]()
+    for number, pair in enumerate(pairs):
+        one, other = (texts[text] for text in pair)
+        runs = shared.runs.chosen(shared.runs.pair == number)
+        rows = [
+            *zip(unit[runs.a].tolist(), unit[runs.b].tolist(), runs.length + RUN - 1, strict=True)
+        ]
+        for i, j, size in rows:
+            assert common_words(one, other, i, j) == size
+            assert not i or not j or one[i - 1] != other[j - 1]
+        expected = longest_runs(one, other, min_units), longest_runs(other, one, min_units)
+        assert expected[0] <= {(i, size) for i, _, size in rows}
+        assert expected[1] <= {(j, size) for _, j, size in rows}
+        assert len(rows) <= sum(map(len, expected))
+        counts[pair] = len(rows)
+        assert shared.a_units[number] == len(covered_words(one, other, min_units))
+        assert shared.b_units[number] == len(covered_words(other, one, min_units))
+    assert all(counts[pair] == counts[pair[::-1]] for pair in pairs)
+    shares = copied_of(texts, Limits(passage_windows=10) if seed % 2 else Limits()).scores(
+        a, b, 0.0
+    )
+    assert shares.tolist() == [figures(texts[i], texts[j])[1] for i, j in pairs]
+
+
+def doors(texts: dict[str, Words], path: Path) -> Iterator[tuple[str, str, str, Figures]]:
+    """What each door says of each pair of texts that are added in this order."""
+    contents = {key: " ".join(words) for key, words in texts.items()}
+    with database_of(path / "lsh.db", contents, shingle=f"word:{RUN}", passages=RUN) as db:
+        for pair in db.passage_pairs():
+            yield "--all", pair.a, pair.b, (pair.words, pair.a_coverage, pair.b_coverage)
+        for key, text in contents.items():
+            asked = db.passages(key=key), db.passages(text)
+            for door, found in zip(("--key", "FILE"), asked, strict=True):
+                for source in found:
+                    if source.key != key:
+                        shares = source.coverage, source.stored_coverage
+                        yield door, key, source.key, (source.words, *shares)
+        for connected in evidence.connections(db._store, 0.0, silent).pairs:
+            words, a_share, b_share = connected.words, connected.a_coverage, connected.b_coverage
+            if words is not None and a_share is not None and b_share is not None:
+                yield "report", connected.a, connected.b, (words, a_share, b_share)
+        for a, b in combinations(texts, 2):
+            covers = set[int](), set[int]()
+            for run in db.compare(a, b).passages or ():
+                for covered, key, first in zip(
+                    covers, (a, b), (run.a_start, run.b_start), strict=True
+                ):
+                    begin = contents[key][:first].count(" ")
+                    covered.update(range(begin, begin + run.shingles + RUN - 1))
+            if covers[0]:
+                sizes = len(covers[0]), len(covers[1])
+                shares = sizes[0] / len(texts[a]), sizes[1] / len(texts[b])
+                yield "compare", a, b, (max(sizes), *shares)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_doors_say_the_same_in_any_order_under_any_keys(seed: int, tmp_path: Path) -> None:
+    """Texts that repeat passages up to 50 times."""
+    texts = repeating_texts(random.Random(seed), 50)
+    numbers = range(len(texts))
+    expected = {(i, j): figures(texts[i], texts[j]) for i, j in permutations(numbers, 2)}
+    orders = [*numbers], [*reversed(numbers)]
+    for name, (order, keys) in enumerate(product(orders, ("abcde", "edcba"))):
+        (directory := tmp_path / str(name)).mkdir()
+        seen = dict[str, set[tuple[int, int]]]()
+        for door, a, b, values in doors({keys[n]: texts[n] for n in order}, directory):
+            pair = keys.index(a), keys.index(b)
+            assert values == pytest.approx(expected[pair]), door
+            seen.setdefault(door, set()).update((pair, pair[::-1]))
+        shared = {pair for pair, (words, *_) in expected.items() if words}
+        assert all(pairs == shared for pairs in seen.values())
+        assert len(seen) == (5 if shared else 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dedup_drops_and_cuts_what_passages_names(seed: int, tmp_path: Path) -> None:
+    texts = repeating_texts(random.Random(seed), 50)[:2]
+    for one, other in permutations(texts):
+        expected = figures(other, one)
+        rows = [{"id": str(n), "text": " ".join(text)} for n, text in enumerate((one, other))]
+        dropped = [*lshdb.dedup(rows, rule=f"copied:{RUN}").dropped]
+        assert [row.similarity for row in dropped] == pytest.approx(
+            [expected[1]] * bool(expected[0])
+        )
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (tmp_path / "left.jsonl").unlink(missing_ok=True)
+        cut = "--cut", str(RUN), "--min-words", "1", "-o", "left.jsonl"
+        assert DirectCommand(tmp_path)("dedup", "rows.jsonl", *cut).status == 0
+        lines = (tmp_path / "left.jsonl").read_text().splitlines()
+        left = json.loads(lines[1])["text"].split() if len(lines) > 1 else []
+        assert len(left) == len(other) - len(covered_words(other, one, RUN))
+
+
+def places(passages: Iterable[lshdb.CopiedPassage]) -> set[int]:
+    """The places of the characters of passages."""
+    return {place for passage in passages for place in range(passage.start, passage.end)}
+
+
+def test_what_only_one_text_has_of_a_common_run_cuts_nothing(tmp_path: Path) -> None:
+    """From each side: the run is in more documents than the limit."""
+    common = [f"common{n}" for n in range(12)]
+    copied = [*common[-2:], *(f"copied{n}" for n in range(12))]
+    texts = {f"other{n}": [*common, *(f"w{n}x{m}" for m in range(9))] for n in range(8)}
+    texts |= {
+        "one": [*copied, "end"],
+        "two": [*common[:-2], *copied],
+        "three": [*common, "x", *copied],
+    }
+    with database_of(
+        tmp_path / "lsh.db", {key: " ".join(text) for key, text in texts.items()}, passages=RUN
+    ) as db:
+        pairs = {(pair.a, pair.b): pair for pair in db.passage_pairs(common=7)}
+        assert {*pairs} == {*combinations(("one", "two", "three"), 2)}
+        for (a, b), pair in pairs.items():
+            for key, other, sides in ((a, b, "ab"), (b, a, "ba")):
+                sources = {source.key: source for source in db.passages(key=key, common=7)}
+                shares = [getattr(pair, f"{side}_coverage") for side in sides]
+                source = sources[other]
+                assert [source.coverage, source.stored_coverage, source.words] == [
+                    *shares,
+                    pair.words,
+                ]
+    assert pairs["one", "two"].words == pairs["one", "three"].words == len(copied)
+    assert pairs["two", "three"].words == len(copied) - 2
+
+
+def test_texts_of_two_words_are_covered_by_few_others() -> None:
+    """Of 150 such texts each has most runs of eight words, in other places, as 100 others do."""
+    rng = random.Random(1)
+    texts = [rng.choices("ab", k=360) for _ in range(150)]
+    copied = copied_of(texts, Limits(), 8)
+    numbers = [*range(100, 150, 2)]
+    pairs = [(number, other) for number in numbers for other in range(number - 100, number)]
+    copies, sources = (int_array(side) for side in zip(*pairs, strict=True))
+    few = [*copied.covering(copies, sources)]
+    for number in numbers:
+        chosen = [(index, passage) for index, passage in few if copies[index] == number]
+        assert len({index for index, _ in chosen}) < 20
+        assert places(passage for _, passage in chosen) == {*range(len(" ".join(texts[number])))}
+
+
+def test_equal_lines_are_compared_in_linear_time() -> None:
+    """Of 300 texts of 30 equal lines, each window with each was 400 million comparisons."""
+    line = [f"w{n}" for n in range(12)]
+    texts = [["title", str(number), *line * 30] for number in range(300)]
+    pairs = [(n, other) for n in range(300) for other in range(max(0, n - 50), n)]
+    one, other = (int_array(side) for side in zip(*pairs, strict=True))
+    copied = copied_of(texts, Limits())
+    begun = time.process_time()
+    assert copied.scores(one, other, 0.0) == pytest.approx(360 / 362)
+    few = [*copied.covering(one, other)]
+    assert time.process_time() - begun < 5
+    assert [one[index] for index, _ in few] == [*range(1, 300)]
+    assert {passage.words for _, passage in few} == {360}
+    longest = copied.longest(one, other)
+    assert {passage.words for passage in longest if passage is not None} == {360}
+    assert np.diff([passage.start for _, passage in few]).max() <= 2
