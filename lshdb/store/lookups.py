@@ -11,6 +11,7 @@ import json
 import os
 import re
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -676,8 +677,19 @@ class StoreReader:
         Returns:
             The number of the decision, the digest of the text in it, the doc_id and the key.
         """
-        rows = self._rows(sql.DIFFERENT_TEXTS, digest(b"")) if self._has_decisions else []
-        return [cast(Any, typed(row, int, bytes, int, str)) for row in rows]
+        marks: defaultdict[bytes, set[tuple[int, bytes]]] = defaultdict(set)
+        empty = digest(b"")
+        rows = self._rows(sql.DIFFERENT, empty) if self._has_decisions else []
+        for decision, text, file_digest in (typed(row, int, bytes, bytes | None) for row in rows):
+            for value in filter(None, (text, file_digest)):
+                marks[value].add((decision, text))
+        rows = self._rows(sql.WITH_DIFFERENT, empty) if marks else []
+        texts = {
+            (decision, text, doc_id, key)
+            for value, doc_id, key in (typed(row, bytes, int, str) for row in rows)
+            for decision, text in marks[value]
+        }
+        return sorted(texts)
 
     def documents_with(
         self, words: Sequence[str], after: int, max_rows: int, seconds: float

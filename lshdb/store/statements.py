@@ -231,19 +231,17 @@ DECIDED = f"""
     CROSS JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
     WHERE {_ABOUT} AND x.spent IS NULL
     ORDER BY x.decided, x.decision"""
-_DIFFERENT = """x.verdict = 'different' AND x.digest <> ?1
-    AND EXISTS (SELECT 1 FROM decisions WHERE verdict = 'different')"""
-# Documents whose texts or files are those of decisions, whatever their keys; ?1 is the digest of
-# the empty text, which says nothing. SQLite makes an index of the decisions for it.
-DIFFERENT_TEXTS = f"""
-    SELECT x.decision, x.digest, d.doc_id, d.key
-    FROM documents AS d CROSS JOIN decisions AS x ON x.digest = d.digest
-    WHERE {_DIFFERENT}
+# Without the empty text, whose digest is ?1: it says nothing.
+DIFFERENT = """
+    SELECT decision, digest, file_digest FROM decisions
+    WHERE verdict = 'different' AND digest <> ?1"""
+# The documents with these digests, of texts or of files: each IN is a lookup in a temporary index.
+WITH_DIFFERENT = f"""
+    SELECT digest, doc_id, key FROM documents
+    WHERE digest IN (SELECT digest FROM ({DIFFERENT}))
     UNION
-    SELECT x.decision, x.digest, d.doc_id, d.key
-    FROM files AS f CROSS JOIN decisions AS x ON x.file_digest = f.file_digest
-    CROSS JOIN documents AS d USING (doc_id)
-    WHERE {_DIFFERENT}"""
+    SELECT f.file_digest, d.doc_id, d.key FROM files AS f CROSS JOIN documents AS d USING (doc_id)
+    WHERE f.file_digest IN (SELECT file_digest FROM ({DIFFERENT}))"""
 # A decision that already has a row for the new key keeps the old one.
 MOVE_DECISIONS = """
     UPDATE OR IGNORE decisions SET key = ?2
