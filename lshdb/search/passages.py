@@ -28,6 +28,7 @@ from lshdb.shingling.arrays import (
     Shares,
     first_of_each,
     int_array,
+    is_new,
     runs,
 )
 from lshdb.sketching.settings import Settings, unit_of
@@ -221,10 +222,10 @@ class CopiedShares:
             chosen = _covering(segments, copy, source)
             both = passage_runs.Pairs(segments.texts, copy[chosen], source[chosen])
             runs = segments.between(both.a, both.b, self.min_words).runs
-            # Those that are within no other one of the copy.
-            before = runs.pair * (len(segments.texts.windows) + 1)
-            ends = np.append(-1, np.maximum.accumulate(before + runs.a + runs.length))
-            runs = runs.chosen(np.diff(ends) > 0)
+            # Those that are within no other one of the copy, whatever sources they are from.
+            order = np.lexsort((-runs.length, runs.a))
+            ends = np.maximum.accumulate((runs.a + runs.length)[order])
+            runs = runs.chosen(np.sort(order[is_new(ends)]))
             for number, passage in passage_runs.listed_passages(both, runs, self._criteria):
                 yield int(pairs[chosen[number]]), passage
 

@@ -25,9 +25,9 @@ from lshdb.shingling.arrays import (
     NO_NUMBERS,
     IntArray,
     Mask,
-    chunks,
     chunks_of,
     expand_ranges,
+    is_new,
     offsets_of,
     runs,
     sizes_of,
@@ -37,6 +37,8 @@ _AT_ONCE = 1 << 20
 """Segments of pairs that are compared at once, some 200 bytes each."""
 _CELLS = 1 << 24
 """Bytes of a table that says which texts have which segments, unless it is for one text."""
+_LOOK = 16
+"""Bytes of such a table that take as much memory as a look into it."""
 
 
 class Hits(NamedTuple):
@@ -200,21 +202,28 @@ class Segments:
 
     def hits(self, texts: IntArray, others: IntArray) -> Hits:
         """The segments of texts that others have, of pairs int64[p]."""
-        sizes = sizes_of(self.offsets)
-        pair = np.repeat(np.arange(len(texts)), sizes[texts])
-        segment = expand_ranges(self.offsets[texts], sizes[texts])
+        sizes, width = sizes_of(self.offsets), int(self.numbers.max(initial=-1)) + 1
+        order = np.argsort(others, kind="stable")
+        others = others[order]
         targets, rows = np.unique(others, return_inverse=True)
-        row, width = rows[pair], len(self.numbers) and int(self.numbers.max()) + 1
-        is_hit = np.zeros(len(segment), dtype=np.bool_)
-        for part in chunks(len(targets), max(1, _CELLS // max(width, 1))):
-            (inside,) = ((row >= part.start) & (row < part.stop)).nonzero()
-            size = sizes[targets[part]]
-            table = np.zeros((len(size), width), dtype=np.bool_)
-            present = expand_ranges(self.offsets[targets[part]], size)
-            table[np.repeat(np.arange(len(size)), size), self.numbers[present]] = True
-            cells = (row[inside] - part.start) * width + self.numbers[segment[inside]]
-            is_hit[inside] = table.ravel().take(cells)
-        return Hits(pair[is_hit], segment[is_hit])
+        parts = [(NO_NUMBERS, NO_NUMBERS)]
+        costs = is_new(others) * width + sizes[texts[order]] * _LOOK
+        for part in chunks_of(costs, _CELLS) if width else ():
+            first, last = int(rows[part.start]), int(rows[part.stop - 1]) + 1
+            size = sizes[targets[first:last]]
+            table = np.zeros((last - first) * width, dtype=np.bool_)
+            present = expand_ranges(self.offsets[targets[first:last]], size)
+            table[np.repeat(np.arange(last - first) * width, size) + self.numbers[present]] = True
+            pairs = order[part]
+            size = sizes[texts[pairs]]
+            segment = expand_ranges(self.offsets[texts[pairs]], size)
+            cells = np.repeat((rows[part] - first) * width, size)
+            cells += self.numbers.take(segment)
+            (hit,) = table.take(cells).nonzero()
+            parts.append((np.repeat(pairs, size)[hit], segment[hit]))
+        pair, segment = map(np.concatenate, zip(*parts, strict=True))
+        order = np.argsort(pair, kind="stable")
+        return Hits(pair[order], segment[order])
 
     def _distinct(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """The first pairs of each two arrangements, int64[any].

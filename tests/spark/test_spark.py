@@ -742,7 +742,7 @@ def test_passages_are_those_of_a_file(
             words = [f"a{n} b{n} c{n} d{n} e{n} f{n} {side}{n}" for n in range(10_001)]
             texts[side] = " ".join(words)
             db.add(side, texts[side])
-        with pytest.warns(lshdb.LimitWarning, match="only the first 10,000 passages"):
+        with pytest.warns(lshdb.LimitWarning, match="of which the first 10,000 are"):
             expected = sorted(passages_of(db.passage_pairs(common=20, base=[task])))
 
     assert len(no_header) > 435
