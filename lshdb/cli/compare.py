@@ -7,20 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from lshdb import errors
-from lshdb.cli import documents, messages, options, parameters, results
+from lshdb.cli import documents, messages, options, results
 from lshdb.cli.files import STDOUT
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.formatting import number, shortened
 from lshdb.groups import Option
 from lshdb.limits import DEFAULTS
 from lshdb.model import Comparison, Document
 from lshdb.options import EncodingOption
-from lshdb.sources.paths import escaped, printable_path
+from lshdb.sources.paths import escaped, is_always_path, printable_path
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from lshdb.review.beside import StoredContent
     from lshdb.search.differences import Line
 
+_NAMED = "A stored document, by its key or a path from here; a file; or - for standard input."
 _ROWS_SHOWN = 20
 """Passages, elements and buckets that a terminal shows."""
 _LINES_SHOWN = 40
@@ -47,19 +46,11 @@ _LONGEST = 160
 """Characters shown of a passage, half of them from its end."""
 
 
-def _compared_document(called: str) -> Any:
-    """The argument of one of two documents that are compared."""
-    return typer.Argument(
-        metavar=called,
-        autocompletion=parameters.completed_keys,
-        help="The key of a stored document, a file, or - for standard input.",
-    )
-
-
 def compare(
     *,
-    a: Annotated[str, _compared_document("A")],
-    b: Annotated[str, _compared_document("B")],
+    a: Annotated[str, options.name_argument(metavar="A", help=_NAMED)],
+    b: Annotated[str, options.name_argument(metavar="B", help=_NAMED)],
+    as_keys: options.AsKeys = False,
     file: options.DatabaseFile,
     buckets: Annotated[
         bool, Option("Show sizes, the estimate and shared buckets, as a pipe has them.")
@@ -72,8 +63,8 @@ def compare(
     On a terminal: the Jaccard similarity and containment (the share of one's shingles that the
     other holds), what differs, and the passages (for sets: the elements) that both share. With
     --buckets also the sizes of both sets, the estimate with its standard error, whether a query
-    for one finds the other, and the buckets that both are in. A name that is both a key and a file
-    is the key; write ./NAME for the file.
+    for one finds the other, and the buckets that both are in. The file of a stored document is read
+    if the name is ./NAME or absolute.
 
     Two files need no database: without one, the default settings are used.
 
@@ -88,9 +79,10 @@ def compare(
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
-    if a == b == "-":
+    if a == b == STDOUT and not as_keys:
         raise errors.UsageError("standard input can be read once: give - for one document only")
-    files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
+    names = [] if as_keys else [a, b]
+    files = [name for name in names if name == STDOUT or os.path.exists(name)]
     form.check(file.db, *files)
     alone = len(files) == 2 and not file.is_there
     if alone:
@@ -99,7 +91,7 @@ def compare(
         )
     with documents.temporary_database() if alone else file.reading() as database:
         compared = database.compare(
-            _document(database, a, reading), _document(database, b, reading)
+            *(_document(database, name, reading, as_keys=as_keys) for name in (a, b))
         )
         record = compared.record() | {"agreeing_bands": len(compared.shared_buckets)}
         facts = _facts(compared)
@@ -252,19 +244,21 @@ def _changed_line(sign: str, line: "Line", elsewhere: tuple[int, int] | None) ->
     return marked
 
 
-def _document(database: Database, name: str, reading: EncodingOption) -> str | Document:
+def _document(
+    database: Database, name: str, reading: EncodingOption, *, as_keys: bool
+) -> str | Document:
     """The stored key, or the document of the file, that a name on the command line means."""
-    key = printable_path(name)
-    if name != STDOUT:
-        if key in database:
+    is_file = not as_keys and (name == STDOUT or os.path.exists(name))
+    if not (is_file and (name == STDOUT or is_always_path(name))):
+        [key] = documents.stored_keys(database, [name], as_keys=as_keys)
+        if as_keys or key in database:
             return key
-        if not os.path.exists(name):
-            try:
-                database.get(key)
-            except errors.KeyNotFound as error:
-                reason = f"{key}: no document has this key, and there is no such file"
-                raise errors.KeyNotFound(reason, error.nearest) from None
-    return Document(key, documents.content_of_file(database.settings.shingling, name, reading))
+        if not is_file:
+            nearest = store_of(database).not_found(key).nearest
+            reason = f"{key}: no document has this key, and there is no such file"
+            raise errors.KeyNotFound(reason, nearest)
+    content = documents.content_of_file(database.settings.shingling, name, reading)
+    return Document(printable_path(name), content)
 
 
 def _facts(compared: Comparison) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, get_args
 
 from lshdb import formatting, model
-from lshdb.cli import files, messages, options
+from lshdb.cli import documents, files, messages, options
 from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.groups import Option
@@ -17,12 +17,13 @@ def decide(
     *,
     words: Annotated[
         list[str] | None,
-        options.key_argument(
+        options.name_argument(
             metavar="keep|drop|different KEY...",
-            help="The verdict, and the keys of the documents.",
+            help="The verdict, and the documents: keys, or paths from here.",
             show_default=False,
         ),
     ] = None,
+    as_keys: options.AsKeys = False,
     file: options.DatabaseFile,
     note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None,
     who: options.Who = None,
@@ -68,17 +69,23 @@ def decide(
     elif from_ is not None:
         _import_decisions(file, from_, who)
     else:
-        _decide(file, words, note, who)
+        _decide(file, words, note, who, as_keys=as_keys)
 
 
 def _decide(
-    file: options.DatabaseFile, words: Sequence[str], note: str | None, who: str | None
+    file: options.DatabaseFile,
+    words: Sequence[str],
+    note: str | None,
+    who: str | None,
+    *,
+    as_keys: bool,
 ) -> None:
-    """Store a verdict, the first word, about the documents whose keys follow it."""
+    """Store a verdict, the first word, about the documents that follow it."""
     if len(words) < 2 or words[0] not in get_args(model.Verdict):
         raise UsageError("give keep, drop or different, and then KEY...")
-    verdict, *keys = words
+    verdict, *names = words
     with file.open("write") as database:
+        keys = documents.stored_keys(database, names, as_keys=as_keys)
         stored = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
     numbers = f"{stored[0].decision}" + (f" to {stored[-1].decision}" if len(stored) > 1 else "")
     messages.message(

@@ -19,6 +19,7 @@ from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Content, Shingling
+from lshdb.sources import paths
 from lshdb.sources.paths import printable_path
 
 if TYPE_CHECKING:
@@ -46,6 +47,25 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     others: Any = {"auto_key": True, "metadata": False, "stdin_key": stdin_key}
     others["root"] = store_of(database).files_root
     return session_for(database.settings.shingling, reading, counts=counts_printed(), **others)
+
+
+def stored_keys(database: Database, names: Sequence[str], *, as_keys: bool) -> list[str]:
+    """The keys of the documents that arguments name: keys, or else paths from here.
+
+    Args:
+        names: as given; one that names no stored document is returned as a key.
+        as_keys: never paths.
+
+    Raises:
+        UsageError: a name is the key of a document, and the path of another one.
+    """
+    root = store_of(database).files_root
+    return [
+        printable_path(name)
+        if as_keys or (key := paths.meant(name, root, database.__contains__, "--key")) is None
+        else key
+        for name in names
+    ]
 
 
 def content_of_file(shingling: Shingling, name: str, read: HowRead = _DEFAULT) -> Content:

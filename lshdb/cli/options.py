@@ -22,10 +22,9 @@ from lshdb.sources import paths
 ListSkipped = Annotated[
     bool, Option("Say of each file that is not read why.", section=options.INPUT)
 ]
-key_argument = partial(
-    typer.Argument, parser=paths.printable_path, autocompletion=parameters.completed_keys
-)
-"""An argument of keys of stored documents."""
+name_argument = partial(typer.Argument, autocompletion=parameters.completed_keys)
+"""An argument of stored documents, for lshdb.cli.documents.stored_keys."""
+AsKeys = Annotated[bool, uncommon("Take the arguments as keys, never as paths.", flags=("--key",))]
 Who = Annotated[str | None, uncommon("Who decides. [default: your user name]", metavar="NAME")]
 Own = Annotated[bool, uncommon("Ask also about what only others decided.")]
 Null = Annotated[

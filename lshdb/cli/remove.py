@@ -6,13 +6,13 @@ from typing import Annotated
 
 from lshdb import groups
 from lshdb.cli import files, messages, results, running
-from lshdb.cli.options import DatabaseFile, Form, Null, key_argument
+from lshdb.cli.documents import stored_keys
+from lshdb.cli.options import AsKeys, DatabaseFile, Form, Null, name_argument
 from lshdb.database import store_of
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import counted
 from lshdb.ingest.add import removed
 from lshdb.options import RemovalOptions, RemoveOptions
-from lshdb.sources.paths import printable_path
 
 _MAX_UNCONFIRMED = 1_000
 """Documents that a person may remove by other options than --where without confirmation."""
@@ -22,8 +22,9 @@ def remove(
     *,
     keys: Annotated[
         list[str] | None,
-        key_argument(metavar="KEY...", help="Keys of documents.", show_default=False),
+        name_argument(metavar="KEY...", help="Keys, or paths from here.", show_default=False),
     ] = None,
+    as_keys: AsKeys = False,
     file: DatabaseFile,
     options: RemovalOptions,
     listed: Annotated[
@@ -58,10 +59,9 @@ def remove(
     if not (options.dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
-        keys = [*map(printable_path, files.entries_of(listed, null=null))]
+        keys, as_keys = list(files.entries_of(listed, null=null)), True
     if options.dry_run:
         form.check(file.db)
-    request = RemoveOptions(keys, removal=options)
     by_condition = options.condition.where is not None
     confirmed_keys: list[str] | None = None
 
@@ -72,6 +72,9 @@ def remove(
             raise LshdbError("the documents changed meanwhile: nothing is removed; run it again")
 
     with file.open("read" if options.dry_run else "write") as database:
+        if keys is not None:
+            keys = stored_keys(database, keys, as_keys=as_keys)
+        request = RemoveOptions(keys, removal=options)
         if not (options.dry_run or yes) and _is_interactive():
             confirmed_keys = removed(store_of(database), groups.replaced(request, dry_run=True))
             if len(confirmed_keys) > (0 if by_condition else _MAX_UNCONFIRMED):

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from lshdb.cli import options, results
+from lshdb.cli import documents, options, results
 from lshdb.database import store_of
 from lshdb.model import Bucket
 from lshdb.search.stored_documents import count_distinct
@@ -11,7 +11,8 @@ from lshdb.search.stored_documents import count_distinct
 
 def show(
     *,
-    key: Annotated[str, options.key_argument(metavar="KEY", help="The document's key.")],
+    key: Annotated[str, options.name_argument(metavar="KEY", help="Its key, or a path.")],
+    as_keys: options.AsKeys = False,
     file: options.DatabaseFile,
     form: options.Form,
 ) -> None:
@@ -22,6 +23,7 @@ def show(
     Example: lshdb show -d code.db src/main.py
     """
     with file.reading(form) as database:
+        [key] = documents.stored_keys(database, [key], as_keys=as_keys)
         document = database.get(key)
         buckets = database.buckets(key)
         distinct = count_distinct(store_of(database), document)

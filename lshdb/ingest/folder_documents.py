@@ -295,17 +295,18 @@ def _groups(
 
 def _folder_meant(keys: list[str], directory: str, root: str) -> str:
     """How keys in a directory begin, which is named by its key or by a path from here."""
-    meanings = [key for key in paths.meanings(directory, root) if key is not None]
-    starts = {key and f"{key.rstrip('/')}/" for key in meanings}
-    begun = sorted(start for start in starts if any(key.startswith(start) for key in keys))
-    if not begun:
+
+    def start_of(folder: str) -> str:
+        return folder and f"{folder.rstrip('/')}/"
+
+    def is_stored(folder: str) -> bool:
+        return any(key.startswith(start_of(folder)) for key in keys)
+
+    name = directory.rstrip("/") or directory
+    folder = paths.meant(name, root, is_stored, "its whole path")
+    if folder is None:
         raise UsageError(f"no document is in {directory}: give a directory that was added")
-    if len(begun) > 1:
-        raise UsageError(
-            f"{directory} is a folder of keys, {begun[0]}, and a path to {begun[1]}: give ./NAME "
-            "for the path from here, or a whole path"
-        )
-    return begun[0]
+    return start_of(folder)
 
 
 def check_units(folders: Folders, group_by: str | os.PathLike[str]) -> None:

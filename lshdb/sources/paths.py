@@ -8,10 +8,10 @@ import re
 import select
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.options import Format
 from lshdb.sources import compression
 
@@ -390,19 +390,41 @@ def moved_key(key: str, old_root: str, root: str) -> str:
     return key_of_real(os.path.join(old_root, key), root)
 
 
-def meanings(name: str, root: str) -> tuple[str | None, str]:
-    """What an argument means that names a document or a folder: the key, and that of the path.
+def is_always_path(name: str) -> bool:
+    """Whether an argument that may be a key or a path is a path alone: `./NAME`, or absolute.
+
+    >>> [*map(is_always_path, ["./a", "..", "/a", "a/b", ".a"])]
+    [True, True, True, False, False]
+    """
+    start = printable_path(name).partition("/")[0]
+    return os.path.isabs(name) or start in (os.curdir, os.pardir)
+
+
+def meant(name: str, root: str, is_stored: Callable[[str], bool], key_hint: str) -> str | None:
+    """The key that an argument means: the name itself where it is stored, else that of the path.
 
     Args:
-        name: a key, or a path from here; `./NAME` and absolute names are paths alone.
+        name: a key, or a path from here.
         root: the real path of the directory that keys are relative to.
+        is_stored: whether a key is that of a document, or of a folder of documents.
+        key_hint: how the user can name a key that is a path, too.
 
     Returns:
-        The name as a key, None if it can be none; and the key of the file of that name.
+        The key, None if neither is stored.
+
+    Raises:
+        UsageError: the name is a key, and the path of another key that is stored.
     """
-    start = os.path.join(name, "").partition(os.sep)[0]
-    is_path = os.path.isabs(name) or start in (os.curdir, os.pardir)
-    return None if is_path else printable_path(name), key_of(name, root)
+    names = [key_of(name, root)]
+    if not is_always_path(name):
+        names.insert(0, printable_path(name))
+    keys = [key for key in dict.fromkeys(names) if is_stored(key)]
+    if len(keys) > 1:
+        raise UsageError(
+            f"{keys[0]} is a key, and from here the path of {keys[1] or root}: give "
+            f"./{keys[0]} for the path, or {key_hint} for the key"
+        )
+    return keys[0] if keys else None
 
 
 def path_from_here(path: str) -> str:

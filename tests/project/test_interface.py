@@ -49,6 +49,7 @@ OF_COMMANDS: Final = {
     **dict.fromkeys(("as_json", "as_csv", "output", "heading", "quiet"), "how it is printed"),
     **dict.fromkeys(("fail_if_found", "list_skipped", "yes", "help"), "for scripts and people"),
     **dict.fromkeys(("null", "from_", "listed", "files_from"), "lists of keys and paths in files"),
+    "as_keys": "Python has no paths in place of keys",
 }
 DOCUMENTS: Final = {"documents", "extract_timeout", "quotes", "convert"}
 """How files of other kinds than texts are read."""
