@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
-from lshdb import formatting, templates
+from lshdb import formatting
 
 SHOWN = 20
 """Maximum number of rows, columns and items that a notebook shows of a table or a list."""
@@ -87,6 +87,8 @@ def short(value: object, characters: int = _VALUES) -> str:
 
 def html_tables(*tables: Table) -> str | None:
     """Tables for a notebook; None without jinja2, so that the notebook shows the repr."""
+    from lshdb import templates  # of no use to --help
+
     try:
         template = templates.environment(_PAGES).get_template("notebook.html")
     except ModuleNotFoundError:
@@ -144,6 +146,8 @@ def _cell(value: Any, maximum: int) -> str:
         text = short(value, maximum)
     else:
         text = formatting.worded(value)
+    from lshdb import templates  # of no use to --help
+
     length = maximum
     while True:
         cell = " ".join(templates.visible(formatting.shortened(text, length)).split())

@@ -80,8 +80,6 @@ _UNUSUAL = re.compile("[^ -~]+")
 _BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
 """Names of folders of deleted files: of Windows, of network storage, of macOS and of
 freedesktop.org's specification."""
-_IS_BIN = re.compile(_BIN, re.IGNORECASE)
-_IN_BIN = re.compile(rf"(?:^|[/\\]){_BIN}[/\\]", re.IGNORECASE)
 _SYSTEM = "system volume information"
 _LOCK = "~$"
 """How Office names the file beside a document that is open; LibreOffice's begins with a dot."""
@@ -466,12 +464,12 @@ def is_bin_name(name: str) -> bool:
     >>> [*map(is_bin_name, ["$RECYCLE.BIN", "#recycle", ".Trash-1000", "recycle", ".git"])]
     [True, True, True, False, False]
     """
-    return _IS_BIN.fullmatch(name) is not None
+    return re.fullmatch(_BIN, name, re.IGNORECASE) is not None
 
 
 def is_in_bin(path: str) -> bool:
     """Whether a directory on the way to a file is a bin; the path may be a key."""
-    return _IN_BIN.search(path) is not None
+    return re.search(rf"(?:^|[/\\]){_BIN}[/\\]", path, re.IGNORECASE) is not None
 
 
 def tilde_hint(path: str) -> str:
