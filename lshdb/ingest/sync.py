@@ -179,7 +179,8 @@ def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
     """
     gone_ids = {document.doc_id for document in plan.gone}
     are_there = (document.doc_id not in gone_ids for document in _below_root(plan.known.values()))
-    if plan.moves or any(are_there):
+    # A file that is known again outside of the root is no sign that the files moved there.
+    if any(are_there) or any(not os.path.isabs(key) for _, key, _ in plan.moves):
         return None
     files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
     if not files or any(

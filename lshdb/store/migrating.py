@@ -5,7 +5,7 @@ Signatures, band rows and digests stay as they are.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from lshdb import errors
@@ -39,7 +39,7 @@ def migrate(connection: guard.Connection, root: str | None) -> None:
             _change_tables(connection)
             directory = root or _root_of_keys(connection)
             if directory is not None:
-                set_first_root(connection, directory)
+                set_first_root(connection, directory, schema.PARTS)
             if not connection.execute(sql.HAS_PASSAGES).fetchone():
                 connection.execute(sql.DROP_PART[schema.FINGERPRINTS])
             if not connection.execute(sql.HAS_DECISIONS).fetchone():
@@ -84,18 +84,26 @@ def likely_root(keys: Iterable[str], real_path: Path) -> str | None:
     return next(leading, None if keys else directories[0])
 
 
-def set_first_root(connection: guard.Connection, directory: str | os.PathLike[str]) -> None:
+def set_first_root(
+    connection: guard.Connection, directory: str | os.PathLike[str], parts: Collection[str]
+) -> None:
     """Store the root of a file that has none, within the caller's transaction.
 
     Absolute keys beneath the root become relative to it, with their decisions.
+
+    Args:
+        connection: open for writing.
+        directory: the root.
+        parts: which of schema.PARTS the file has.
     """
     stored = location.root_to_store(directory, connection.real_path)
     connection.execute(sql.SET_ROOT, (stored,))
     real_root = location.directory_of_root(stored, connection.real_path)
     for path in {os.path.abspath(directory), real_root}:
         start = os.path.join(path, "").replace(os.sep, "/")
-        for statement in sql.MOVE_BENEATH:
-            connection.execute(statement, (start,))
+        for table, statement in sql.MOVE_BENEATH.items():
+            if table in ("documents", *parts):
+                connection.execute(statement, (start,))
 
 
 def _leads_to_file(path: str) -> bool:

@@ -523,9 +523,9 @@ RELATIVE_KEYS = """
     SELECT d.key FROM files JOIN documents AS d USING (doc_id)
     WHERE d.key NOT GLOB '/*' AND d.key NOT GLOB '[A-Za-z]:/*' ORDER BY d.doc_id"""
 # A document whose new key is that of another one keeps its own, and so do decisions about it.
-MOVE_BENEATH = tuple(
-    f"""
+MOVE_BENEATH = {
+    table: f"""
         UPDATE OR IGNORE {table} SET key = substr(key, length(?1) + 1)
         WHERE key > ?1 AND key < substr(?1, 1, length(?1) - 1) || '0'"""
     for table in ("decisions", "documents")
-)
+}

@@ -248,7 +248,7 @@ class Store(lookups.StoreReader):
             return
         if self.root is None and not self.read_only:
             with self.writing():
-                migrating.set_first_root(self._connection, directory)
+                migrating.set_first_root(self._connection, directory, self.parts)
                 self._read_settings()
         elif location.real_root(directory) != self.root:
             raise errors.SettingsMismatch(

@@ -1,0 +1,201 @@
+"""Keys of files are paths from the database's root, wherever a command runs or the root moves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import inspection
+import pytest
+from direct_command import DirectCommand
+from direct_command import command as command
+from helpers import Command
+
+A = "the quick brown fox jumps over the lazy dog and runs home"
+B = "other words of another text that nobody has read before"
+
+
+@pytest.fixture
+def notes(command: Command) -> Command:
+    command.write("notes/a.txt", A)
+    command.write("notes/sub/b.txt", B)
+    return command
+
+
+def within(command: Command, directory: str) -> DirectCommand:
+    """The command in a directory below."""
+    command.path(directory).mkdir(exist_ok=True)
+    return DirectCommand(command.path(directory))
+
+
+def synced(command: Command, *arguments: str, **counts: int) -> None:
+    """Synchronise; nothing but what is counted happens."""
+    record = command.done("sync", "--json", *arguments).record
+    names = ("added", "updated", "moved", "removed", "unchanged", "failed")
+    assert {name: record[name] for name in names if record[name]} == counts
+
+
+def test_a_file_has_one_document_from_wherever_it_is_added(notes: Command) -> None:
+    within(notes, "notes").done("add", "-d", "../n.db", ".")
+    assert "unchanged 2" in notes.done("add", "-d", "n.db", "notes").err
+    within(notes, "else").done("add", "-d", "../n.db", "../notes/a.txt", str(notes.path("notes")))
+    assert notes.keys("n.db") == ["notes/a.txt", "notes/sub/b.txt"]
+    synced(within(notes, "notes"), "-d", "../n.db", "sub", ".", unchanged=2)
+    # No list names the only copy, and a second one is listed by a path from there.
+    for form in ([], ["--files"]):
+        assert notes.done("clusters", "-d", "n.db", "--drop-list", *form).out == ""
+    notes.write("notes/sub/copy.txt", A)
+    notes.done("add", "-d", "n.db", "notes")
+    here = within(notes, "notes")
+    for form, name in (([], "notes/sub/copy.txt"), (["--files"], "sub/copy.txt")):
+        listed = here.done("clusters", "-d", "../n.db", "--star", "--drop-list", *form)
+        assert listed.lines == [name]
+
+
+@pytest.mark.parametrize("root", [None, "..", "notes"])
+def test_a_folder_that_moves_with_its_database_keeps_all_keys(
+    command: Command, root: str | None
+) -> None:
+    command.write("home/box/notes/a.txt", A)
+    command.write("home/box/notes/sub/b.txt", B)
+    box = within(command, "home/box")
+    synced(box, *(["--root", root] if root else []), "notes", added=2)
+    box.done("decide", "keep", "notes/a.txt")
+    keys = box.keys()
+    assert keys[0] == {None: "notes/a.txt", "..": "box/notes/a.txt", "notes": "a.txt"}[root]
+    # What moves is the folder of the root, or one above it.
+    command.path("home").rename(command.path("elsewhere"))
+    moved = within(command, "elsewhere/box")
+    synced(moved, "notes", unchanged=2)
+    synced(command, "-d", "elsewhere/box/lsh.db", "elsewhere/box/notes", unchanged=2)
+    assert moved.keys() == keys
+    assert moved.done("decisions", "--json").record["state"] == "holds"
+
+
+def test_another_root_is_refused_and_the_own_one_is_not(notes: Command) -> None:
+    notes.done("add", "notes")
+    keys, root = notes.keys(), notes.directory.resolve()
+    for name, given in (("add", ["notes"]), ("init", [])):
+        assert notes.fails(name, "--root", "notes", *given) == (
+            f"lsh.db: keys of files are paths from {root}, not from notes: leave out the root, or "
+            "change it with lshdb sync --root"
+        )
+    assert notes.fails("add", "--root", "none", "notes", status=2) == (
+        "root 'none': no such directory"
+    )
+    notes.done("add", "--root", ".", "notes")
+    notes.done("add", "--root", str(root), "notes")
+    assert notes.keys() == keys
+
+
+def test_a_database_that_moved_without_its_files_loses_no_document(notes: Command) -> None:
+    notes.done("sync", "notes")
+    keys = notes.keys()
+    notes.path("away").mkdir()
+    notes.path("lsh.db").rename(notes.path("away/n.db"))
+    away = notes.path("away").resolve()
+    away_file = ("-d", "away/n.db")
+    for more in ([], ["--dry-run"]):
+        ended = notes("sync", *away_file, "notes", *more)
+        assert ended.status == 1
+        assert (
+            f"away/n.db has documents of 2 files below {away}, and none of these is there: if "
+            "they are elsewhere now, give that directory by --root DIR (root=); if they are really "
+            "gone, --remove-most (remove_most=True) removes their documents"
+        ) in ended.err
+    assert notes.keys("away/n.db") == keys
+    # Told where they are, it changes the root and no key.
+    copy = notes.path("away/copy.db")
+    shutil.copyfile(notes.path("away/n.db"), copy)
+    synced(notes, *away_file, "--root", ".", "notes", unchanged=2)
+    synced(notes, *away_file, "notes", unchanged=2)
+    assert notes.keys("away/n.db") == keys
+    assert notes.rows("SELECT root FROM settings", "away/n.db") == [("..",)]
+    # Told not to wait for them, it takes the files for those that moved out of the root.
+    synced(notes, "-d", str(copy), "--remove-most", "notes", moved=2)
+    files = [str(notes.directory.resolve() / key) for key in keys]
+    assert notes.keys("away/copy.db") == files
+    notes.path("notes").rename(notes.path("more"))
+    synced(notes, "-d", str(copy), "--remove-most", "--moved-from", "notes", "more", moved=2)
+    assert notes.keys("away/copy.db") == [key.replace("notes", "more") for key in files]
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_an_unknown_root_is_asked_for(notes: Command, decided: bool) -> None:
+    notes.done("add", "notes")
+    notes.path("notes").rename(notes.path("moved"))
+    if decided:
+        notes.done("decide", "drop", "notes/sub/b.txt")
+    absolute = str(notes.path("notes/sub/b.txt").resolve())
+    with inspection.sqlite(notes.path("lsh.db")) as connection:
+        connection.execute("UPDATE settings SET root = NULL")
+        for table in ["documents", *["decisions"] * decided]:
+            connection.execute(
+                f"UPDATE {table} SET key = ? WHERE key = 'notes/sub/b.txt'", (absolute,)
+            )
+    unknown = (
+        "the directory that keys of files are relative to is not known, and none of them leads to "
+        "a file: give it by --root DIR"
+    )
+    expected = ["notes/a.txt", "notes/sub/b.txt"]
+    for name in ("add", "sync"):
+        ended = notes(name, "moved")
+        assert (ended.status, ended.err.splitlines()[-1]) == (2, f"lshdb: {unknown}")
+    notes.done("add", "--key", "by hand", "-", stdin=A)  # no file, so that it needs no root
+    notes.done("compare", "notes/a.txt", "by hand")
+    notes.path("moved").rename(notes.path("notes"))
+    notes.done("add", "--root", ".", "notes")
+    assert notes.keys() == ["by hand", *expected]
+    synced(notes, "notes", unchanged=2)
+    if decided:
+        decision = notes.done("decisions", "--json").record
+        assert (decision["keys"], decision["state"]) == (["notes/sub/b.txt"], "holds")
+
+
+def test_keys_of_another_database_are_rebased(notes: Command) -> None:
+    other = within(notes, "notes")
+    other.done("add", "-d", "other.db", "a.txt", "sub")
+    other.done("add", "-d", "other.db", "--key", "a row", "-", stdin=f"{A} of a row")
+    other.done("decide", "-d", "other.db", "drop", "a.txt")
+    assert other.keys("other.db") == ["a row", "a.txt", "sub/b.txt"]
+    notes.done("add", "notes/other.db")
+    assert notes.keys() == ["a row", "notes/a.txt", "notes/sub/b.txt"]
+    decision = notes.done("decisions", "--json").record
+    assert (decision["keys"], decision["state"]) == (["notes/a.txt"], "holds")
+    synced(notes, "notes", unchanged=2)
+    # What is not below the root of the new one has absolute keys.
+    beside = within(notes, "beside")
+    beside.done("add", "../notes/other.db")
+    files = [str(notes.path(f"notes/{name}").resolve()) for name in ("a.txt", "sub/b.txt")]
+    assert beside.keys() == [*files, "a row"]
+    # Conflicts are those of the new keys.
+    notes.write("a.txt", "a file of the name that a key in the other database has, too")
+    notes.done("add", "-d", "all.db", "a.txt")
+    notes.done("add", "-d", "all.db", "notes/other.db")
+    assert notes.keys("all.db") == ["a row", "a.txt", "notes/a.txt", "notes/sub/b.txt"]
+    notes.write("notes/a.txt", "it has changed since the other database read it, altogether")
+    notes.done("add", "-d", "new.db", "notes/a.txt")
+    refused = notes("add", "-d", "new.db", "--on-conflict", "error", "notes/other.db")
+    assert (refused.status, notes.keys("new.db")) == (1, ["notes/a.txt"])
+    assert "notes/a.txt" in refused.err
+
+
+def test_a_directory_behind_a_link_has_its_real_key(notes: Command, tmp_path: Path) -> None:
+    os.symlink("notes/sub", notes.path("link"))
+    notes.done("add", "link", "link/b.txt")
+    assert notes.keys() == ["notes/sub/b.txt"]
+    synced(notes, "notes", added=1, unchanged=1)
+    assert notes.done("show", "link/b.txt", "--json").record["key"] == "notes/sub/b.txt"
+    # The parent of a link's target, not that in the text of the path.
+    notes.done("add", "-d", "parent.db", "link/../a.txt")
+    assert notes.keys("parent.db") == ["notes/a.txt"]
+    # Outside of the root the key is absolute, also through a link below the root.
+    within(notes, "beneath").done("add", "../notes/a.txt")
+    os.symlink("../notes", notes.path("beneath/link"))
+    within(notes, "beneath").done("add", "link")
+    files = [str(tmp_path.resolve() / key) for key in ("notes/a.txt", "notes/sub/b.txt")]
+    assert notes.keys("beneath/lsh.db") == files
+    # A database behind a link has the root of its real directory.
+    os.symlink("../lsh.db", notes.path("beneath/linked.db"))
+    synced(within(notes, "beneath"), "-d", "linked.db", "../notes", unchanged=2)
