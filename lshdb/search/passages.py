@@ -35,10 +35,10 @@ from lshdb.sketching.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
-_TOGETHER = 4
+_TOGETHER = 12
 """Characters of texts that are compared at once, for each window."""
-_KEPT = 8
-"""Parts of a block whose shared windows are kept: at most some 30 MB each."""
+_KEPT = 3
+"""Parts of a block whose shared windows are kept: at most some 100 MB each."""
 
 
 def criteria_of(
@@ -249,9 +249,13 @@ class CopiedShares:
             pairs = parts.pop()
             numbers = np.unique([copies[pairs], sources[pairs]])
             if len(pairs) > 1 and self.lengths[numbers].sum() > self._together:
-                middle = len(pairs) // 2
-                parts += [pairs[middle:], pairs[:middle]]
+                # Along the side that has more texts, so that the fewest are cut again.
+                side = max((copies, sources), key=lambda numbers: len(np.unique(numbers[pairs])))
+                pairs = pairs[np.argsort(side[pairs], kind="stable")]
+                parts += np.split(pairs, [len(pairs) // 2])[::-1]
                 continue
+            pairs = np.sort(pairs)
+            pairs = pairs[np.argsort(copies[pairs], kind="stable")]
             alone = numbers.searchsorted(copies[pairs[copies[pairs] == sources[pairs]]])
             texts = self._counting.windows_of(self.contents(numbers))
             part = _Part(numbers, Segments.of(texts, self.min_words, alone))
