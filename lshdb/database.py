@@ -944,11 +944,15 @@ class Database:
 
         The sizes of tables take a reading of the whole file: 1.4 s for 1 GB.
         """
+        from lshdb.sources.paths import printable_path
+
         store = self._store
         with store.reading():
             documents, empty = store.count()
             counts = documents, empty, store.unindexed(), store.bytes()
-            return model.Info(store.settings, *counts, store.table_bytes() if tables else None)
+            sizes = store.table_bytes() if tables else None
+            root = None if store.root is None else printable_path(store.root)
+            return model.Info(store.settings, *counts, sizes, root)
 
     @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":

@@ -16,6 +16,8 @@ from lshdb.sketching.settings import Settings, settings_in_words
 
 _COMPARED = 1_000_000
 """Characters of two texts whose different words a notebook shows: about half a second."""
+UNKNOWN_ROOT = "not known: the next add or sync of files asks for --root"
+"""Said of a file of an earlier format, none of whose keys leads to a file."""
 _LARGE_TABLE = 1 << 16
 """Minimum bytes of a table that is listed by its name."""
 
@@ -793,6 +795,7 @@ class Info(Result):
         bytes: the size of the file with its write-ahead log.
         tables: the bytes of each table with its indexes, the largest first. None if they are not
             known: nobody asked, or SQLite was built without its table dbstat.
+        root: the directory that keys of files are relative to; None if it is not known.
     """
 
     settings: Settings
@@ -801,6 +804,7 @@ class Info(Result):
     unindexed: int
     bytes: int
     tables: Mapping[str, int] | None = field(default=None, hash=False)
+    root: str | None = None
 
     def in_words(self) -> dict[str, dict[str, str]]:
         """Settings and size for people: groups of facts, each with its name."""
@@ -809,6 +813,7 @@ class Info(Result):
             documents["empty"] = f"{self.empty:,} without a shingle, similar to nothing"
         if self.unindexed:
             documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
+        documents["keys of files from"] = self.root or UNKNOWN_ROOT
         sizes = {"file": formatting.size(self.bytes)}
         known = (self.tables or {}).items()
         large = [table for table in known if table[1] >= _LARGE_TABLE]

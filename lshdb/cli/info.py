@@ -5,7 +5,7 @@ from typing import Annotated
 from lshdb.cli import options, results
 from lshdb.database import store_of
 from lshdb.groups import Option
-from lshdb.model import Info
+from lshdb.model import UNKNOWN_ROOT, Info
 from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.paths import escaped
@@ -22,7 +22,7 @@ def info(
     ] = False,
     form: options.Form,
 ) -> None:
-    """Show the database's settings, and the bytes of the file and of each table in it.
+    """Show the database's settings, the root of its keys, and the bytes of its file and tables.
 
     On a terminal: the documents, the settings in words, and the sizes. In a pipe, a name and a
     value on a line.
@@ -46,12 +46,14 @@ def info(
         "unindexed": info.unindexed,
         **settings_record(info.settings),
         "base_shingles": len(base_hashes(info.settings.shingling, info.settings.seed)),
+        "root": info.root,
         "bytes": info.bytes,
         "tables": info.tables,
     }
     sizes = tuple(f"{name} {count}" for name, count in (info.tables or {}).items())
     base = {} if record["base"] else {"base": None, "base_shingles": None}
-    results.write_record(record, form, record | base | {"tables": sizes or unknown})
+    words = {"root": info.root or UNKNOWN_ROOT, "tables": sizes or unknown}
+    results.write_record(record, form, record | base | words)
 
 
 def _print_info(info: Info, unknown: str) -> None:
