@@ -130,8 +130,46 @@ PROGRAMS = st.builds(
         ("add", ".", "d", []),
         ("decide", "drop", [1]),
         ("exchange", "d/a/1.txt", "d/a/2.txt"),
+        ("trash", []),
         ("sync", ".", "d", []),
         ("trash", []),
+    ],
+)
+@example(  # the copy that stays is exchanged with another file
+    threshold="1",
+    program=[
+        ("write", "d/a/1.txt", P),
+        ("write", "d/a/2.txt", P),
+        ("write", "d/b/1.txt", Q),
+        ("add", ".", "d", []),
+        ("exchange", "d/a/1.txt", "d/b/1.txt"),
+        ("drop_list", "d", "1", []),
+    ],
+)
+@example(  # the first copy is in a bin
+    threshold="1",
+    program=[
+        ("write", "d/$RECYCLE.BIN/1.txt", P),
+        ("write", "d/a/1.txt", P),
+        ("add", ".", "d", ["--hidden"]),
+        ("drop_list", ".", "1", []),
+        ("dedup", ["d"], [], "1", [], ["--hidden"]),
+        ("write", "d/$RECYCLE.BIN/1.txt", P),
+        ("add", ".", "d", ["--hidden"]),
+        ("decide", "drop", [1]),
+        ("decisions", False),
+        ("trash", []),
+    ],
+)
+@example(  # a copy is a hard link
+    threshold="1",
+    program=[
+        ("write", "d/a/1.txt", P),
+        ("hard_link", "d/b/1.txt", "d/a/1.txt"),
+        ("add", ".", "d", []),
+        ("decide", "drop", [1]),
+        ("trash", []),
+        ("drop_list", ".", "1", []),
     ],
 )
 @example(  # one file is added from two directories
