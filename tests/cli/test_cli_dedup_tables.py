@@ -214,10 +214,11 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
     command.done(*asked, "--dropped", "gone.csv")
     row = rows_in(command.path("gone.csv"))[0]
     assert [row[name] for name in names] == ['["fr",null]', "", "en", "2024"]
-    # Beside files, those of stored documents are printed.
+    # A stored document that no file holds does not stay for a file.
     command.write("notes/a", stored["text"])
-    lines = command.done("dedup", "notes", *against, "lang").lines
-    assert lines == ["1.000000\tidentical\tnotes/a\ts\t\tde"]
+    result = command("dedup", "notes", *against, "lang")
+    assert (result.status, result.out) == (1, "")
+    assert "notes/a: left: s does not stay for it: no file of it is there\n" in result.err
 
 
 # directories

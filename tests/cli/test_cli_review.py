@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -238,7 +239,12 @@ def test_a_review_at_a_terminal_ends_by_interrupt_and_keeps_what_was_decided(
     shown = b""
     while shown.count(PROMPT.encode()) < 2:
         shown += os.read(process.stdout.fileno(), 65536)
-    process.send_signal(signal.SIGINT)
+    # Python's input() clears an interrupt that comes while it flushes standard error.
+    for _ in range(50):
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.5)
+            break
     assert finish(process)[0] == 130
 
 

@@ -134,10 +134,10 @@ def test_the_place_of_a_kept_row_is_known_if_it_is_of_this_run(tmp_path: Path, b
         reader = new_session(of_sets=False, limits=limits)
         decided = keys_and_reasons(outcomes_of(db, [n, o, rows], reader=reader)).values()
     assert [astuple(row)[:6] for row in decided if row is not None] == [
-        (o, o, None, n, n, None),
+        ("o.txt", "o.txt", None, "n.txt", "n.txt", None),
         ("1", rows, 3, "a", rows, 2),
         ("2", rows, 4, "s", None, None),
-        ("3", rows, 5, n, n, None),
+        ("3", rows, 5, "n.txt", "n.txt", None),
     ]
 
 
@@ -161,7 +161,7 @@ def test_what_fails_costs_only_itself_in_any_order(
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "note.txt").write_text("the fox")
     paths = [str(tmp_path / name) for name in ("rows.parquet", "none.jsonl", "notes")]
-    failures, limits, note = list[Failure](), Limits(largest_document=400), f"{paths[2]}/note.txt"
+    failures, limits = list[Failure](), Limits(largest_document=400)
     with lshdb.open(tmp_path / "own.db", **SETTINGS, limits=limits) as db:
         reader = new_session(False, fallback="text", limits=limits)
         how: Any = {"keep": keep, "on_failure": failures.append, "workers": 0}
@@ -169,7 +169,7 @@ def test_what_fails_costs_only_itself_in_any_order(
         with pytest.raises(lshdb.UsageError, match="can be read only once"):
             list(outcomes_of(db, ["-"], reader=new_session(False, stdin=io.BytesIO()), keep="last"))
     of_row: Any = ("a", paths[0], 2)
-    of_note: Any = (note, note, None)
+    of_note: Any = ("notes/note.txt", "notes/note.txt", None)
     first, last = (of_row, of_note) if keep == "first" else (of_note, of_row)
     dropped = DroppedRow(*[*last, *first, 1.0, True, True])
     assert found == {first[0]: None, last[0]: dropped, "b": None}

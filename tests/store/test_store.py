@@ -39,6 +39,11 @@ SETTINGS = resolve(SettingsOptions(permutations=16, bands=8, rows=2, shingle="se
 PACKAGE = os.path.join(os.path.dirname(lshdb.__file__), "")
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
+    # Once in a sync, where new files may be renamed ones.
+    "FILES_OF_INODES",
+    # Only where documents were marked different.
+    "DIFFERENT",
+    "WITH_DIFFERENT",
     "DECISIONS",
     "JUDGED_DECISIONS",
     "DECIDED",
