@@ -227,7 +227,7 @@ def test_a_review_at_a_terminal_ends_by_interrupt_and_keeps_what_was_decided(
 ) -> None:
     with session(command, "review") as screen:
         screen.type("n")
-        screen.process.send_signal(signal.SIGINT)
+        interrupt(screen.process)
     assert screen.status == 130
     assert "interrupted" in screen.shown
     assert verdicts(command) == [("different", "essays/anna", "essays/ben")]
@@ -239,13 +239,20 @@ def test_a_review_at_a_terminal_ends_by_interrupt_and_keeps_what_was_decided(
     shown = b""
     while shown.count(PROMPT.encode()) < 2:
         shown += os.read(process.stdout.fileno(), 65536)
-    # Python's input() clears an interrupt that comes while it flushes standard error.
+    interrupt(process)
+    assert finish(process)[0] == 130
+
+
+def interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Send Ctrl-C until the command ends.
+
+    Python's input() clears one that comes while it flushes standard error.
+    """
     for _ in range(50):
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.5)
-            break
-    assert finish(process)[0] == 130
+            return
 
 
 class Session:
