@@ -340,12 +340,8 @@ class ComparisonOptions(Options):
     @property
     def settings(self) -> SettingsOptions:
         """The settings of a file that compares so."""
-        return SettingsOptions(
-            threshold=self.threshold,
-            recall=self.recall,
-            shingles=self.shingles,
-            kind=self.kind,
-        )
+        shape = ShapeOptions(threshold=self.threshold, recall=self.recall)
+        return SettingsOptions(shape=shape, shingles=self.shingles, kind=self.kind)
 
 
 class OpenOptions(Options):
