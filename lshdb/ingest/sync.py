@@ -74,6 +74,7 @@ class _Plan:
         messages: the documents of files of mail, by the keys of the files.
         spent: the keys of files that were decided to be dropped, and are not those any more.
         is_gone: whether there is no file with a key below the directories.
+        is_here: whether a new or changed file below the root has the bytes of a stored one.
         unchanged: how many documents have the bytes that they had.
         read_again: how many of the moved documents are among those that are read.
         left: how many documents did not come from files, as far as the database knows.
@@ -87,6 +88,7 @@ class _Plan:
     messages: dict[str, list[StoredFile]] = field(default_factory=dict)
     spent: set[str] = field(default_factory=set)
     is_gone: Callable[[str], bool] = lambda _: False
+    is_here: bool = False
     unchanged: int = 0
     read_again: int = 0
     left: int = 0
@@ -180,7 +182,8 @@ def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
     gone_ids = {document.doc_id for document in plan.gone}
     are_there = (document.doc_id not in gone_ids for document in _below_root(plan.known.values()))
     # A file that is known again outside of the root is no sign that the files moved there.
-    if any(are_there) or any(not os.path.isabs(key) for _, key, _ in plan.moves):
+    is_renamed = any(not os.path.isabs(key) for _, key, _ in plan.moves)
+    if any(are_there) or is_renamed or plan.is_here:
         return None
     files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
     if not files or any(
@@ -420,7 +423,10 @@ def _recognise(
     stored: defaultdict[str, list[StoredFile]] = defaultdict(list)  # of mail, several
     for document in chain(plan.gone, *(_stored(plan, key) for key in plan.read)):
         stored[file_of_message(document.key) or document.key].append(document)
-    old_keys, lost = renames.matched(*_contents(plan, stored, uncounted))
+    before, now = _contents(plan, stored, uncounted)
+    contents = {*before.values()}
+    plan.is_here = any(now[key] in contents for key in now if not os.path.isabs(key))
+    old_keys, lost = renames.matched(before, now)
     _take(plan, stored, old_keys, again=options.extract_again)
     elsewhere = _elsewhere(store, plan, root)
     _take(plan, elsewhere, renames.matched(*_same_inodes(plan, elsewhere, uncounted))[0])

@@ -109,6 +109,19 @@ def test_another_root_is_refused_and_the_own_one_is_not(notes: Command) -> None:
     assert notes.keys() == keys
 
 
+def test_a_rename_beside_a_dropped_copy_is_no_database_that_moved_alone(command: Command) -> None:
+    """Which of two equal files the new one was is not known, but it is here."""
+    for name in ("a", "b"):
+        command.write(f"notes/{name}.txt", "the quick brown fox jumps over the lazy dog")
+    command.done("add", "notes")
+    command.done("decide", "drop", "notes/b.txt")
+    command.path("notes/b.txt").unlink()
+    command.path("notes/a.txt").rename(command.path("notes/c.txt"))
+    command.done("sync", "notes")
+    assert command.keys() == ["notes/c.txt"]
+    assert command.done("decisions", "--drop", "--files").out == ""
+
+
 def test_a_database_that_moved_without_its_files_loses_no_document(notes: Command) -> None:
     notes.done("sync", "notes")
     keys = notes.keys()
