@@ -34,9 +34,6 @@ _BOM = b"\xef\xbb\xbf"
 EXCLUDED = "excluded by a pattern"
 NOT_INCLUDED = "no pattern of those to read matches it"
 
-_SUFFIX = re.compile(r"\*\.(\w+)")
-"""A pattern that is only a suffix."""
-
 Entry = os.DirEntry[str] | Member
 """A file, or a member of an archive."""
 _Patterns = list[tuple[re.Pattern[str], bool]]
@@ -378,10 +375,6 @@ def _compiled(lines: Sequence[str], refuse: Callable[[str], object]) -> _Pattern
     """The patterns of some lines; one that cannot be read is passed to a function."""
     if not any(lines):
         return []
-    suffixes = [_SUFFIX.fullmatch(line) for line in lines]
-    if all(suffixes):  # one pattern for all of them: a walk matches it with each file
-        either = "|".join(re.escape(match[1]) for match in suffixes if match)
-        return [(re.compile(rf"^(?:.+/)?[^/]*\.(?:{either})(?:/|$)"), True)]
     from pathspec import GitIgnoreSpec
 
     patterns: _Patterns = []
@@ -404,6 +397,8 @@ def _as_by_git(pattern: re.Pattern[str]) -> re.Pattern[str]:
 
     pathspec checks only files, so a pattern that matches a directory matches everything in it. Here
     each directory is checked by itself, as by git: `*` and `!*/` leave out the files at all depths.
+    By pathspec's own decisions `*`, `!*/`, `!*.md` would leave out each directory, and a sync that
+    cannot run git would remove what it had added by git.
     """
     text = pattern.pattern
     if text == ".":  # *
