@@ -111,7 +111,7 @@ StoredKey = Annotated[
 Estimate = Annotated[bool, uncommon("Faster: estimate from signatures.", section=MATCHING)]
 Distinguish = Annotated[
     Literal["numbers"] | None,
-    uncommon("Texts whose numbers differ are not similar.", metavar="numbers"),
+    uncommon("Texts are similar only with the same numbers in order.", metavar="numbers"),
 ]
 WhereParameters = Annotated[
     Parameters,
@@ -711,6 +711,11 @@ class ConditionOptions(Options):
             raise UsageError("parameters need an expression: give where")
 
 
+def _check_numbers_compared(options: "SimilarOptions | BucketOptions") -> None:
+    if options.distinguish and options.estimate:
+        raise UsageError("distinguish compares contents: give no estimate")
+
+
 class SimilarOptions(Options):
     """Which similar documents are found, and what comes with each."""
 
@@ -723,8 +728,7 @@ class SimilarOptions(Options):
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
-        if self.distinguish and self.estimate:
-            raise UsageError("distinguish compares contents: give no estimate")
+        _check_numbers_compared(self)
         self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
 
 
@@ -1123,6 +1127,8 @@ class RowsOptions(Options):
         in_order = not choice.order.ordered and not choice.drop_all and choice.rule == "similar"
         if not in_order or self.against:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
+        if choice.distinguish:
+            raise UsageError("cut takes out runs of words: give no distinguish")
         if choice.estimate or "," in text_field or "[]" in text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
 
@@ -1200,10 +1206,14 @@ class BucketOptions(Options):
     """How documents that share a bucket are compared."""
 
     estimate: Estimate = False
+    distinguish: Distinguish = None
     limit: Annotated[
         int | None,
         uncommon("In larger buckets, compare each with the first only.", min=2),
     ] = 2000
+
+    def __post_init__(self) -> None:
+        _check_numbers_compared(self)
 
 
 class SparkRuleOptions(Options):

@@ -1455,6 +1455,7 @@ class SparkWriteOptions(Options):
 
 class BucketOptions(Options):
     estimate: Estimate = False
+    distinguish: Distinguish = None
     limit: int | None = 2000
 
 class SparkRuleOptions(Options):
@@ -1475,6 +1476,7 @@ class SparkPairsOptions(Options):
         set: str | None = None,
         counts: Any = None,
         estimate: Estimate = False,
+        distinguish: Distinguish = None,
         limit: int | None = 2000,
         threshold: Threshold = None,
     ) -> None: ...
@@ -1503,6 +1505,7 @@ class SparkDedupOptions(Options):
         set: str | None = None,
         counts: Any = None,
         estimate: Estimate = False,
+        distinguish: Distinguish = None,
         limit: int | None = 2000,
         threshold: Threshold = None,
         rule: RuleName = 'similar',

@@ -14,7 +14,6 @@ order of their documents, so that most of the next ones were just read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -38,6 +37,7 @@ from lshdb.shingling.arrays import (
 )
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
+from lshdb.shingling.numbers import numbers_of
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles
 from lshdb.sketching import minhash
@@ -45,7 +45,6 @@ from lshdb.sketching.constructions import evaluate
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
-_WITH_DIGITS = re.compile(r"\w*\d\w*")
 Parities = npt.NDArray[np.uint64]
 
 _MARGIN = 5.0
@@ -195,12 +194,12 @@ def check_numbers(settings: Settings) -> None:
         raise UsageError("distinguish compares the numbers of texts: this file keeps no texts")
 
 
-def numbers_of(text: str) -> int:
-    """A hash of the words of a text that have digits, each as often as it occurs, in any order.
+def hash_of_numbers(text: str) -> int:
+    """A hash of the numbers of a text in their order, under the seed of this process.
 
-    Its seed is that of this process. Equal for equal words only, but for one pair in 2^60.
+    Texts with different numbers have the same hash once in 2^60 pairs.
     """
-    return hash((secret_seed(), *sorted(_WITH_DIGITS.findall(text.casefold()))))
+    return hash((secret_seed(), *numbers_of(text)))
 
 
 def canonical_ids(digests: npt.NDArray[np.void]) -> IntArray:
@@ -472,7 +471,7 @@ class Exact:
         stored = self.contents(documents)
         contents = [from_stored(content, shingling) for content in stored]
         if self.numbers:
-            self._numbers[documents] = [numbers_of(str(text)) for text in contents]
+            self._numbers[documents] = [hash_of_numbers(str(text)) for text in contents]
         return distinct_shingles(contents, shingling, seed)
 
 

@@ -88,9 +88,13 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             compared. Or a row of the reference has no usable key or document.
     """
     options = groups.replaced(options, counts=options.pairs.data.counts or Counts(df.sparkSession))
-    rule = rules.rule_of(
-        RuleOptions(rule=options.choice.rule, estimate=options.pairs.buckets.estimate)
+    choice = RuleOptions(
+        rule=options.choice.rule,
+        keep=options.choice.keep,
+        estimate=options.pairs.buckets.estimate,
+        distinguish=options.pairs.buckets.distinguish,
     )
+    rule = rules.rule_of(choice)
     if isinstance(rule, rules.CopiedRule):
         options = groups.replaced(options, settings=rule.index(options.pairs.data.settings))
     if type(rule) not in _JOINS:
@@ -99,7 +103,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     data, unusable = options.pairs.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
     checked = docs = _with_nulls(frame_documents.documents(df, data), options)
-    references = _references(options)
+    references = _references(options, choice)
     for collection in (docs, *(each for each, _ in references)):
         frame_documents.check_keys(collection)
     docs = _with_order_keys(
@@ -152,15 +156,10 @@ def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
     return docs.withColumn("content", F.coalesce("content", nothing))
 
 
-def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
+def _references(options: SparkDedupOptions, choice: RuleOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
-    rule = RuleOptions(
-        rule=options.choice.rule,
-        keep=options.choice.keep,
-        estimate=options.pairs.buckets.estimate,
-    )
-    references = references_checked(rule, options.against, options.only_against)
+    references = references_checked(choice, options.against, options.only_against)
     for number, reference in enumerate(references):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")

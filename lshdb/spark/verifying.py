@@ -17,7 +17,13 @@ from lshdb import Settings
 from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
 from lshdb.options import SparkPairsOptions
-from lshdb.search.similarity import estimates, jaccard, shared_by_pairs
+from lshdb.search.similarity import (
+    check_numbers,
+    estimates,
+    hash_of_numbers,
+    jaccard,
+    shared_by_pairs,
+)
 from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.arrays import Shares
 from lshdb.shingling.shingling import Content
@@ -66,11 +72,17 @@ def similar(
     settings = options.data.settings
     minimum = options.threshold or settings.threshold
     exact = settings.content and not options.buckets.estimate
+    by_numbers = options.buckets.distinguish is not None
+    if by_numbers:
+        check_numbers(settings)
 
     def compare(
         rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
+        if by_numbers:
+            a, b = np.array([hash_of_numbers(str(text)) for text in contents])[indices]
+            similarity[a != b] = 0
         chosen = np.flatnonzero(similarity >= minimum)
         indices, similarity = indices[:, chosen], similarity[chosen]
         identical = [contents[i] == contents[j] for i, j in indices.T.tolist()]

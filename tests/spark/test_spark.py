@@ -374,6 +374,26 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession) -> None:
 # bad input
 
 
+def test_signs_that_carry_meaning_count_as_on_one_machine(spark: SparkSession) -> None:
+    texts = {
+        str(n): f"it was {n} degrees in the town of Ur on that day" for n in (-5, 5, "\u22125")
+    }
+    given: dict[str, Any] = {"distinguish": "numbers", "threshold": 0.5}
+    expected = dropped_of(texts, "first", **given)
+    assert expected == {"\u22125": ("-5", 1.0)}
+    df, settings = (
+        frame(spark, [*texts.items()], "id string, text string"),
+        lshdb.spark.make_settings(),
+    )
+    dropped = lshdb.spark.dedup(df, settings, **given).dropped.collect()
+    assert {row.key: (row.kept, row.similarity) for row in dropped} == expected
+    assert [pair[:2] for pair in rows(lshdb.spark.pairs(df, settings, **given))] == [
+        ("-5", "\u22125")
+    ]
+    with pytest.raises(lshdb.UsageError, match="give no estimate"):
+        lshdb.spark.pairs(df, settings, estimate=True, **given)
+
+
 def test_a_text_may_be_in_several_fields_and_in_others(spark: SparkSession) -> None:
     """By the rule for records of files."""
     rows = [("The fox", {"body": "and the grapes", "url": 1}), (None, {"body": "b", "url": 2})]
