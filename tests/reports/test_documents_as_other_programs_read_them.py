@@ -7,6 +7,7 @@ make no difference, chapters that are lost without a word, a bad byte that costs
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import struct
 import zipfile
@@ -202,6 +203,22 @@ def test_choices_in_forms_of_word_are_text(tmp_path: Path) -> None:
 
 
 # whole texts
+
+
+def test_lines_of_a_turned_page_or_text_are_in_order(tmp_path: Path) -> None:
+    from reportlab.pdfgen.canvas import Canvas
+
+    canvas, pages = Canvas(str(tmp_path / "a.pdf")), []
+    for page_turn, text_turn in itertools.product((0, 90, 180, 270), repeat=2):
+        pages.append([f"the {name} of {page_turn} and {text_turn}" for name in ("bow", "stern")])
+        canvas.translate(300, 400)
+        canvas.rotate(text_turn)
+        for row, line in enumerate(pages[-1]):
+            canvas.drawString(-100, -20 * row, line)
+        canvas.setPageRotation(page_turn)
+        canvas.showPage()
+    canvas.save()
+    assert [page.split("\n") for page in text(tmp_path / "a.pdf").split("\n\f")] == pages
 
 
 XHTML = "<html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='a'/><style/></head>"

@@ -1,7 +1,9 @@
 """PDF, by pypdfium2: the text of its pages, and the form fields, notes and stamps on them."""
 
 import ctypes
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +15,8 @@ from .packages import LOCKED, tree
 
 _PASSWORD = 1 << 13
 """The flag of a field that shows no letters; its value is not read."""
+_SAMPLE = 16
+"""Characters of a page whose angles are looked at."""
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
@@ -34,7 +38,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
         text = ""
         try:
             page = pdf[index]
-            text = page.get_textpage().get_text_range()
+            text = _upright(page).get_text_range()
             lines = [*_annotations(page.raw, form)]
             has_stamps = pdfium.FPDF_ANNOT_STAMP in _subtypes(page.raw)
             page.close()
@@ -49,6 +53,24 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
         if form is not None and index == len(pdf) - 1:
             text = "\n".join([text, *_dynamic_fields(pdf)])
         yield text
+
+
+def _upright(page: Any) -> Any:
+    """The text of a page that is turned so that most of it is upright.
+
+    PDFium gives the lines of a text that is read downwards from the last one to the first.
+    """
+    text = page.get_textpage()
+    count = text.count_chars()
+    angles = Counter(
+        round(math.degrees(pdfium.FPDFText_GetCharAngle(text, index)) / 90) * 90 % 360
+        for index in range(0, count, count // _SAMPLE + 1)
+    )
+    for angle, _ in angles.most_common(1):
+        if (rotation := -angle % 360) != page.get_rotation():
+            page.set_rotation(rotation)
+            return page.get_textpage()
+    return text
 
 
 def _day(text: str) -> str:
