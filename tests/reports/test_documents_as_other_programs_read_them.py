@@ -235,6 +235,38 @@ def test_empty_elements_of_xhtml_end_where_they_begin(tmp_path: Path) -> None:
     assert text(tmp_path / "a.html", b"<title>t</title><p>one<script>x<p>two</p></script>") == "one"
 
 
+@pytest.mark.parametrize(
+    ("reference", "shown", "is_noted"),
+    [
+        ("&own;", "Acme", False),
+        ("&#65;", "A", False),
+        ("&file;", "&file;", True),
+        ("&unknown;", "&unknown;", True),
+        ("&eacute;", "é", True),
+        ("&", "&", True),
+    ],
+)
+def test_text_behind_an_entity_is_kept(
+    tmp_path: Path, reference: str, shown: str, is_noted: bool
+) -> None:
+    declared = "<!DOCTYPE d [<!ENTITY own 'Acme'><!ENTITY file SYSTEM 'file:///etc/passwd'>]>"
+    words = f"before {reference} after &amp; more"
+    odt = f"{declared}<d xmlns:t='urn:t'><t:p>{words}</t:p></d>"
+    parts: dict[str, str | bytes] = {"META-INF/manifest.xml": "<m/>", "content.xml": odt}
+    docx = f"{declared}<w:d {W}>{paragraph(f'<w:t>{words}</w:t>')}</w:d>"
+    for name, data in (
+        ("a.odt", packed(parts)),
+        ("a.docx", packed({"word/document.xml": docx})),
+        (
+            "a.xhtml",
+            f"{declared}<html xmlns='http://www.w3.org/1999/xhtml'>{words}</html>".encode(),
+        ),
+    ):
+        said = answer(tmp_path / name, data)
+        assert said["text"] == f"before {shown} after & more", name
+        assert ("damaged" in said["metadata"]) == (is_noted and name != "a.xhtml")
+
+
 def test_blocks_do_not_run_together(tmp_path: Path) -> None:
     page = b"<h1>Progress</h1>Home <nav><a href=a>About</a><a href=b>Us</a></nav><b>b</b>old"
     assert text(tmp_path / "a.html", page).split() == ["Progress", "Home", "About", "Us", "bold"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from .kinds import Metadata, Refused, noted
-from .packages import LOCKED, Package, joined, tree, with_characters
+from .packages import LOCKED, Package, joined
 from .web import page
 
 
@@ -14,7 +14,7 @@ def chapters(path: str, about: Metadata) -> Iterator[str]:
     """The chapters; one that cannot be read, or is locked, does not cost the others."""
     package = Package(path)
     name = _list_of(package)
-    book = tree(with_characters(package.read(name)))
+    book = package.tree(name)
     package.properties(about, name)
     folder = os.path.dirname(name)
     items = {
@@ -40,7 +40,7 @@ def _list_of(package: Package) -> str:
     """The name of the part that lists the chapters."""
     container = "META-INF/container.xml"
     if container in package:
-        for element in tree(package.read(container)).iter("{*}rootfile"):
+        for element in package.tree(container).iter("{*}rootfile"):
             name = str(element.get("full-path") or "")
             if name in package:
                 return name
@@ -55,6 +55,6 @@ def _locked(package: Package) -> set[str]:
     name = "META-INF/encryption.xml"
     if name not in package:
         return set()
-    references = tree(package.read(name)).iter("{*}CipherReference")
+    references = package.tree(name).iter("{*}CipherReference")
     uris = (unquote(element.get("URI") or "") for element in references)
     return {joined("", uri).lower() for uri in uris}

@@ -4,8 +4,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .kinds import Metadata, Refused, kind_of_start, note_damage, noted
-from .packages import Package, named, take_out, tree
+from .kinds import Metadata, Refused, kind_of_start, noted
+from .packages import Package, named, take_out
 
 _BREAKS = {
     **dict.fromkeys(("p", "br", "cr"), "\n"),
@@ -94,7 +94,7 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
         raise Refused("it has no presentation part")
     related = package.related(main)
     names = {slide_id: target for slide_id, kind, target in related if kind == "slide"}
-    order = [_attribute(element, "id") for element in tree(package.read(main)).iter("{*}sldId")]
+    order = [_attribute(element, "id") for element in package.tree(main).iter("{*}sldId")]
     listed = [names[slide_id] for slide_id in order if slide_id in names]
     for name in dict.fromkeys([*listed, *names.values()]):
         texts = []
@@ -106,7 +106,7 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
 
 def read_part(package: Package, part: str, about: Metadata, names: Sequence[str] = _TEXT) -> str:
     """The text of a part, in the elements of these names."""
-    root = tree(package.read(part), lambda error: note_damage(about, part, error))
+    root = package.tree(part, about)
     take_out(root, _LEFT_OUT)
     for alternatives in root.iter("{*}AlternateContent"):
         if next(alternatives.iter("{*}Choice"), None) is not None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from .kinds import Metadata, Refused, note_damage, noted
-from .packages import LOCKED, Package, detach, named, take_out, tree
+from .kinds import Metadata, Refused, noted
+from .packages import LOCKED, Package, detach, named, take_out
 
 _LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")
 _ASIDE = ("note", "annotation", "text-box", "ruby-text")
@@ -21,14 +21,13 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
     if b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise Refused(LOCKED)
     package.properties(about, "meta.xml")
-    part = "content.xml"
-    root = tree(package.read(part), lambda error: note_damage(about, part, error))
+    root = package.tree("content.xml", about)
     fields = [*_fields(root)]
     yield _text_of(root)
     yield "\n".join(fields)
     if (part := "styles.xml") in package:
         with noted(about, part):
-            styles = tree(package.read(part))
+            styles = package.tree(part, about)
             headers = [*named(styles, _HEADERS)]
             yield "\n".join(dict.fromkeys(map(_text_of, headers)))
 

@@ -3,12 +3,12 @@
 import html
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any
 from urllib.parse import unquote
 from zipfile import ZipFile, ZipInfo
 
-from .kinds import Metadata, Refused
+from .kinds import Metadata, Refused, note_damage
 
 _UNPACKED = 1 << 29
 """Bytes that a ZIP file may say that it has when it is unpacked."""
@@ -23,8 +23,8 @@ _PROPERTIES = {
     "date": "modified",
 }
 """Names of metadata, by those of Office, OpenDocument and EPUB."""
-_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
-_OF_XML = (b"amp", b"lt", b"gt", b"quot", b"apos")
+_NOT_OF_XML = re.compile(rb"&(?!(?:#\d+|#x[\da-fA-F]+|amp|lt|gt|quot|apos);)(?:[A-Za-z]\w{0,40};)?")
+"""A reference that XML does not know without a declaration, or a bare `&`."""
 _MIME_TYPES = (
     ("application/epub", "epub"),
     ("application/vnd.oasis.opendocument.spreadsheet", "xlsx"),
@@ -82,6 +82,10 @@ class Package:
             raise Refused(LOCKED)
         return self._archive.read(entry)
 
+    def tree(self, name: str, about: Metadata | None = None) -> Any:
+        """The root of a part of XML; see `tree`."""
+        return tree(self.read(name), {} if about is None else about, name)
+
     def related(self, part: str = "") -> list[tuple[str, str, str]]:
         """The parts that a part, or the package, refers to: the id, type and name of each."""
         folder, name = os.path.split(part)
@@ -89,7 +93,7 @@ class Package:
         if rels not in self:
             return []
         relations = []
-        for element in tree(self.read(rels)).iter("{*}Relationship"):
+        for element in self.tree(rels).iter("{*}Relationship"):
             kind = (element.get("Type") or "").rpartition("/")[2]
             target = (element.get("Target") or "").replace("\\", "/")
             if target and (element.get("TargetMode") or "").lower() != "external":
@@ -111,7 +115,7 @@ class Package:
         from lxml import etree
 
         try:
-            elements = tree(self.read(name)).iter("{*}*")
+            elements = self.tree(name).iter("{*}*")
         except etree.XMLSyntaxError:
             return  # the text is there
         for element in elements:
@@ -130,39 +134,41 @@ def joined(folder: str, target: str) -> str:
     return os.path.normpath(target if target.startswith("/") else f"{folder}/{target}").lstrip("/")
 
 
-def tree(data: bytes, note: Callable[[Exception], None] | None = None) -> Any:
-    """The root of an XML file, whose entities stay as they are and which fetches nothing.
+def tree(data: bytes, about: Metadata, part: str, *, recover: bool = True) -> Any:
+    """The root of an XML file, which has the entities that it declares itself and fetches nothing.
+
+    In a file with others, or too many of them, the entities of HTML are characters, and references
+    to the rest stay as they are written.
 
     Args:
-        data: the file. What is not XML, such as a bare `&`, is passed over as far as the parser can
-            go on; blank lines before it are no matter.
-        note: called with the error if something is passed over.
+        data: the file; blank lines before it are no matter.
+        about: gets a note of damage if the file is not well-formed.
+        part: its name in the note.
+        recover: whether what is not XML is left out as far as the parser can go on.
+
+    Raises:
+        XMLSyntaxError: the file cannot be parsed.
     """
     from lxml import etree
 
     data = data.lstrip()
-    options = {"resolve_entities": False, "no_network": True}
+    options = {"resolve_entities": "internal", "no_network": True}
     try:
         return etree.fromstring(data, etree.XMLParser(**options))
     except etree.XMLSyntaxError as error:
-        root = etree.fromstring(data, etree.XMLParser(**options, recover=True))
+        characters = _NOT_OF_XML.sub(_characters, data)
+        root = etree.fromstring(characters, etree.XMLParser(**options, recover=recover))
         if root is None:
             raise
-        if note is not None:
-            note(error)
+        note_damage(about, part, error)
         return root
 
 
-def with_characters(data: bytes) -> bytes:
-    """XHTML whose entities of HTML, such as &nbsp;, are numbers, which XML knows."""
-
-    def number(match: re.Match[bytes]) -> bytes:
-        if match[1] in _OF_XML:
-            return match[0]
-        text = html.unescape(match[0].decode())
-        return match[0] if text.startswith("&") else "".join(f"&#{ord(c)};" for c in text).encode()
-
-    return _ENTITY.sub(number, data)
+def _characters(match: re.Match[bytes]) -> bytes:
+    """A reference to an entity of HTML as numbers, which XML knows; another one as it is shown."""
+    return "".join(
+        f"&#{ord(character)};" for character in html.unescape(match[0].decode())
+    ).encode()
 
 
 def named(root: Any, names: Iterable[str]) -> Any:
@@ -199,7 +205,7 @@ def kind_of(package: Package) -> str | None:
     if main := package.main_part():
         types = ""
         if "[Content_Types].xml" in package:
-            for element in tree(package.read("[Content_Types].xml")).iter("{*}Override"):
+            for element in package.tree("[Content_Types].xml").iter("{*}Override"):
                 if joined("", element.get("PartName") or "").lower() == main.lower():
                     types = element.get("ContentType") or ""
         for sign, kind in _OFFICE_TYPES.items():

@@ -165,6 +165,6 @@ def _dynamic_fields(pdf: Any) -> Iterator[str]:
         pdfium.FPDF_GetXFAPacketContent(pdf.raw, index, None, 0, length)
         data = ctypes.create_string_buffer(max(length.value, 1))
         pdfium.FPDF_GetXFAPacketContent(pdf.raw, index, data, length.value, length)
-        for element in tree(data.raw).iter("{*}*"):
+        for element in tree(data.raw, {}, "").iter("{*}*"):
             if (value := element.text or "").strip():
                 yield f"{element.tag.rpartition('}')[2]}: {value.strip()}"

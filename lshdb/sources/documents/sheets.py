@@ -158,9 +158,9 @@ def _drawings_and_notes(package: Package, about: Metadata) -> Iterator[str]:
                     yield read_part(package, target, about, _OTHERS[kind])
 
 
-def xml_2003(path: str, _: Metadata) -> Iterator[str]:
+def xml_2003(path: str, about: Metadata) -> Iterator[str]:
     """The sheets of a file in the XML of Excel 2003, which is often named .xls."""
-    for sheet in tree(Path(path).read_bytes()).iter("{*}Worksheet"):
+    for sheet in tree(Path(path).read_bytes(), about, "sheets").iter("{*}Worksheet"):
         yield "\n".join([_name(sheet), *map(_row, sheet.iter("{*}Row"))])
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from . import encodings
 from .kinds import Metadata
-from .packages import with_characters
+from .packages import tree
 
 _BLOCKS = (
     "address,article,aside,blockquote,br,body,button,caption,center,dd,details,dialog,dir,div,dl,"
@@ -63,18 +63,14 @@ def _of_xml(data: bytes, label: str) -> str | None:
     """XHTML as HTML, if it is whole XML; None if not."""
     from lxml import etree
 
-    options = {"resolve_entities": False, "no_network": True}
     if label or encodings.of_mark(data) is None:
         match = _XML_LABEL.search(data[:_PROBE])
         text = encodings.decoded(data, label or (match[1].decode() if match else ""))
         data = re.sub(r"^\s*<\?xml\b[^>]*\?>", "", text, count=1).encode("utf-8", "replace")
     try:
-        root = etree.fromstring(
-            with_characters(data).lstrip(), etree.XMLParser(**options, encoding=None)
-        )
+        root = tree(data, {}, "", recover=False)
     except (etree.XMLSyntaxError, ValueError):
         return None
-    etree.strip_elements(root, etree.Entity, with_tail=False)
     return str(etree.tostring(root, encoding="unicode", method="html"))
 
 
@@ -83,18 +79,18 @@ def _text(markup: str, about: Metadata) -> str:
     from selectolax.lexbor import LexborHTMLParser
 
     # The parser takes no half of a surrogate pair.
-    tree = LexborHTMLParser(markup.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    if (title := tree.css_first("title")) is not None:
+    parsed = LexborHTMLParser(markup.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    if (title := parsed.css_first("title")) is not None:
         about["title"] = title.text()
-    if (author := tree.css_first("meta[name=author]")) is not None:
+    if (author := parsed.css_first("meta[name=author]")) is not None:
         about["author"] = author.attributes.get("content")
-    for node in tree.css(_VALUES):
+    for node in parsed.css(_VALUES):
         node.insert_before(f" {node.attributes.get('value') or ''} ")
-    for node in tree.css(_LEFT_OUT):
+    for node in parsed.css(_LEFT_OUT):
         node.decompose()
-    for node in tree.css(_BLOCKS):
+    for node in parsed.css(_BLOCKS):
         node.insert_before("\n")
         node.insert_after("\n")
-    for node in tree.css("a+a"):
+    for node in parsed.css("a+a"):
         node.insert_before(" ")
-    return tree.root.text() if tree.root is not None else ""
+    return parsed.root.text() if parsed.root is not None else ""
