@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import re
 import struct
 import zipfile
@@ -19,7 +20,7 @@ from zipfile import ZipFile
 import documents
 import pytest
 
-from lshdb.sources.documents import process
+from lshdb.sources.documents import kinds, process
 
 pytestmark = pytest.mark.extra("documents")
 
@@ -596,6 +597,36 @@ def test_messages_that_differ_in_an_attachment_are_different(tmp_path: Path) -> 
     assert others[2].partition("\n")[2].startswith("a long name.pdf ")
 
 
+def test_a_part_of_an_unknown_charset_costs_itself(tmp_path: Path) -> None:
+    unknown = part(f"{PLAIN}; charset=x-martian", "caf\xe9")
+    data = MIXED.format("mixed", part(PLAIN, "the words") + unknown).encode("latin-1")
+    said = answer(tmp_path / "a.eml", data)
+    assert said["text"].split("\n")[0] == "the words"
+    assert said["metadata"]["damaged"] == ["part: unknown encoding: x-martian"]
+    both = MIXED.format("alternative", unknown + part(HTML, "<p>the page")).encode("latin-1")
+    assert text(tmp_path / "a.eml", both).split("\n")[0] == "the page"
+    assert "x-martian" in refused(tmp_path / "a.eml", MIXED.format("mixed", unknown).encode())
+
+
+def test_lines_that_flow_are_joined_if_their_last_blank_is_none_of_the_text(tmp_path: Path) -> None:
+    lines = "渡し船は \r\n正午に  \r\n出ます。\n> quo \n> ted \n>> deeper \n> line\n-- \nAnn"
+    for delsp, shown in (
+        ("yes", "渡し船は正午に 出ます。\n> quoted\n>> deeper\n> line\n--\nAnn"),
+        ("no", "渡し船は\n正午に\n出ます。\n> quo\n> ted\n>> deeper\n> line\n--\nAnn"),
+    ):
+        head = f"{PLAIN}; charset=utf-8; format=flowed; delsp={delsp}\n\n"
+        assert text(tmp_path / "a.eml", (head + lines).encode()) == shown
+
+
+def test_a_saved_page_is_mail_and_its_text_that_of_the_page(tmp_path: Path) -> None:
+    page = "<html><p>The ferry leaves at noon</p></html>"
+    data = MIXED.format("related", part(f"{HTML}\nContent-Location: https://x.org/", page))
+    for name in ("a.mht", "a.mhtml"):
+        (tmp_path / name).write_text(f"From: <Saved by Blink>\nMIME-Version: 1.0\n{data}")
+        assert kinds.OF_SUFFIX[Path(name).suffix] == "eml"
+        assert text(tmp_path / name, kind="eml") == "The ferry leaves at noon"
+
+
 def test_parts_within_too_many_parts_are_named(tmp_path: Path) -> None:
     data = f"{PLAIN}\n\nthe deep words"
     for depth in range(31):
@@ -639,6 +670,20 @@ def test_a_file_of_apple_mail_is_its_message(tmp_path: Path) -> None:
     own = b"Subject: s\n\nthe words\n"
     data = b"%d     \n%s<?xml version='1.0'?><plist>flags</plist>" % (len(own), own)
     assert text(tmp_path / "a.emlx", data, "eml") == "the words"
+
+
+# notebooks
+
+
+def test_the_text_of_a_notebook_is_that_of_its_cells(tmp_path: Path) -> None:
+    page = {"cell_type": "markdown", "source": ["# Ferries\n", "<table> at noon"]}
+    program = {"cell_type": "code", "outputs": [{"text": ["printed"]}]}
+    third = {"worksheets": [{"cells": [page, {**program, "input": ["x = 1\n", "x"]}]}]}
+    fourth = {"cells": [page, {**program, "source": "x = 1\nx"}], "metadata": {}}
+    for notebook in (third, fourth):
+        words = text(tmp_path / "a.ipynb", json.dumps(notebook).encode())
+        assert words == "# Ferries\n<table> at noon\nx = 1\nx"
+    assert refused(tmp_path / "a.ipynb", b"{}").startswith("no notebook that can be read")
 
 
 # first bytes

@@ -9,7 +9,7 @@ other by relative names, and a library where a file needs it.
     text          pages to one text that is comparable with a text file
     encodings     bytes to text: labels as browsers read them, and guessing
     packages      ZIP files of parts, and XML
-    pdf, office, opendocument, sheets, web, books, rtf, mail    a function for each kind
+    pdf, office, opendocument, sheets, web, books, rtf, mail, notebooks    a function for each kind
     parts         the parts of a message: its text, and a line for each attachment
     process       the jobs of the process: one answer for each document
 """

@@ -45,8 +45,9 @@ KINDS = {
     "epub": Kind("EPUB", ".epub", "lxml", "books.chapters"),
     "html": Kind("HTML", ".html .htm .xhtml", "selectolax", "web.pages", is_text=True),
     "rtf": Kind("RTF", ".rtf", "striprtf", "rtf.pages", is_text=True),
-    "eml": Kind("mail", ".eml .emlx", "", "mail.pages", is_text=True),
+    "eml": Kind("mail", ".eml .emlx .mht .mhtml", "", "mail.pages", is_text=True),
     "mbox": Kind("mail", ".mbox .mbx", "", "mail.pages", is_text=True),
+    "ipynb": Kind("notebook", ".ipynb", "", "notebooks.cells", is_text=True),
     "zip": Kind("ZIP", "", "lxml", "packages.none"),
 }
 OF_SUFFIX = {suffix: name for name, kind in KINDS.items() for suffix in kind.suffixes.split()}

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import encodings
-from .kinds import Metadata, Refused, note_damage
+from .kinds import Metadata, Refused, note_damage, noted
 
 _NESTED = 30
 """Parts within parts that are read."""
@@ -30,6 +30,9 @@ _LONG = 2_000
 """Characters of a header with a name: of 100,000, Python takes some seconds."""
 _SIGNATURES = re.compile(r"application/(?:pgp-signature|(?:x-)?pkcs7-signature)")
 """Parts that differ each time the same text is sent."""
+_FLOWED = re.compile(r"(?m)^(>*)(?!>)(?:(?!-- \r?$).* \r?\n\1(?!>) ?)+")
+"""Lines of one paragraph, as quoted as the next line, that end in a blank: it is not part of the
+text if the message says so (RFC 3676, delsp)."""
 _ADDRESS = re.compile(r"\S*://\S*|\s+")
 _SHORTER = 2
 """How many times as long as the plain text a page is that is read in its place: such a plain text
@@ -74,7 +77,8 @@ class Parts:
         if not part.is_multipart():
             is_text = kind.startswith(("text/", "multipart/"))  # of many parts: without a boundary
             if kind in _READ or (is_alone and is_text):
-                return [_text(part)]
+                with noted(self._about, "part"):
+                    return [_text(part)]
             if is_alone or kind not in _SAME:
                 self.attached.append(part)
             return []
@@ -96,13 +100,8 @@ class Parts:
         """The plainest of some texts that say the same, if it is not much shorter than another."""
         chosen: list[str] = []
         plainest = sorted(inner, key=lambda part: part.get_content_type() != "text/plain")
-        for index, part in enumerate(plainest):
-            try:
-                texts = self._texts(part, depth, is_alone=False)
-            except Exception:  # of several libraries
-                if not any(map(str.strip, chosen)) and index == len(inner) - 1:
-                    raise
-                continue
+        for part in plainest:
+            texts = self._texts(part, depth, is_alone=False)
             if _length(texts) > _SHORTER * _length(chosen) or not chosen:
                 chosen = texts
         return chosen
@@ -179,5 +178,9 @@ def _text(part: Any) -> str:
 
         return web.page(data, {}, "" if known is None or encodings.is_no_label(label) else label)
     if known is None and not encodings.is_no_label(label):
-        return str(data.decode(label, "replace"))  # UTF-7, or an error that names the label
-    return encodings.decoded(data, label)
+        text = str(data.decode(label, "replace"))  # UTF-7, or an error that names the label
+    else:
+        text = encodings.decoded(data, label)
+    if str(part.get_param("delsp", "")).lower() == "yes":
+        text = _FLOWED.sub(lambda lines: re.sub(rf" \r?\n{lines[1]} ?", "", lines[0]), text)
+    return text

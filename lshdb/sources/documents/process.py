@@ -46,7 +46,7 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
         head = file.read(_HEAD)
     real_kind = kinds.kind_of_start(head)
     small = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if kind in ("eml", "mbox"):
+    if kind in ("eml", "mbox", "ipynb"):
         real_kind = None
     elif b"%pdf-" in small[: kinds.PROBE]:
         real_kind = "pdf"
