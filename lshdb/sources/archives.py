@@ -20,6 +20,7 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 from weakref import finalize
+from zlib import crc32
 
 from lshdb.errors import InputError, LshdbError
 from lshdb.limits import Limits
@@ -65,6 +66,8 @@ class Member:
         return self.status
 
 
+_IS_UTF8 = 1 << 11
+"""The flag of a name in a ZIP file that is UTF-8."""
 _SUFFIXES = (".zip", ".tgz", ".tar")
 _IN_PATH = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
 
@@ -210,12 +213,32 @@ def _zip(file: Any) -> _Listed:
 
     archive = ZipFile(file)
     for member in archive.infolist():
-        if not member.filename.endswith(("/", "\\")):
+        name = _name_in_zip(member)
+        if not name.endswith(("/", "\\")):
             opener: Callable[[], Any] = partial(archive.open, member)
             if member.flag_bits & 1:
                 opener = partial(_refuse, "encrypted: it asks for a password")
             is_file = stat.S_IFMT(member.external_attr >> 16) in (0, stat.S_IFREG)
-            yield member.filename, member.file_size, is_file, opener
+            yield name, member.file_size, is_file, opener
+
+
+def _name_in_zip(member: Any) -> str:
+    """The name of a member of a ZIP file, which says whether it is UTF-8.
+
+    If it says no, the name is that of its Unicode Path field (APPNOTE 4.6.9), which counts if it
+    was made for this name, or UTF-8 nevertheless, as of macOS, or else in code page 437.
+    """
+    if member.flag_bits & _IS_UTF8:
+        return str(member.filename)
+    name = member.orig_filename.encode("cp437")
+    checksum = crc32(name).to_bytes(4, "little")
+    if field := re.search(rb"(?s)up(..)\x01" + re.escape(checksum), member.extra):
+        size = int.from_bytes(field[1], "little")
+        name = member.extra[field.end() : field.end(1) + size]
+    try:
+        return str(name.decode())
+    except UnicodeDecodeError:
+        return str(member.filename)
 
 
 def _tar(file: Any) -> _Listed:

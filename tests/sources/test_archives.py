@@ -9,6 +9,7 @@ import shutil
 import stat
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,20 @@ def test_what_an_archive_unpacks_to_is_bounded_by_what_is_read() -> None:
     assert names_of(found, Document) == taken
     others = {"d/large.zip/a.py", "d/bomb.tar.xz", "d/names.zip", "d/names.tar"}
     assert names_of(found, Failure) == {*bombs[2:], *others}
+
+
+def test_names_in_zip_are_read_in_their_encoding() -> None:
+    members = []
+    for name, in_field, made_for in (("??.py", "日本.py", b"??.py"), ("old.py", "new.py", b"x.py")):
+        member = zipfile.ZipInfo(name)
+        field = b"\1" + zlib.crc32(made_for).to_bytes(4, "little") + in_field.encode()
+        member.extra = b"XX\1\0-up" + len(field).to_bytes(2, "little") + field
+        members.append((member, b"text"))
+    data = make_zip("d/x.zip", [*members, *((name, b"text") for name in ("ñ.py", "A_.py", "B.py"))])
+    write("d/x.zip", bytes(data.replace(b"A_.py", "ö.py".encode()).replace(b"B.py", b"\x94.py")))
+    names = {name_of(item).removeprefix("d/x.zip/") for item in read("d")}
+    assert names == {"日本.py", "old.py", "ñ.py", "ö.py"}
+    assert len(read("d")) == 4
 
 
 def test_members_are_documents_of_other_kinds_too() -> None:
