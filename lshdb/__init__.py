@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lshdb.deduplication.frames import Deduplicated, dedup
     from lshdb.errors import (
         Busy,
+        ColumnWarning,
         ContentError,
         Cut,
         DamagedFile,
@@ -96,6 +97,7 @@ __all__ = [
     "Change",
     "CheckReport",
     "Cluster",
+    "ColumnWarning",
     "CommonPassage",
     "Comparison",
     "Construction",

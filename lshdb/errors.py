@@ -145,6 +145,10 @@ class IgnoreWarning(UserWarning):
     """Ignore files are read without git, which refuses, or one has a line that is no pattern."""
 
 
+class ColumnWarning(UserWarning):
+    """Values of a column are ranked last, or written as texts: the format holds no such values."""
+
+
 class FailureWarning(UserWarning):
     """Rows or files gave no document, and are left out: the result's `failures` name them."""
 

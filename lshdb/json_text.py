@@ -16,6 +16,10 @@ MAX_DEPTH = 200
 recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _LARGE = 2.0**63
+_LONGEST_PLAIN = 100
+"""Digits before or after the point of a decimal that is written without an exponent."""
+_INFINITE = (float("inf"), float("-inf"))
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
@@ -42,14 +46,13 @@ def loads(data: bytes) -> Any:
 def dumps(value: object) -> str:
     """A value as JSON on one line, without blanks; fields keep their order.
 
-    Values that JSON does not have become text or a number: dates and times as in ISO 8601, UUIDs as
-    usual, bytes in base64, decimals and durations (in seconds) as numbers; infinity and NaN are
-    null. Lone surrogates are replaced by U+FFFD.
+    Values that JSON does not have become text: dates and times as in ISO 8601, UUIDs as usual,
+    bytes in base64, decimals, integers beyond 64 bits, infinity, and durations in seconds as their
+    digits; NaN is null. Lone surrogates are replaced by U+FFFD.
 
     Raises:
         TypeError: a value of another type.
         ValueError: names that differ in lone surrogates only.
-        OverflowError: an integer beyond the floats, of more than 308 digits.
         RecursionError: more than MAX_DEPTH levels.
     """
     return encode(value).decode()
@@ -61,11 +64,21 @@ def encode(value: object) -> bytes:
         data = orjson.dumps(value, _default, orjson.OPT_PASSTHROUGH_DATETIME)
     except TypeError:
         check_depth(value)
-        options = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
-        data = orjson.dumps(_plain(value), _default, options)
+        data = orjson.dumps(_plain(value), _default, _OPTIONS)
+    if b"null" in data and _has_infinity(value):
+        data = orjson.dumps(_plain(value), _default, _OPTIONS)
     if _may_be_deep(data):
         check_depth(value)
     return data
+
+
+def text_of(value: object) -> str:
+    """A value as a text: the one that JSON has for it, else JSON itself, or Python's."""
+    try:
+        text = encode(value).decode()
+    except (ArithmeticError, RecursionError, TypeError, ValueError):
+        return str(value)
+    return str(orjson.loads(text)) if text.startswith('"') else text
 
 
 def repaired(text: str) -> bytes:
@@ -114,7 +127,7 @@ def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
 
 
 def _plain(value: object) -> object:
-    """The value as orjson writes it: without lone surrogates and integers beyond 64 bits."""
+    """The value as orjson writes it: texts for integers beyond 64 bits and infinity."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, dict):
@@ -124,13 +137,31 @@ def _plain(value: object) -> object:
         return fields
     if isinstance(value, list | tuple):
         return [_plain(element) for element in value]
-    return _number(value) if isinstance(value, int) else value
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 64 else str(value)
+    if isinstance(value, float) and value in _INFINITE:
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
-def _number(value: int) -> object:
-    """The integer, as text if it is beyond 64 bits."""
-    float(value)  # otherwise it could not be read again
-    return value if -(1 << 63) <= value < 1 << 64 else orjson.Fragment(str(value))
+def _has_infinity(value: object) -> bool:
+    """Whether a value has a float that is infinite."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return isinstance(value, float) and value in _INFINITE
+    return any(map(_has_infinity, value))
+
+
+def seconds_of(nanoseconds: int) -> str:
+    """A duration in seconds, with all digits.
+
+    >>> seconds_of(90_000_000_000), seconds_of(-1)
+    ('90', '-0.000000001')
+    """
+    seconds, fraction = divmod(abs(nanoseconds), 1_000_000_000)
+    text = f"{seconds}.{fraction:09d}".rstrip("0").rstrip(".")
+    return f"-{text}" if nanoseconds < 0 else text
 
 
 def _default(value: object) -> object:
@@ -145,13 +176,22 @@ def _default(value: object) -> object:
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, Decimal):
-        if not value.is_finite():
+        if value.is_nan():
             return None
-        return _number(int(value)) if value == value.to_integral_value() else float(value)
+        is_short = value.is_finite() and abs(value.adjusted()) < _LONGEST_PLAIN
+        return f"{value:f}" if is_short else str(value)
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, timedelta):
-        return value.total_seconds()
+        microseconds = value // timedelta(microseconds=1)
+        return seconds_of(microseconds * 1_000 + getattr(value, "nanoseconds", 0))
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        if np.isnat(value):
+            return None
+        is_duration = isinstance(value, np.timedelta64)
+        return (
+            seconds_of(int(value.astype("m8[ns]").astype(np.int64))) if is_duration else str(value)
+        )
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError

@@ -886,21 +886,28 @@ class OrderOptions(Options):
         str | None, uncommon("Keep the largest value of this field.", metavar="FIELD")
     ] = None
     keep_min: Annotated[str | None, uncommon("Keep the smallest one.", metavar="FIELD")] = None
+    unordered: Annotated[
+        Literal["stop", "last"],
+        uncommon("Of a value that does not compare with others.", metavar="stop|last"),
+    ] = "stop"
     keep_in: Annotated[str | None, uncommon("Prefer what is in this folder.", metavar="DIR")] = None
 
     def __post_init__(self) -> None:
-        if (self.keep != "first") + len(self.ranked_by) > 1:
+        if self.unordered != "stop" and not self.field:
+            raise UsageError("unordered is for keep_max and keep_min")
+        given = self.keep != "first", self.keep_max is not None, self.keep_min is not None
+        if sum(given) > 1:
             raise UsageError("give one of keep, keep_max and keep_min")
 
     @property
-    def ranked_by(self) -> list[str]:
+    def field(self) -> str:
         """The field by whose values documents are kept; empty without one."""
-        return [field for field in (self.keep_max, self.keep_min) if field is not None]
+        return self.keep_max or self.keep_min or ""
 
     @property
     def ordered(self) -> bool:
         """Whether documents have another order than that in which they come."""
-        return self.keep != "first" or bool(self.ranked_by) or self.keep_in is not None
+        return self.keep != "first" or bool(self.field) or self.keep_in is not None
 
 
 class StarOptions(Options):

@@ -919,9 +919,10 @@ class OrderOptions(Options):
     keep: KeepOrder = 'first'
     keep_max: str | None = None
     keep_min: str | None = None
+    unordered: Literal['stop', 'last'] = 'stop'
     keep_in: str | None = None
     @property
-    def ranked_by(self) -> list[str]: ...
+    def field(self) -> str: ...
     @property
     def ordered(self) -> bool: ...
 
@@ -935,6 +936,7 @@ class StarOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
     ) -> None: ...
@@ -960,6 +962,7 @@ class GroupingOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
     ) -> None: ...
@@ -1008,6 +1011,7 @@ class ReportOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
         group_by: GroupBy = None,
@@ -1035,6 +1039,7 @@ class ClusteringOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
         key: StoredKey = None,
@@ -1069,6 +1074,7 @@ class ClustersOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
         min_size: int | None = None,
@@ -1199,6 +1205,7 @@ class RuleOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         rule: RuleName = 'similar',
         drop_all: bool = False,
@@ -1255,6 +1262,7 @@ class RowsOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         rule: RuleName = 'similar',
         drop_all: bool = False,
@@ -1317,6 +1325,7 @@ class DedupOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         rule: RuleName = 'similar',
         drop_all: bool = False,
@@ -1374,6 +1383,7 @@ class DataOptions(Options):
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         rule: RuleName = 'similar',
         drop_all: bool = False,

@@ -90,7 +90,7 @@ def decided_files(
         on_null=options.rows.on_null,
         whole=True,
         limits=limits,
-    ).like(root=store.root)
+    ).like(root=store.root, order_field=options.rows.choice.order.field)
     references = references_of(options.rows.against)
     for reference in references:
         if not reference.is_path:

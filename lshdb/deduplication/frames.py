@@ -18,7 +18,6 @@ import numpy as np
 
 from lshdb import groups
 from lshdb.deduplication import input_tables, rules, run_outputs
-from lshdb.deduplication.references import outermost
 from lshdb.deduplication.run import Run, references_checked
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
@@ -293,8 +292,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
                 warn(SettingsWarning(note))
         reading = replace(
             _reading(options, settings),
-            metadata=bool(options.choice.order.ranked_by),
-            metadata_fields=outermost(options.choice.order.ranked_by),
+            order_field=options.choice.order.field,
             whole=True,
         )
         files_read = FilesRead()

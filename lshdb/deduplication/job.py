@@ -286,7 +286,8 @@ class DedupJob:
         return settings, None
 
     def _session(self, settings: Settings, store: Store | None) -> Session:
-        rows, read = self.rows, [*self.rows.fields, *self.rows.choice.order.ranked_by]
+        rows, order_field = self.rows, self.rows.choice.order.field
+        read = [*rows.fields, *filter(None, [order_field])]
         is_stored = self.database is not None
         session = session_of(
             rows.read,
@@ -303,6 +304,7 @@ class DedupJob:
             on_null=rows.on_null,
             skip_tables=self.are_texts and rows.read.table.format != "text",
             whole=True,
+            order_field=order_field,
             naming=self.naming,
         )
         if not self.are_texts and rows.read.table.format == "auto":

@@ -46,7 +46,7 @@ from lshdb.shingling import content
 from lshdb.shingling.arrays import bounded
 from lshdb.sketching import signature_sets
 from lshdb.sketching.settings import Settings
-from lshdb.sources import keeping
+from lshdb.sources import keeping, ordering
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
 from lshdb.sources.paths import STDIN, expanded, paths_of_key
@@ -165,6 +165,7 @@ class Run:
             fallback=usual.fallback if usual.format == "auto" else usual.format,
             stdin=None,
             auto_key=True,
+            order_field="",
             metadata=bool(self.rows.fields),
             metadata_fields=outermost(self.rows.fields),
             whole=False,
@@ -363,7 +364,8 @@ class Run:
 
         With `on_all`, it gets them, too, and the report counts those without shingles.
         """
-        order, empty, failed, ranked = self._choice.order, 0, 0, 0
+        order, empty, failed = self._choice.order, 0, 0
+        field_order = ordering.FieldOrder.of(order)
         inside = keeping.holding(order.keep_in)
         for batch in self._batches():
             for _, failure in batch.failures:
@@ -375,8 +377,8 @@ class Run:
             if on_all is not None:
                 sizes = on_all.add(numbers, forms)
                 empty += sizes.count(0)
-            ranks = [*self._ranks(batch, numbers, sizes, inside)]
-            ranked += sum(rank is not None for _, rank in ranks)
+            field_ranks = None if field_order is None else field_order.ranks(batch)
+            ranks = self._ranks(batch, numbers, sizes, field_ranks, inside)
             columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
             spool.add(
                 (number, key, *rank, form, metadata, *where)
@@ -384,8 +386,8 @@ class Run:
             )
             spool.count += batch.count
             self.progress(spool.count, None, "rows read")
-        if spool.count and not ranked and order.ranked_by:
-            raise UsageError(f"no row has a number or text in field {order.ranked_by[0]!r}")
+        if field_order is not None:
+            field_order.finish("row")
         spool.order(descending=keeping.is_descending(order) or on_all is not None)
         return model.AddReport(empty=empty, failed=failed)
 
@@ -394,6 +396,7 @@ class Run:
         batch: Batch,
         numbers: Sequence[int],
         sizes: Iterable[int],
+        field_ranks: Iterable[bytes | None] | None,
         inside: Callable[[str], bool] | None,
     ) -> Iterator[keeping.Rank]:
         """The group and the rank of each document; UsageError if it has no file that is needed.
@@ -402,13 +405,15 @@ class Run:
             batch: the documents.
             numbers: the number of each document.
             sizes: the length of each document, or its number of shingles.
+            field_ranks: the rank of each by a field, if that orders them.
             inside: says whether a file is in the directory `keep_in`.
         """
         order, root = self._choice.order, self._root
         by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
         by_time = order.keep in ("newest", "oldest")
-        columns = numbers, sizes, batch.all_metadata(), batch.where()
-        for number, size, metadata, (file, line) in zip(*columns, strict=True):
+        field_ranks = [None] * len(batch.keys) if field_ranks is None else field_ranks
+        columns = numbers, sizes, field_ranks, batch.where()
+        for number, size, field_rank, (file, line) in zip(*columns, strict=True):
             path = os.path.abspath(os.path.join("" if line else root, file or ""))
             if "\\x" in path:  # as bytes that are not UTF-8 are written
                 path = next(iter(paths_of_key(path, root)), path)
@@ -418,7 +423,7 @@ class Run:
                 order,
                 number=number,
                 size=size if by_size else None,
-                metadata=metadata,
+                field_rank=field_rank,
                 path=file or "",
                 modified=stored_time(os.stat(path).st_mtime_ns) if by_time else None,
                 elsewhere=inside is not None and not inside(path),

@@ -27,7 +27,7 @@ from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
-from lshdb.sources import keeping
+from lshdb.sources import keeping, ordering
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import escaped, is_in_bin
 from lshdb.store import lookups, readonly_sql
@@ -211,7 +211,7 @@ class Join:
             order = np.arange(len(self))[::-1]
         elif options.keep == "longest":
             order = order[np.argsort(-self._sizes()[order], kind="stable")]
-        elif options.keep != "first" or options.ranked_by:
+        elif options.keep != "first" or options.field:
             order = self._ranked(options, order)
         if options.keep_in is not None:
             keys = self.reader.keys_of(self.doc_ids)
@@ -248,7 +248,6 @@ class Join:
     def _ranked(self, options: OrderOptions, order: IntArray) -> IntArray:
         """int64[m]: documents in the order of a field, a path or the time of a file."""
         files = {file.doc_id: file for file in self.reader.files_of(self.doc_ids.tolist())}
-        metadata = self.reader.metadata_of(self.doc_ids)
         if options.keep in ("newest", "oldest"):
             for file in files.values():
                 if file.state is not None and file.mtime_ns is None:
@@ -256,23 +255,26 @@ class Join:
                         f"which one to keep: {file.key} had just changed when it was added, so its "
                         "time is not known: run lshdb sync first"
                     )
+        field_order = ordering.FieldOrder.of(options)
+        field_ranks: Sequence[bytes | None] = [None] * len(self)
+        if field_order is not None:
+            rank_of, keys = field_order.rank_stored, self.reader.keys_of(self.doc_ids)
+            field_ranks = [*map(rank_of, self.reader.metadata_of(self.doc_ids), keys)]
+            field_order.finish("document")
         ranks = [
             keeping.rank(
                 options,
                 number=doc_id,
                 size=None,
-                metadata=stored,
+                field_rank=field_rank,
                 path=files[doc_id].key,
                 modified=files[doc_id].mtime_ns,
             )
-            for doc_id, stored in zip(self.doc_ids.tolist(), metadata, strict=True)
+            for doc_id, field_rank in zip(self.doc_ids.tolist(), field_ranks, strict=True)
         ]
-        if ranks and all(value is None for _, value in ranks):
-            fields = options.ranked_by
-            needed = "the time of a file"
-            if fields:
-                needed = f"a number or text in field {fields[0]!r}"
-            raise errors.UsageError(f"which one to keep: no document has {needed}")
+        is_timed = options.keep in ("newest", "oldest")
+        if is_timed and ranks and all(value is None for _, value in ranks):
+            raise errors.UsageError("which one to keep: no document has the time of a file")
         descending = keeping.is_descending(options)
         return int_array(keeping.in_order(ranks, order.tolist(), descending=descending))
 

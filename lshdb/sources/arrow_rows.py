@@ -17,13 +17,15 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
+from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.keys import Ids
 from lshdb.shingling.arrays import Mask
-from lshdb.sources import arrow_keys, csv_rows, inputs, paths, sinks
+from lshdb.sources import arrow_keys, csv_rows, inputs, ordering, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
+from lshdb.sources.metadata import path_of
 from lshdb.sources.records import (
     Collector,
     KeyOfColumn,
@@ -56,11 +58,10 @@ _BYTES = {
 }
 """The type of the same layout with bytes for strings."""
 _WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-_PLAIN = _WITHOUT_VIEW | {
-    pa.duration("ns"): pa.duration("us"),
-    pa.time64("ns"): pa.time64("us"),
-}
-"""Types whose size is known, and of which Python has values, in place of others."""
+_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Nanoseconds of each unit of time."""
+_NANOSECONDS = re.compile(r"\[ns|month_day_nano")
+"""In the name of a type: it has values that Python has not without pandas."""
 
 
 @dataclass(eq=False)
@@ -352,6 +353,8 @@ def wanted_columns(names: Sequence[str], options: RecordOptions) -> list[str]:
     """
     options.check_columns(names)
     fields_read = options.own_fields(names)
+    if options.order_field:
+        fields_read.add(path_of(options.order_field, names)[0])
     if options.metadata_fields or not options.metadata:
         return [name for name in names if name in fields_read or name in options.metadata_fields]
     return [name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)]
@@ -430,6 +433,7 @@ def _collect(
         documents.fail(0, longer_than(options.limits.largest_row))
         return
     records, is_invalid_utf8 = _records(part)
+    documents.order_values = _categories(table_rows, options.order_field)
     if element := options.element_field:
         elements = _keys(table_rows, element)
         records = (
@@ -442,15 +446,31 @@ def _collect(
         take(index, record, key)
 
 
+def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | None]:
+    """The values of a column of ordered categories; empty if there is none of this name."""
+    index = batch.schema.get_field_index(name)
+    kind = batch.schema.field(index).type if index >= 0 else pa.null()
+    if not pa.types.is_dictionary(kind) or not kind.ordered:
+        return []
+    column = batch.column(index)
+    names = tuple(map(str, column.dictionary.to_pylist()))
+    codes = column.indices.to_pylist()
+    return [None if code is None else ordering.Category(code, names) for code in codes]
+
+
 def _records(batch: pa.RecordBatch) -> tuple[Iterator[Record], bool]:
     """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
     columns, invalid_utf8 = [], False
     for column in batch.columns:
+        values = None
         try:
-            columns.append(column.to_pylist())
-        except (ValueError, OverflowError):
-            columns.append([_value(scalar) for scalar in column])
+            if not _NANOSECONDS.search(str(column.type)):
+                values = column.to_pylist()
+        except UnicodeDecodeError:
             invalid_utf8 = True
+        except (ValueError, OverflowError):
+            pass
+        columns.append([*map(_value, column)] if values is None else values)
     names = batch.schema.names
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), invalid_utf8
 
@@ -504,38 +524,62 @@ def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """A column without encodings and views, so that its size is known, and without nanoseconds.
-
-    Python has no values for times of nanoseconds without pandas.
-    """
+    """A column without encodings and views, so that its size is known."""
     column = arrow_keys.decoded(column)
-    target = _with_values(column.type, _as_plain)
-    return column if target == column.type else column.cast(target, safe=False)
-
-
-def _as_plain(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return pa.timestamp("us", kind.tz)
-    return _PLAIN.get(kind, kind)
+    target = _with_values(column.type, _without_view)
+    return column if target == column.type else column.cast(target)
 
 
 def _value(scalar: pa.Scalar) -> Any:
     """A value of Python, in which bytes that are not UTF-8 are lone surrogates.
 
-    None for values that Python does not have, as dates beyond the year 9999.
+    What Python has not is a text: times with nanoseconds or after the year 9999 as in ISO 8601.
     """
+    if not scalar.is_valid:
+        return None
+    if isinstance(scalar, pa.StructScalar):
+        return {name: _value(value) for name, value in scalar.items()}
+    if isinstance(scalar, pa.MapScalar):
+        return [tuple(map(_value, entry.values())) for entry in scalar.values]
+    if isinstance(scalar, pa.ListScalar):
+        return [*map(_value, scalar.values)]
+    if isinstance(scalar, pa.MonthDayNanoIntervalScalar):
+        months, days, nanoseconds = scalar.as_py()
+        return f"P{months}M{days}DT{json_text.seconds_of(nanoseconds)}S"
+    if pa.types.is_temporal(scalar.type):
+        return _time(scalar)
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
-        if isinstance(scalar, pa.StructScalar):
-            return {name: _value(value) for name, value in scalar.items()}
-        if isinstance(scalar, pa.ListScalar):
-            return [_value(value) for value in scalar.values]
         if hasattr(scalar, "as_buffer"):
             return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
-        return _value(scalar.value) if hasattr(scalar, "value") else None
+        return _value(scalar.value)
+
+
+def _time(scalar: pa.Scalar) -> Any:
+    """A date, a time or a duration of Python; a text if Python cannot have it."""
+    kind, number, types = scalar.type, scalar.value, pa.types
+    unit: Any = "D" if types.is_date32(kind) else getattr(kind, "unit", "ms")
+    try:
+        if unit != "ns":
+            return scalar.as_py()
+        if not types.is_duration(kind):
+            coarse = pa.time64("us") if types.is_time(kind) else pa.timestamp("us", kind.tz)
+            microseconds, nanoseconds = divmod(number, 1_000)
+            time = pa.scalar(microseconds, coarse).as_py()
+            if not nanoseconds:
+                return time.isoformat()
+            text = time.isoformat(timespec="microseconds")
+            end = text.index(".") + 7
+            return f"{text[:end]}{nanoseconds:03d}{text[end:]}"
     except (ValueError, OverflowError):
-        return None
+        pass
+    if types.is_duration(kind):
+        return json_text.seconds_of(number * _UNITS[unit])
+    text = str(np.datetime64(number, unit))
+    if types.is_date(kind):
+        return text.partition("T")[0]
+    return f"{text}+00:00" if kind.tz else text
 
 
 # writing

@@ -99,6 +99,7 @@ class Batch:
         replaced: how many have bytes or code units that are not Unicode, replaced by U+FFFD.
         size: about their bytes in memory.
         wheres: where each document is from, if the others do not say so.
+        order_values: of each, the value of the field that orders documents; empty if none does.
     """
 
     keys: Sequence[str] = ()
@@ -112,6 +113,7 @@ class Batch:
     replaced: int = 0
     size: int = 0
     wheres: Sequence[RowPlace] = ()
+    order_values: Sequence[object] = ()
 
     @property
     def count(self) -> int:

@@ -12,21 +12,18 @@ from typing import Any
 
 from lshdb.errors import InputError
 from lshdb.options import OrderOptions
-from lshdb.sources.metadata import picked
 from lshdb.sources.paths import escaped, is_in_bin
 
 Rank = tuple[int, Any]
 """The group of a document and its rank in the group. Groups are in order, lowest first; ranks of a
 group are comparable."""
-_NUMBER = re.compile(r"\s*[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
-"""A text that is a number, as all numbers of CSV are."""
 _COPY = re.compile(
     r"^copy( \(?\d+\)?)? of |[ _-]copy( ?\(?\d+\)?)?(\.\w+)*$|\(\d+\)(\.\w+)*$|~\d*$",
     re.IGNORECASE,
 )
 """In the name of a file: what programs add to the names of copies."""
-_GROUPS = 3
-"""A field's numbers come first, then its texts, then documents without either."""
+_GROUPS = 2
+"""Documents that have a rank come first, then those without one."""
 
 
 def is_descending(options: OrderOptions) -> bool:
@@ -39,7 +36,7 @@ def rank(
     *,
     number: int,
     size: int | None,
-    metadata: str | None,
+    field_rank: bytes | None,
     path: str,
     modified: int | None,
     elsewhere: bool = False,
@@ -50,20 +47,20 @@ def rank(
         options: which documents come first.
         number: the number of the document.
         size: its length, or its number of shingles; None if it does not matter.
-        metadata: its other fields, as JSON.
+        field_rank: that of its field (see lshdb.sources.ordering); None if it has none.
         path: its file as the user names it, or its key.
         modified: the time of its file in nanoseconds; None if that is unknown, or does not matter.
         elsewhere: whether it is outside of the preferred folder.
     """
-    keep, field = options.keep, next(iter(options.ranked_by), None)
-    value: int | float | str | None = None
+    keep = options.keep
+    value: int | bytes | None = None
     group = 0
-    if field is not None:
-        value = _rank_of(picked(metadata, [field])[field])
-        group = 2 if value is None else int(isinstance(value, str))
+    if options.field:
+        value = field_rank
+        group = int(value is None)
     elif keep in ("newest", "oldest"):
         value = modified
-        group = 2 * (value is None)
+        group = int(value is None)
     elif keep == "shortest-path":
         value = len(path)
     elif keep == "last":
@@ -135,15 +132,3 @@ def holding(directory: str | None) -> Callable[[str], bool] | None:
         return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
 
     return holds_file
-
-
-def _rank_of(value: object) -> int | float | str | None:
-    """The rank of a field's value: a number, also of a text that is one, or a text; else None."""
-    if isinstance(value, str) and not value.strip():
-        return None  # as an empty field of CSV
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        digits = value.strip()
-        value = int(digits) if digits.lstrip("+-").isdigit() else float(digits)
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        return float(value)
-    return value if isinstance(value, int | float | str) else None

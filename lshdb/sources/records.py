@@ -85,6 +85,7 @@ class RecordOptions:
         whole: whether rows come with all of their columns, as they were read.
         only_rows: whether batches of rows have no documents, but where the rows are from.
         on_null: whether a record without a text or set fails, or is kept as an empty one.
+        order_field: the field by whose values documents are ordered; empty without one.
     """
 
     of_sets: OfSets
@@ -104,6 +105,7 @@ class RecordOptions:
     whole: bool = False
     only_rows: bool = False
     on_null: Literal["fail", "keep"] = "fail"
+    order_field: str = ""
 
     def option(self, option: str, argument: str) -> str:
         """How messages name an option: by that of a command, or by an argument of the library."""
@@ -376,13 +378,17 @@ class Collector:
         options: how rows become documents.
         origin: where they are from.
         ids: those of all rows read so far; None if their types are unknown.
+        order_values: of all rows, the values of the field that orders them, where a column has
+            more than its values say; else they are in the records.
     """
 
     options: RecordOptions
     origin: Origin
     ids: Ids | None
+    order_values: Sequence[object] = ()
 
     def __post_init__(self) -> None:
+        self._order_values: list[object] = []
         self._keys: list[str] = []
         self._contents: list[Content] = []
         self._metadata: list[str | None] = []
@@ -422,6 +428,10 @@ class Collector:
         self._metadata.append(metadata)
         self._indices.append(index)
         self._replaced += replaced or is_invalid_utf8
+        if self.order_values:
+            self._order_values.append(self.order_values[index])
+        elif name := options.order_field:
+            self._order_values.append(field_value(record, path_of(name, record)))
 
     def take_invalid_utf8(
         self, index: int, record: Record, column_key: KeyOfColumn | None = None
@@ -453,6 +463,7 @@ class Collector:
             failures=self._failures,
             replaced=self._replaced,
             size=size,
+            order_values=self._order_values,
         )
 
 

@@ -51,15 +51,15 @@ PYTHON: dict[str, object] = {
 }
 FORMS = {
     "day": "2020-02-29",
-    "price": 1.5,
+    "price": "1.5",
     "none": None,
     "count": 7,
     "raw": "/w==",
-    "tuple": [1, None],
+    "tuple": [1, "Infinity"],
     "time": "01:02:00+00:00",
-    "takes": 86400.0,
+    "takes": "86400",
     "id": "00000000-0000-0000-0000-000000000007",
-    "large": [10**30, -(10**30)],
+    "large": [str(10**30), str(-(10**30))],
     "lone\ufffd": {"2": "\ufffd"},
     "array": [0.0, 1.0],
 }
@@ -74,7 +74,7 @@ FORMS = {
 def test_what_json_holds_comes_back(
     tmp_path_factory: pytest.TempPathFactory, fields: dict[str, Any]
 ) -> None:
-    """Other values of Python's have a form in JSON; infinity has none."""
+    """Other values of Python's have a form in JSON."""
     with lshdb.open(tmp_path_factory.getbasetemp() / "json.db") as db:
         db.add("k", "text", fields)
         kept = db.get("k").metadata
@@ -95,7 +95,7 @@ def nested(levels: int) -> dict[str, Any]:
         ({"x": object()}, "not JSON serializable: object"),
         (nested(MAX_DEPTH + 1), "nested deeper"),
         (nested(100_000), "nested deeper"),
-        ({"x": 10**400}, "too large"),
+        ({"x": 10**5000}, "Exceeds the limit"),
         (
             {"x": "x" * 90_000_000},
             "metadata has 90,000,008 characters, and 90,000,000 is the limit",

@@ -171,7 +171,7 @@ def test_what_a_rule_needs_is_said(command: Command) -> None:
         ("--cut 2", "cut"),
         ("--rule contained -d none.db", "keeps no contents"),
         ("--rule copied:5 -d short.db", "lshdb reindex --passages 5"),
-        ("--keep-max v", "no row has a number or text in field 'v'"),
+        ("--keep-max v", "no row has a value in field 'v'"),
         ("--rule near", "similar, contained or copied:WORDS"),
         ("--rule contained --keep last", "give no order"),
         ("--keep-max v --keep-min v", "give one of"),

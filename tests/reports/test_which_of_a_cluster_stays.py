@@ -67,13 +67,19 @@ def test_a_file_that_had_just_changed_is_not_taken_for_an_old_one(command: Comma
     assert kept(command, "--keep", "newest") == "f/just.txt"
 
 
-def test_a_field_orders_numbers_and_texts_and_what_no_document_has_is_an_error(
+def test_a_field_orders_numbers_and_a_value_that_is_none_stops_or_comes_last(
     command: Command,
 ) -> None:
     with lshdb.open(command.directory / "lsh.db") as db:
         for key, rank in (("f/a.txt", 9), ("f/cc.txt", "10"), ("f/sub/b.txt", "x")):
             db.add(key, FILES[key][0], metadata={"n": rank})
-        (largest,), (smallest,) = db.clusters(keep_max="n"), db.clusters(keep_min="n")
-        assert (largest.keep, smallest.keep) == ("f/cc.txt", "f/a.txt")
+        with pytest.raises(lshdb.InputError, match="'x' in field 'n' does not compare"):
+            list(db.clusters(keep_max="n"))
+        with (
+            pytest.warns(lshdb.ColumnWarning, match="1 document without a value, ranked last"),
+            pytest.warns(lshdb.ColumnWarning, match="1 document whose value does not compare"),
+        ):
+            (largest,) = db.clusters(keep_max="n", unordered="last")
+        assert largest.keep == "f/cc.txt"
     reason = command.fails("clusters", "--keep-max", "none", status=2)
-    assert "no document has a number or text in field 'none'" in reason
+    assert "no document has a value in field 'none'" in reason

@@ -125,12 +125,13 @@ def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
     assert (one.key, one.content, other.key) == ("a", "caf\u00e9", f"{name}:2")
     assert (other.content, reader.counts.replaced) == ("caf\ufffd", 1)
     assert to_json(one.metadata) == (
-        '{"when":"2020-09-13T12:26:40.123456+00:00","day":"2019-04-14",'
-        '"in":{"at":0.0,"x":[1.5,null]},"raw":"/wA=","price":12.5,"many":9223372036854775807,"far":"1970-01-01T00:00:00",'
-        '"view":"/w==","hour":"01:00:00"}'
+        '{"when":"2020-09-13T12:26:40.123456789+00:00","day":"2019-04-14",'
+        '"in":{"at":"0.000000005","x":[1.5,null]},"raw":"/wA=","price":"12.50",'
+        '"many":9223372036854775807,"far":"1970-01-01T00:00:00",'
+        '"view":"/w==","hour":"01:00:00.000000001"}'
     )
     assert to_json(other.metadata) == (
-        '{"when":null,"day":"1970-01-01","in":null,"raw":"","price":3,"many":null,"far":null,'
+        '{"when":null,"day":"1970-01-01","in":null,"raw":"","price":"3.00","many":null,"far":"38504-08-17T21:30:06.846976",'
         '"view":"","hour":null}'
     )
 

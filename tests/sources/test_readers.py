@@ -304,7 +304,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
         (b'{"id": -0, "text": "first", "text": "last"}', Document("0", "last")),
         (
             b'{"id": 1, "text": "t", "x": [1e20, 18446744073709551616, {"y": -1%s}]}' % (b"0" * 20),
-            Document("1", "t", {"x": [1e20, 1 << 64, {"y": -(10**20)}]}),
+            Document("1", "t", {"x": [1e20, str(1 << 64), {"y": str(-(10**20))}]}),
         ),
         (
             b'{"id": 1e20, "text": "t"}',
