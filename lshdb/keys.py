@@ -1,58 +1,42 @@
 """The rule that turns ids into keys: for files, tables, dicts, arguments of methods, and Spark.
 
-A key is a text. An id may be of any type that has one text for each value:
+A key is a text. An id of another type becomes one:
 
 | id | key |
 |---|---|
 | string | the same |
-| integer | its digits |
-| float | the key of the equal integer; a float that is not whole, or may be rounded, fails |
+| integer, and a float that is whole | its digits |
 | boolean | `true` or `false`, as in JSON |
 | bytes | hexadecimal digits |
 | date | `2024-01-31` |
 | timestamp | as `key_of_instant` writes it; with a time zone, in UTC: `2024-01-31 12:00:00+00:00` |
+| decimal, UUID, others with a text of their own | as `str` writes it |
 | None, NaN, NaT, NA | no key: the id is missing |
-| decimal, UUID, others | as `str` writes it |
+| any other, such as 1.5, lists and objects | as JSON, without blanks, with sorted keys |
 
-Lists, sets, objects and values without a text form fail. Two values of different types may give
-one key: `Ids` finds such values in an input. For columns of Arrow see lshdb.sources.arrow_keys.
+Floats that may be rounded, from 2^53 on, fail, and so do values without such a text.
 """
 
+import json
 import re
-from array import array
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain, count
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
 from lshdb.errors import InputError, UsageError
 from lshdb.json_text import without_surrogates
 
-_EXACT_BITS = 53
 _MISSING = frozenset(("NoneType", "NAType", "NaTType"))
 """Types of values that are missing: None, and those of pandas."""
 _LIKE_VOWELS = (*"AEIOaeio", "nd", "NA")
 """Beginnings of names that take the article `an`: `UUID` and `uint8` do not."""
-_MERGED = 1 << 16
-"""Hashes that are kept in a set, before they are sorted into an array."""
-_KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((str,), "a string"),
-    ((bool, np.bool_), "a boolean"),
-    ((datetime, np.datetime64), "a timestamp"),
-    ((date,), "a date"),
-    ((time,), "a time"),
-    ((timedelta, np.timedelta64), "a duration"),
-    ((Real, Decimal), "a number"),
-    ((bytes, bytearray, memoryview), "bytes"),
-)
-"""Names for ids in messages, by their types; the first matching entry counts."""
 _DAYS = frozenset("YMWD")
 """Units of NumPy's dates."""
 _MICROSECOND = 1_000
-_INFINITE = float("inf")
 
 
 def key_of_id(value: object) -> str | None:
@@ -61,8 +45,8 @@ def key_of_id(value: object) -> str | None:
     Raises:
         InputError: it gives no key; the message is the end of a sentence, such as `is empty`.
 
-    >>> [key_of_id(value) for value in ("a", 1, 1.0, True, b"\x01", float("nan"))]
-    ['a', '1', '1', 'true', '01', None]
+    >>> [key_of_id(value) for value in ("a", 1, 1.0, 1.5, True, b"\x01", {"a": [2]}, float("nan"))]
+    ['a', '1', '1', '1.5', 'true', '01', '{"a":[2]}', None]
     """
     kind = type(value)
     if kind is int:
@@ -121,16 +105,6 @@ def shown(value: object) -> str:
         return with_article(type(value).__name__)
 
 
-def kind_of_id(value: object) -> str:
-    """The name for an id in messages; all numbers are one kind, and so are all strings."""
-    if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[0] in _DAYS:
-        return "a date"
-    for types, name in _KINDS:
-        if isinstance(value, types):
-            return name
-    return with_article(type(value).__name__)
-
-
 def with_article(name: str) -> str:
     """The name of a type with its article; plurals such as `bytes` have none.
 
@@ -163,44 +137,50 @@ def _text_of(value: object) -> str | None:
     if isinstance(value, Integral):
         return _digits(value)
     if isinstance(value, float | np.floating):
-        return _whole(value)
+        return _text_of_float(value)
     if isinstance(value, Decimal):
-        if value.is_nan():
-            return None
         if value.is_infinite():
             raise InputError("is infinite")
-        return str(value)
+        return None if value.is_nan() else str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
-        return key_of_id(value.item())  # of an array without dimensions
+    if hasattr(value, "tolist"):
+        return key_of_id(value.tolist())  # an array of NumPy
     if hasattr(value, "as_py"):
         return key_of_id(value.as_py())  # a scalar of pyarrow
-    if isinstance(value, Collection) or kind.__str__ is object.__str__:
-        name = "an array" if kind is list else "an object" if kind is dict else None
-        raise InputError(f"is {name or with_article(kind.__name__)}, which gives no key")
-    return str(value)
+    if not isinstance(value, list | tuple | dict) and kind.__str__ is not object.__str__:
+        return str(value)
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_in_json
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"is {with_article(kind.__name__)}, which gives no key") from error
 
 
-def _whole(value: float | np.floating) -> str | None:
-    """The digits of a float that is an integer for certain; None for NaN."""
-    bits = _EXACT_BITS
-    if not isinstance(value, float):
-        bits = min(bits, np.finfo(type(value)).nmant + 1)
-    if fault := float_fault(float(value), bits):
-        raise InputError(fault)
-    return None if value != value else str(int(value))
+def _in_json(value: object) -> object:
+    """A value within an id that JSON does not have: that of NumPy, or its text as an id."""
+    is_time = isinstance(value, np.datetime64 | np.timedelta64)
+    if isinstance(value, np.generic | np.ndarray) and not is_time:
+        return value.tolist()
+    if type(value).__str__ is object.__str__ and not isinstance(value, bytes):
+        raise TypeError
+    return _text_of(value)
 
 
-def float_fault(value: float, bits: int = _EXACT_BITS) -> str:
-    """Why a float of this precision in bits gives no key; empty if it does, or is NaN."""
+def _text_of_float(value: float | np.floating) -> str | None:
+    """The text of a float; None for NaN."""
     if value != value:
-        return ""
-    if value in (_INFINITE, -_INFINITE):
-        return "is infinite"
-    if abs(value) >= 1 << bits:
-        return f"is {value!r}, a float that may be rounded: write it as an integer or a string"
-    return "" if value.is_integer() else f"is {value!r}, a float that is not whole"
+        return None
+    is_double = isinstance(value, float)
+    bits = 53 if is_double else min(53, np.finfo(type(value)).nmant + 1)
+    if abs(float(value)) >= 1 << bits:
+        raise InputError(
+            f"is {float(value)!r}, a float that may be rounded: write it as an integer or a string"
+        )
+    if value == int(value):
+        return str(int(value))
+    return repr(float(value)) if is_double else str(value)
 
 
 def _text_of_time(value: object) -> str | None:
@@ -247,65 +227,6 @@ def key_of_duration(nanoseconds: int) -> str:
     if not nanoseconds_left:
         return text
     return f"{text}{'' if '.' in text else '.000000'}{nanoseconds_left:03d}"
-
-
-class _Hashes:
-    """Hashes of keys, 8 bytes each except for recent ones."""
-
-    def __init__(self, hashes: "array[int]") -> None:
-        self._sorted = np.sort(np.frombuffer(hashes, dtype=np.int64))
-        self._recent: set[int] = set()
-
-    def __contains__(self, number: int) -> bool:
-        if number in self._recent:
-            return True
-        index = int(np.searchsorted(self._sorted, number))
-        return index < len(self._sorted) and int(self._sorted[index]) == number
-
-    def add(self, number: int) -> None:
-        """Add the hash of a key."""
-        self._recent.add(number)
-        if len(self._recent) >= max(_MERGED, len(self._sorted) // 4):
-            recent = np.fromiter(self._recent, np.int64, len(self._recent))
-            self._sorted = np.sort(np.concatenate([self._sorted, recent]))
-            self._recent.clear()
-
-
-class Ids:
-    """The ids of an input: finds those of different types that give one key.
-
-    Costs 8 bytes for each key that is given, and no lookup as long as all ids have one type.
-    """
-
-    def __init__(self) -> None:
-        self._kind = ""
-        self._first = array("q")
-        self._hashes: dict[str, _Hashes] = {}
-
-    def check(self, key: str, kind: str) -> None:
-        """Note the key of an id of this kind (see `kind_of_id`).
-
-        Raises:
-            InputError: an earlier id of another kind gave the same key; the message is the end of
-                a sentence.
-        """
-        if not self._hashes:
-            if kind == self._kind or not self._kind:
-                self._kind = kind
-                self._first.append(hash(key))
-                return
-            self._hashes[self._kind] = _Hashes(self._first)
-            self._first = array("q")
-        number = hash(key)
-        for other, hashes in self._hashes.items():
-            if other != kind and number in hashes:
-                raise InputError(
-                    f"is {kind} that gives the key {key!r:.100}, as {other} in an earlier row "
-                    "does: give all ids one type"
-                )
-        if kind not in self._hashes:
-            self._hashes[kind] = _Hashes(array("q"))
-        self._hashes[kind].add(number)
 
 
 _DIGEST_SHOWN = 8

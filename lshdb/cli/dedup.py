@@ -163,7 +163,7 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
         documents.report_skipped_files(skipped, of=f"{name}: ")
     skipped = job.reading.skipped.counts()
     if as_json:
-        names = ("kept", "dropped", "stored", "failed", "empty", "replaced")
+        names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
         record = {name: counts[name] for name in names} | {"failed": failed}
         is_used = files.STDOUT in (*job.targets, *job.annotated, outputs.dropped)
         to_stderr = job.are_texts or is_used
@@ -174,4 +174,8 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
     messages.message(
         f"kept {counts['kept']:,}, dropped {counts['dropped']:,}{before}, failed {failed:,}"
     )
+    if counts["unkeyed"]:
+        from lshdb.deduplication.run import unkeyed_note
+
+        messages.message(unkeyed_note(counts["unkeyed"]))
     documents.report_reading(skipped, counts["replaced"], counts["empty"])

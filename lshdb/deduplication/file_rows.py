@@ -86,6 +86,7 @@ def decided_files(
         reader=options.reader,
         on_failure=options.on_failure,
         fallback="jsonl",
+        any_id=True,
         rules=rules,
         on_null=options.rows.on_null,
         whole=True,
@@ -130,3 +131,4 @@ def _decided(
     with contextlib.suppress(GeneratorExit), run, progress as run.progress:
         yield from run.decided()
     failures.warn("on_failure= gets each")
+    run.warn_of_ids()

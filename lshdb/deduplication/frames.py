@@ -312,6 +312,7 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
         options.columns.set or "set",
         root=os.path.realpath(os.curdir),
         auto_key=True,
+        any_id=True,
         metadata=False,
         naming="{}=",
         limits=options.limits,
@@ -360,6 +361,7 @@ def _decided(
         run.merge()
     mask = np.concatenate(masks)
     failed.warn("the result's `failures` name them")
+    run.warn_of_ids()
     of_rows = mask, failed.count, failed.kept, dropped, np.concatenate(clusters)
     return Deduplicated(settings.threshold, *of_rows, source, options.choice.drop_all)
 

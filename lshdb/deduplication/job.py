@@ -257,6 +257,7 @@ class DedupJob:
             # The output is complete, and has its name.
             run.merge(outputs if self.counts["kept"] else ())
             self.counts["replaced"] = self.reading.replaced
+            self.counts["unkeyed"] = run.unkeyed
 
     def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
@@ -297,6 +298,7 @@ class DedupJob:
             fallback="jsonl",
             stdin=self.stdin,
             auto_key=rows.read.auto_key or not is_stored,
+            any_id=True,
             metadata=rows.read.metadata if is_stored else bool(read),  # else nobody would see it
             metadata_fields=rows.read.metadata_fields if is_stored else outermost(read),
             root=self.root if store is None else store.root,

@@ -20,7 +20,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -30,7 +30,8 @@ from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.references import Reference, outermost, references_of
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import InputError, UsageError, warn
+from lshdb.formatting import counted
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.locations import Locations
@@ -89,6 +90,7 @@ class Run:
         beside: the directory of temporary files; None for the system's.
         on_batch: called with the results of each batch, when it is decided on or in the file.
         progress: called with the numbers of rows; its units name the step.
+        unkeyed: how many rows so far have their place for a key, as their id gives none.
     """
 
     rows: RowsOptions
@@ -109,6 +111,7 @@ class Run:
     beside: Path | None = None
     on_batch: Callable[[model.AddReport], object] = lambda _: None
     progress: Progress = silent
+    unkeyed: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._stage: Store | None = None
@@ -166,6 +169,7 @@ class Run:
             stdin=None,
             auto_key=True,
             order_field="",
+            any_id=True,
             metadata=bool(self.rows.fields),
             metadata_fields=outermost(self.rows.fields),
             whole=False,
@@ -254,6 +258,7 @@ class Run:
     def _batches(self) -> Iterator[Batch]:
         """The rows, of which a digest is taken if their output is whole or not at all."""
         for batch in self.source.batches():
+            self.unkeyed += batch.unkeyed
             if self.staged and self._is_stored:
                 for key, form in zip(batch.keys, map(content.encoded, batch.contents), strict=True):
                     row = f"{len(key)} {len(form)} {key}{form}"
@@ -285,6 +290,11 @@ class Run:
         if self.stored is not None and self.staged:
             run = self._digest_with(outputs) if outputs else None
             merge_whole(self.stored, self._job.store, run)
+
+    def warn_of_ids(self) -> None:
+        """Issue a warning if there are rows whose id gives no key."""
+        if self.unkeyed:
+            warn(UserWarning(unkeyed_note(self.unkeyed)))
 
     def _stored_collection(self) -> Collection | None:
         if self.stored is None:
@@ -568,6 +578,14 @@ class Run:
             return True
         a, b = ((of.key, content.digest(of.stored.encode())) for of in (kept, document))
         return kept.key != document.key and not collection.decided.apart(a, b)
+
+
+def unkeyed_note(count: int) -> str:
+    """What is said of rows whose id gives no key."""
+    return (
+        f"{counted(count, 'id gives', 'ids give')} no key, as floats from 2^53 on, which may be "
+        "rounded: the keys of these rows are FILE:ROW"
+    )
 
 
 def reads_twice(options: RuleOptions) -> bool:

@@ -180,12 +180,12 @@ def _parts(
 ) -> Iterator[Batch | SignedPart]:
     """The batches of a stream; documents and text files are joined to batches of a part."""
     joinable: list[Batch] = []
-    size, begun, ids = 0, time.monotonic(), keys.Ids()
+    size, begun = 0, time.monotonic()
     for item in items:
         if isinstance(item, SignedPart):
             yield item
             continue
-        batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
+        batch = item if isinstance(item, Batch) else batch_of(item, settings, limits)
         is_rows = batch.origin is not None or not batch.keys
         if joinable and (is_rows or time.monotonic() - begun > _BATCH_SECONDS):
             yield Batch.joined(joinable)
@@ -205,11 +205,9 @@ def _parts(
         yield Batch.joined(joinable)
 
 
-def batch_of(
-    item: object, settings: Settings, limits: Limits, ids: keys.Ids | None = None
-) -> Batch:
-    """A document in columns; ContentError, with the key, also if another id gave that."""
-    key, content, metadata = _checked(item, settings, limits, ids or keys.Ids())
+def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
+    """A document in columns; ContentError, with the key, for one that cannot be."""
+    key, content, metadata = _checked(item, settings, limits)
     size = _memory(content) + len(metadata or "") + _OBJECTS
     return Batch([key], [content], [metadata], size=size)
 
@@ -219,19 +217,17 @@ def _memory(content: Content) -> int:
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
-def _checked(
-    item: object, settings: Settings, limits: Limits, ids: keys.Ids
-) -> tuple[str, Content, str | None]:
+def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError names the key."""
     if isinstance(item, Mapping):
-        return _of_record(dict(item), settings.shingling.of_sets, limits, ids)
+        return _of_record(dict(item), settings.shingling.of_sets, limits)
     if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
         raise ContentError(
             f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "
             "and a content nor a dict with both"
         )
     document = item if isinstance(item, Document) else Document(*item)
-    key = _checked_key(document.key, ids)
+    key = _checked_key(document.key)
     try:
         content = cleaned(document.content, settings.shingling, limits.largest_document)
         metadata = to_json(document.metadata)
@@ -241,7 +237,7 @@ def _checked(
 
 
 def _of_record(
-    record: dict[str, object], of_sets: OfSets, limits: Limits, ids: keys.Ids
+    record: dict[str, object], of_sets: OfSets, limits: Limits
 ) -> tuple[str, Content, str | None]:
     """The same for a dict, by the rules for records of files; its key is `key`, or else `id`."""
     key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
@@ -254,24 +250,22 @@ def _of_record(
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
     try:
-        return RecordOptions(of_sets, key, limits=limits).document(record, "", ids)[:3]
+        return RecordOptions(of_sets, key, limits=limits).document(record, "")[:3]
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
 
 
-def _checked_key(value: object, ids: keys.Ids) -> str:
-    """The key that a document's id gives; ContentError without one, or if another id gave it."""
+def _checked_key(value: object) -> str:
+    """The key that a document's id gives; ContentError without one."""
     try:
         key = keys.key_of_id(value)
-        if key is not None:
-            ids.check(key, keys.kind_of_id(value))
-            return key
     except InputError as error:
         raise ContentError(f"key {keys.shown(value)} {error}") from error
-    raise ContentError(f"key {keys.shown(value)} is missing, and a document needs a key")
+    if key is None:
+        raise ContentError(f"key {keys.shown(value)} is missing, and a document needs a key")
+    return key
 
 
 def checked_keys(values: Iterable[object]) -> list[str]:
-    """The keys of ids; ContentError also if ids of two types give the same key."""
-    ids = keys.Ids()
-    return [_checked_key(value, ids) for value in values]
+    """The keys of ids; ContentError for one that gives none."""
+    return [*map(_checked_key, values)]

@@ -14,26 +14,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
-from lshdb.keys import Ids
+from lshdb.keys import key_of_instant
 from lshdb.shingling.arrays import Mask
-from lshdb.sources import arrow_keys, csv_rows, inputs, ordering, paths, sinks
+from lshdb.sources import csv_rows, inputs, ordering, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
 from lshdb.sources.metadata import path_of
 from lshdb.sources.records import (
     Collector,
-    KeyOfColumn,
     RecordOptions,
     distinct_names,
     documents_of_rows,
     field_paths,
     longer_than,
+    with_value,
 )
 
 _BLOCK = 1 << 20
@@ -140,7 +141,6 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
             _named(_counted(batches, source), head.columns),
             source.name,
             source.options,
-            source.ids,
             head=head if source.options.whole else None,
             unreadable=unreadable,
         )
@@ -284,7 +284,7 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
             return documents_of_rows(
                 len(frame), lambda part: _records_of(frame.iloc[part]), name, options
             )
-    return document_batches(table_batches(table, options), name, options, Ids())
+    return document_batches(table_batches(table, options), name, options)
 
 
 def _records_of(frame: Any) -> Iterator[Record]:
@@ -375,7 +375,6 @@ def document_batches(
     batches: Iterable[pa.RecordBatch],
     name: str,
     options: RecordOptions,
-    ids: Ids,
     *,
     head: TableSchema | None = None,
     unreadable: str = "",
@@ -387,7 +386,6 @@ def document_batches(
             outside of their data.
         name: of the file or table, as printed.
         options: how rows become documents.
-        ids: those of all rows read so far.
         head: of the table, if rows are wanted with all of their columns.
         unreadable: of a file, begins the message if a batch cannot be read.
 
@@ -408,7 +406,7 @@ def document_batches(
                     rows = ArrowRows(head, kept)
                     size += bytes_of(kept)
                 numbers = range(number + rows_done, number + rows_done + part.num_rows)
-                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)), ids)
+                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
                 if not options.only_rows:
                     _collect(part, batch.slice(rows_done, part.num_rows), documents, options)
                 yield documents.batch(size, rows)
@@ -416,13 +414,58 @@ def document_batches(
             number += rows_done
 
 
-def _keys(batch: pa.RecordBatch, field: str) -> Iterable[KeyOfColumn | None]:
-    """The keys of rows whose ids in a field are no texts; None for others."""
-    column = arrow_keys.column_of_field(batch, field_paths(field, batch.schema.names)[0])
-    if column is None:
-        return [None] * batch.num_rows
-    keys, kind = arrow_keys.keys_of_column(column)
-    return ((key, kind) for key in keys)
+def _with_exact_ids(
+    records: Iterable[Record], batch: pa.RecordBatch, field: str
+) -> Iterable[Record]:
+    """The rows, with the ids in a field as all digits of their types give them.
+
+    Python's values would not do: they have no nanoseconds, and one precision for all floats.
+    """
+    name, *inner_names = field_paths(field, batch.schema.names)[0]
+    if name not in batch.schema.names:
+        return records
+    column = decoded(batch.column(name))
+    for name in inner_names:
+        if not pa.types.is_struct(column.type) or column.type.get_field_index(name) < 0:
+            return records
+        column = decoded(pa.compute.struct_field(column, name))
+    if (ids := _exact_ids(column)) is None:
+        return records
+    pairs = zip(records, ids, strict=True)
+    return (record if id is None else with_value(record, field, id) for record, id in pairs)
+
+
+def _exact_ids(column: pa.Array) -> Iterable[Any] | None:
+    """Ids with all their digits, or keys; None for types whose values Python has.
+
+    >>> import pyarrow
+    >>> _exact_ids(pyarrow.array([1, None], pyarrow.timestamp("ns")))
+    ['1970-01-01 00:00:00.000000001', None]
+    """
+    kind, types = column.type, pa.types
+    if types.is_floating(kind) or types.is_duration(kind):
+        numbers: Iterable[Any] = column.to_numpy(zero_copy_only=False)
+        return numbers
+    if not types.is_timestamp(kind) and not types.is_time(kind):
+        return None
+    zone = ""
+    if types.is_timestamp(kind):
+        zone, column = "Z" * bool(kind.tz), column.view(pa.timestamp(kind.unit))
+    return [text and key_of_instant(text + zone) for text in column.cast(pa.string()).to_pylist()]
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """The column itself, without a dictionary and run ends."""
+    if pa.types.is_run_end_encoded(column.type):
+        column = pa.compute.run_end_decode(column)
+    if pa.types.is_dictionary(column.type):
+        values = decoded(column.dictionary)
+        if pa.types.is_string_view(values.type):  # which pyarrow cannot take
+            values = values.cast(pa.large_string())
+        elif pa.types.is_binary_view(values.type):
+            values = values.cast(pa.large_binary())
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+    return column
 
 
 def _collect(
@@ -434,16 +477,11 @@ def _collect(
         return
     records, is_invalid_utf8 = _records(part)
     documents.order_values = _categories(table_rows, options.order_field)
-    if element := options.element_field:
-        elements = _keys(table_rows, element)
-        records = (
-            record if key is None else {**record, element: key[0]}
-            for record, key in zip(records, elements, strict=True)
-        )
+    for field in filter(None, (options.key_field, options.element_field)):
+        records = _with_exact_ids(records, table_rows, field)
     take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
-    keys = _keys(table_rows, options.key_field)
-    for index, (record, key) in enumerate(zip(records, keys, strict=True)):
-        take(index, record, key)
+    for index, record in enumerate(records):
+        take(index, record)
 
 
 def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | None]:
@@ -458,7 +496,7 @@ def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | No
     return [None if code is None else ordering.Category(code, names) for code in codes]
 
 
-def _records(batch: pa.RecordBatch) -> tuple[Iterator[Record], bool]:
+def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
     """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
     columns, invalid_utf8 = [], False
     for column in batch.columns:
@@ -525,7 +563,7 @@ def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _plain(column: pa.Array) -> pa.Array:
     """A column without encodings and views, so that its size is known."""
-    column = arrow_keys.decoded(column)
+    column = decoded(column)
     target = _with_values(column.type, _without_view)
     return column if target == column.type else column.cast(target)
 
@@ -748,7 +786,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             return batch  # a cast would lose where a part of run ends begins
         for index, (column, field) in enumerate(zip(batch.columns, schema, strict=True)):
             if column.type != field.type:
-                batch = batch.set_column(index, field.name, arrow_keys.decoded(column))
+                batch = batch.set_column(index, field.name, decoded(column))
         return batch.cast(schema)
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error

@@ -97,6 +97,7 @@ class Batch:
         failures: of rows that give no document, with their indices; or of a whole file.
         unread: the keys of documents that are there and failed, of a file whose others did not.
         replaced: how many have bytes or code units that are not Unicode, replaced by U+FFFD.
+        unkeyed: how many have their place for a key, as their id gives none.
         size: about their bytes in memory.
         wheres: where each document is from, if the others do not say so.
         order_values: of each, the value of the field that orders documents; empty if none does.
@@ -111,6 +112,7 @@ class Batch:
     failures: Sequence[tuple[int, model.Failure]] = ()
     unread: Sequence[str] = ()
     replaced: int = 0
+    unkeyed: int = 0
     size: int = 0
     wheres: Sequence[RowPlace] = ()
     order_values: Sequence[object] = ()
@@ -147,6 +149,7 @@ class Batch:
             failures=[*flat(batch.failures for batch in batches)],
             unread=[*flat(batch.unread for batch in batches)],
             replaced=sum(batch.replaced for batch in batches),
+            unkeyed=sum(batch.unkeyed for batch in batches),
             size=sum(batch.size for batch in batches),
             wheres=[*flat(batch.where() for batch in batches)],
         )

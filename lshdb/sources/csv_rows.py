@@ -46,7 +46,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
     reader = _reader(lines, schema)
     while lines.read():
         before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
-        documents = records.Collector(options, batch.Origin(source.name, numbers), None)
+        documents = records.Collector(options, batch.Origin(source.name, numbers))
         while lines.waiting:
             number, index = lines.number, len(numbers)
             try:

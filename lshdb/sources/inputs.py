@@ -11,7 +11,6 @@ from itertools import chain
 from typing import BinaryIO
 
 from lshdb.errors import InputError
-from lshdb.keys import Ids
 from lshdb.sources import paths, records
 from lshdb.sources.documents import encodings
 
@@ -52,7 +51,6 @@ class Input:
         file: opened for reading.
         name: as printed.
         options: how rows become documents.
-        ids: those of all rows read so far with these options.
         on_read: called with the number of bytes, each time that some are read.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         invalid_texts: how many texts so far have bytes that are not in the encoding.
@@ -63,7 +61,6 @@ class Input:
     file: BinaryIO
     name: str
     options: records.RecordOptions
-    ids: Ids
     on_read: Callable[[int], None]
     text: Iterator[bytes] = field(init=False, repr=False)
     invalid_texts: int = field(default=0, init=False)

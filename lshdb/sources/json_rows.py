@@ -98,13 +98,13 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
     """The documents of a block of lines, the first of which has this number; empties the list."""
     data, options = holder.pop(), source.options
     if data is None:
-        documents = Collector(options, Origin(source.name, [number]), source.ids)
+        documents = Collector(options, Origin(source.name, [number]))
         documents.fail(0, longer_than(options.limits.largest_document))
         return documents.batch()
     size, lines = len(data), lines_in(data)
     del data
     numbers = range(number, number + len(lines))
-    documents = Collector(options, Origin(source.name, numbers), source.ids)
+    documents = Collector(options, Origin(source.name, numbers))
     for index, line in enumerate([] if options.only_rows else lines):
         if not line or line.isspace():
             continue

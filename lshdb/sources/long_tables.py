@@ -80,27 +80,22 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
             waiting.add(_rows(batch))
             if batch.failures or batch.replaced:
                 yield Batch(failures=batch.failures, replaced=batch.replaced)
-        for sets in bounded(waiting.sets(), lambda row: _OBJECTS + _ELEMENT * len(row[2]), _BLOCK):
+        for sets in bounded(waiting.sets(), lambda row: _OBJECTS + _ELEMENT * len(row[1]), _BLOCK):
             yield _sets(sets, options)
 
 
 def _rows(batch: Batch) -> Iterator[spool.ElementRow]:
     for key, content in zip(batch.keys, batch.contents, strict=True):
-        kind, element = map(str, content)
-        yield key, kind, element
+        yield key, str(content)
 
 
-def _sets(sets: Iterable[tuple[str, set[str], list[str]]], options: RecordOptions) -> Batch:
+def _sets(sets: Iterable[tuple[str, list[str]]], options: RecordOptions) -> Batch:
     """The batch of sets; of a bag, an element counts as often as it has rows."""
     keys: list[str] = []
     contents: list[Content] = []
     failures: list[tuple[int, Failure]] = []
-    for index, (key, kinds, elements) in enumerate(sets):
+    for index, (key, elements) in enumerate(sets):
         try:
-            if len(kinds) > 1:
-                raise errors.ContentError(
-                    f"rows give the id as {' and as '.join(sorted(kinds))}: give all ids one type"
-                )
             content = Counter(elements) if options.of_sets == "bag" else elements
             contents.append(normalized(content, options.limits.largest_document, options.of_sets))
             keys.append(key)

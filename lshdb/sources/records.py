@@ -11,7 +11,7 @@ from typing import IO, Literal
 
 from lshdb import json_text, model
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.keys import Ids, key_fault, key_of_id, kind_of_id, with_article
+from lshdb.keys import key_fault, key_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import normalized
@@ -32,8 +32,6 @@ _ROWS = 1_000
 """Rows of a program that become documents at once."""
 _NAME_SHOWN = 40
 _MISSING = object()
-KeyOfColumn = tuple[str | InputError | None, str]
-"""A key of a column, None for a missing one, or why the id gives none; and the kind of the ids."""
 
 
 def field_paths(name: str, names: Container[str]) -> list[Path]:
@@ -75,6 +73,7 @@ class RecordOptions:
             empty for others.
         strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
+        any_id: name a record whose id gives no key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
         metadata_fields: which of them; all if empty.
         naming: how messages name the argument for a field, with `{}` for `key`, `text` or `set`.
@@ -95,6 +94,7 @@ class RecordOptions:
     element_field: str = ""
     strict: bool = False
     auto_key: bool = False
+    any_id: bool = False
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
     naming: str = "{}_field="
@@ -129,64 +129,49 @@ class RecordOptions:
         fields = (self.key_field, self.content_field)
         return {_outer(path, names) for name in fields for path in field_paths(name, names)}
 
-    def document(
-        self, record: Record, where: str, ids: Ids | None, column_key: KeyOfColumn | None = None
-    ) -> tuple[str, Content, str | None, bool]:
-        """A document's key, content and stored metadata, and whether bytes are replaced in it.
+    def document(self, record: Record, where: str) -> tuple[str, Content, str | None, bool, bool]:
+        """A document's key, content and stored metadata.
 
         Args:
             record: a row by the names of its fields.
             where: names the document if it has no key.
-            ids: those of all rows read so far, of which two of different types may give one key;
-                None if the types are unknown: all values of CSV are texts.
-            column_key: its key, if that is known from a column; else it is in the record.
+
+        Returns:
+            The document, whether bytes are replaced in it, and whether it has its place for a key
+            although it has an id.
 
         Raises:
             InputError, ContentError: it has none.
         """
         if self.element_field:
-            return self._element(record, column_key)
+            return *self._element(record), None, False, False
         if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
             record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
-        kind, replaced = "a string", False
-        if column_key is not None:
-            key, kind = self._checked_key(column_key, where)
-        elif type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
-            key, kind = str(key), "a number"
+        is_unkeyed = replaced = False
+        if type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
+            key = str(key)
         elif type(key) is not str or not key or "\0" in key or not key.isascii():
-            key, kind = self._key(record, where)
+            key, is_unkeyed = self._key(record, where)
         if type(content) is not str or self.of_sets:
             content, replaced = self._content(record)
         content = normalized(content, self.limits.largest_document, self.of_sets)
-        metadata = to_json(self._other_fields(record))
-        if ids is not None and kind:
-            try:
-                ids.check(key, kind)
-            except InputError as error:
-                raise InputError(f"field {self.key_field!r} {error}") from error
-        return key, content, metadata, replaced
+        return key, content, to_json(self._other_fields(record)), replaced, is_unkeyed
 
-    def _element(
-        self, record: Record, column_key: KeyOfColumn | None
-    ) -> tuple[str, Content, None, bool]:
-        """The key of a row of a long table, and as content the kind of its id and the element."""
+    def _element(self, record: Record) -> tuple[str, str]:
+        """The key of a row of a long table, and as content the element."""
         name = self.element_field
-        key, kind = (
-            self._key(record, "") if column_key is None else self._checked_key(column_key, "")
-        )
+        key, _ = self._key(record, "")
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING:
             raise self._no_content(record, name)
         try:
-            if isinstance(value, InputError):
-                raise value
             element = key_of_id(value)
         except InputError as error:
             raise InputError(f"field {name!r} {error}") from error
         if element is None:
             raise InputError(f"field {name!r} is null, and no element of a set")
-        return key, (kind, element), None, False
+        return key, element
 
     def text_document(
         self, key: str, text: str, fields: Record | None
@@ -270,31 +255,24 @@ class RecordOptions:
             return named
         return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
 
-    def _key(self, record: Record, where: str) -> tuple[str, str]:
-        """The key of a record, and the kind of its id; empty if it gets `where` for a key."""
+    def _key(self, record: Record, where: str) -> tuple[str, bool]:
+        """The key of a record, and whether that is `where` although the record has an id."""
         name = self.key_field
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING and not self.auto_key:
             raise InputError(f"no {self._named_key()}")
         # In CSV, an empty field means none.
         if self.auto_key and (value is _MISSING or (isinstance(value, str) and not value)):
-            return where, ""
+            return where, False
         try:
             key = key_of_id(value)
         except InputError as error:
+            if self.any_id:
+                return where, True
             raise InputError(f"field {name!r} {error}") from error
-        return self._checked_key((key, kind_of_id(value)), where)
-
-    def _checked_key(self, column_key: KeyOfColumn, where: str) -> tuple[str, str]:
-        """The same, from a key of a column."""
-        key, kind = column_key
-        if isinstance(key, InputError):
-            raise InputError(f"field {self.key_field!r} {key}") from key
-        if key is not None:
-            return key, kind
-        if self.auto_key:
-            return where, ""
-        raise InputError(f"field {self.key_field!r} is null, and a document needs a key")
+        if key is None and not self.auto_key:
+            raise InputError(f"field {name!r} is null, and a document needs a key")
+        return (where if key is None else key), False
 
     def _no_content(self, record: Container[str], content_field: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
@@ -377,14 +355,12 @@ class Collector:
     Attributes:
         options: how rows become documents.
         origin: where they are from.
-        ids: those of all rows read so far; None if their types are unknown.
         order_values: of all rows, the values of the field that orders them, where a column has
             more than its values say; else they are in the records.
     """
 
     options: RecordOptions
     origin: Origin
-    ids: Ids | None
     order_values: Sequence[object] = ()
 
     def __post_init__(self) -> None:
@@ -394,32 +370,27 @@ class Collector:
         self._metadata: list[str | None] = []
         self._indices: list[int] = []
         self._failures: list[tuple[int, model.Failure]] = []
-        self._replaced = 0
+        self._replaced = self._unkeyed = 0
 
-    def take(
-        self,
-        index: int,
-        record: Record,
-        column_key: KeyOfColumn | None = None,
-        *,
-        is_invalid_utf8: bool = False,
-    ) -> None:
+    def take(self, index: int, record: Record, *, is_invalid_utf8: bool = False) -> None:
         """Add the document of a row, or its failure.
 
         Args:
             index: of the row.
             record: the row.
-            column_key: its key, if that is known from a column.
             is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
         """
         options = self.options
-        where = self.origin.where(index) if options.auto_key else ""
+        where = self.origin.where(index) if options.auto_key or options.any_id else ""
         try:
-            key, content, metadata, replaced = options.document(record, where, self.ids, column_key)
-            if is_invalid_utf8 and _REPLACEMENT in key:
-                # Another document may have the same key.
-                name = options.key_field
-                raise InputError(f"field {name!r} has a lone surrogate or bytes that are not UTF-8")
+            key, content, metadata, replaced, is_unkeyed = options.document(record, where)
+            if is_invalid_utf8 and _REPLACEMENT in key:  # another document may have the same key
+                if not options.any_id:
+                    raise InputError(
+                        f"field {options.key_field!r} has a lone surrogate or bytes that are not "
+                        "UTF-8"
+                    )
+                key, is_unkeyed = where, True
         except (InputError, ContentError) as error:
             self.fail(index, str(error))
             return
@@ -432,10 +403,9 @@ class Collector:
             self._order_values.append(self.order_values[index])
         elif name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
+        self._unkeyed += is_unkeyed
 
-    def take_invalid_utf8(
-        self, index: int, record: Record, column_key: KeyOfColumn | None = None
-    ) -> None:
+    def take_invalid_utf8(self, index: int, record: Record) -> None:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
         clean = {name: _repaired(value) for name, value in record.items()}
         differ = [
@@ -446,7 +416,7 @@ class Collector:
         if differ and self.options.strict:
             self.fail(index, f"not UTF-8 in field {differ[0]!r}")
         else:
-            self.take(index, clean, column_key, is_invalid_utf8=bool(differ))
+            self.take(index, clean, is_invalid_utf8=bool(differ))
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
@@ -462,6 +432,7 @@ class Collector:
             self._indices,
             failures=self._failures,
             replaced=self._replaced,
+            unkeyed=self._unkeyed,
             size=size,
             order_values=self._order_values,
         )
@@ -471,10 +442,9 @@ def documents_of_rows(
     count: int, rows: Callable[[slice], Iterable[Record]], name: str, options: RecordOptions
 ) -> Iterator[Batch]:
     """The documents of rows of a program, which are numbered from 1; `rows` gives some of them."""
-    ids = Ids()
     for part in chunks(count, _ROWS):
         numbers = range(part.start + 1, min(part.stop, count) + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False), ids)
+        documents = Collector(options, Origin(name, numbers, in_file=False))
         for index, record in enumerate(rows(part)):
             documents.take(index, record)
         yield documents.batch()
@@ -547,7 +517,7 @@ def _without(record: Record, path: Path) -> Record:
     return {name: value for name, value in record.items() if name != outer_name}
 
 
-def with_value(record: Record, name: str, value: str) -> Record:
+def with_value(record: Record, name: str, value: object) -> Record:
     """The record with another value of a field, which may be in an object.
 
     Raises:

@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, BinaryIO
 
-from lshdb import keys
 from lshdb import options as groups
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import values_of
@@ -121,7 +120,6 @@ class Session:
         extractor: takes the text out of documents such as PDF.
         archives: reads members of archives.
         files_read: which files were read, and which were left out.
-        ids: those of all rows read with these options.
     """
 
     def __init__(
@@ -140,7 +138,6 @@ class Session:
         self.files_read = files_read or identity.FilesRead()
         self.extractor = extractor
         self.archives = archives or Archives(limits)
-        self.ids = keys.Ids()
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
@@ -362,7 +359,7 @@ class Session:
         peek = getattr(file, "peek", lambda _: b"")
         if path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
             raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
-        return inputs.Input(file, name, self.options, self.ids, self.counts.add_bytes)
+        return inputs.Input(file, name, self.options, self.counts.add_bytes)
 
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options

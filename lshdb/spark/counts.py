@@ -36,7 +36,7 @@ class Counts:
     """Counts of one session; they grow while the results that use them are computed.
 
     `counts["bad_keys"]`: rows left out for their key: null, empty, with a NUL character, or
-    a float that is not whole;
+    a float that may be rounded;
     `bad_documents`: for their document: null, a set with a null, or not a JSON array;
     `empty`: documents without a shingle, which are similar to nothing;
     `cut_buckets`: buckets too large for all of their pairs; `cut_pairs`: pairs left out of those,

@@ -1,11 +1,13 @@
 """The documents of a DataFrame; columns are checked before any job starts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     ByteType,
@@ -16,6 +18,7 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
+    MapType,
     ShortType,
     StringType,
     StructField,
@@ -24,8 +27,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lshdb import ContentError, InputError, Settings, Shingling, UsageError
+from lshdb import ContentError, InputError, Settings, Shingling, UsageError, json_text
 from lshdb.groups import takes
+from lshdb.keys import key_of_id
 from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.shingling import Content
@@ -36,12 +40,12 @@ from lshdb.tuning.resolve import resolve
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _ELEMENTS = (StringType, *_INTEGERS)
 """Types of the elements of sets."""
-_EXACT: dict[type[DataType], int] = {DoubleType: 53, FloatType: 24}
-"""Bits of the largest whole numbers that a type surely has not rounded."""
 _AS_STRINGS = (*_INTEGERS, BooleanType, DateType)
 """Types whose values Spark writes as `lshdb.keys` does."""
 _NUMBER = 40
 """Characters of a number in keys that sort, with those of a decimal."""
+_FLOAT = DecimalType(38, 20)
+"""The type by which keys that are floats are sorted: they are below 2^53."""
 _CONTENT_SHOWN = 60
 """Characters of a document that are shown for one without a key."""
 _TYPES = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
@@ -100,27 +104,42 @@ def keys_of(df: DataFrame, name: str) -> Column:
     if all(isinstance(data_type, StringType) for data_type in types):
         key = F.make_valid_utf8(column)
         return F.when((key != "") & ~F.contains(key, F.lit("\0")), key)
+    if len(types) == 1 and isinstance(kind, ArrayType | MapType | StructType):
+        text = F.to_json(column, {"ignoreNullFields": "false"})
+        return _keys(text, lambda text: json_text.loads(text.encode()))
+    if len(types) == 1 and isinstance(kind, DoubleType | FloatType):
+        return _keys(column.cast("string"), float if isinstance(kind, DoubleType) else np.float32)
     if len(types) > 1 or not isinstance(
-        kind,
-        (*_AS_STRINGS, *_EXACT, BinaryType, DecimalType, TimestampType, TimestampNTZType),
+        kind, (*_AS_STRINGS, BinaryType, DecimalType, TimestampType, TimestampNTZType)
     ):
-        raise _unfit(name, types, "an id is a text, a number, a date, a time, bytes or a boolean")
+        raise _unfit(name, types, "an id is one column of texts, numbers, times or bytes")
     if isinstance(kind, BinaryType):
         return F.when(F.length(column) > 0, F.lower(F.hex(column)))
     if isinstance(kind, TimestampType | TimestampNTZType):
         return _timestamps(column, has_zone=isinstance(kind, TimestampType))
-    if bits := _EXACT.get(type(kind)):
-        whole = (F.abs(column) < F.lit(float(1 << bits))) & (column == F.floor(column))
-        return F.when(whole, column.cast("long").cast("string"))
     if isinstance(kind, DecimalType):  # as `str` of Python: small ones with an exponent
         return F.when(column.isNotNull(), F.format_string("%s", column))
     return column.cast("string")
 
 
+def _keys(column: Column, value_of: Callable[[str], object]) -> Column:
+    """The keys of ids of which a column has the texts; null where there is none."""
+
+    def key(text: str | None) -> str | None:
+        try:
+            return None if text is None else key_of_id(value_of(text))
+        except InputError:
+            return None
+
+    return F.udf(key, "string", useArrow=False)(column)
+
+
 def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
     """Strings of digits and points that sort as keys that are numbers; None for other keys."""
     (kind, *_) = _column(df, name)[1]
-    if not isinstance(kind, (*_INTEGERS, DecimalType, *_EXACT)):
+    if isinstance(kind, DoubleType | FloatType):
+        kind = _FLOAT
+    if not isinstance(kind, (*_INTEGERS, DecimalType)):
         return None
     if isinstance(kind, DecimalType):
         key = key.cast(kind).cast("string")

@@ -19,8 +19,8 @@ from lshdb.store import statements as sql
 RowDecision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
 number of its cluster (0 if clusters are not recorded)."""
-ElementRow = tuple[str, str, str]
-"""A key, the kind of its id (see lshdb.keys.kind_of_id), and an element of its set."""
+ElementRow = tuple[str, str]
+"""A key and an element of its set."""
 
 
 class _PrivateFile:
@@ -63,14 +63,14 @@ class GroupedElements:
         """Add elements."""
         self._file.write(sql.GROUPING_ADD, rows)
 
-    def sets(self) -> Iterator[tuple[str, set[str], list[str]]]:
+    def sets(self) -> Iterator[tuple[str, list[str]]]:
         """The sets in the order of their first rows, read lazily.
 
         Yields:
-            The key of a set, up to two kinds of its ids, and its elements, with repetitions.
+            The key of a set and its elements, with repetitions.
         """
-        for key, kind, other, elements in self._file.read(sql.GROUPING_SETS):
-            yield key, {kind, other}, json_text.loads(elements.encode())
+        for key, elements in self._file.read(sql.GROUPING_SETS):
+            yield key, json_text.loads(elements.encode())
 
 
 class SpooledDocument(NamedTuple):

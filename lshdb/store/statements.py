@@ -430,10 +430,10 @@ WHERE number >= ? AND number < ? ORDER BY number
 # Of the temporary file of long tables, whose rows each have one element of a set.
 GROUPING_TABLE = """
 CREATE TABLE elements (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, kind TEXT NOT NULL, element TEXT NOT NULL
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, element TEXT NOT NULL
 ) STRICT
 """
-GROUPING_ADD = "INSERT INTO elements (key, kind, element) VALUES (?, ?, ?)"
+GROUPING_ADD = "INSERT INTO elements (key, element) VALUES (?, ?)"
 # Files of formats 4 and 5.
 OLDER_TABLES = f"""
     SELECT count(*) FROM {_TABLES_WITHOUT_CODE}
@@ -444,7 +444,7 @@ OLDER_DOCUMENTS = """
     FROM documents AS d LEFT JOIN files AS f USING (doc_id) ORDER BY d.doc_id"""
 
 GROUPING_SETS = """
-    SELECT key, min(kind), max(kind), json_group_array(element)
+    SELECT key, json_group_array(element)
     FROM elements GROUP BY key ORDER BY min(number)"""
 
 WRITES = (

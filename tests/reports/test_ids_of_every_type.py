@@ -21,9 +21,7 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb import keys
-from lshdb.keys import Ids, key_of_id
-from lshdb.sources.arrow_keys import keys_of_column
+from lshdb.keys import key_of_id
 
 NOON = dt.datetime(2024, 1, 31, 12)
 BERLIN = "Europe/Berlin"
@@ -54,20 +52,24 @@ KEYS: list[tuple[Any, str]] = [
     (np.timedelta64(26, "h"), "1 day, 2:00:00"),
     (np.array(4), "4"),
     (pa.scalar(4), "4"),
+    (1.5, "1.5"),
+    (np.float32(0.1), "0.1"),
+    (1e-7, "1e-07"),
+    ({"$oid": "é", "$a": [1, None, b"\x01"]}, '{"$a":[1,null,"01"],"$oid":"é"}'),
+    (np.array([1]), "[1]"),
 ]
 MISSING: list[Any] = [None, float("nan"), np.float32("nan"), Decimal("NaN"), pd.NA, pd.NaT]
 MISSING += [np.datetime64("NaT"), np.timedelta64("NaT")]
 NO_KEYS: list[tuple[Any, str]] = [
-    (1.5, "not whole"),
     (2.0**53, "may be rounded"),
+    (float("-inf"), "may be rounded"),
     (np.float32(2**24), "may be rounded"),
     (Decimal("-Infinity"), "is infinite"),
     ("", "is empty"),
     ("a\0", "NUL"),
     (10**5000, "too many digits"),
-    ([1], "an array"),
-    (object(), "an object"),
-    (np.array([1]), "an ndarray"),
+    (object(), "is an object, which gives no key"),
+    ([{1}], "is a list, which gives no key"),
 ]
 
 
@@ -138,9 +140,12 @@ COLUMNS: dict[str, tuple[pa.Array, Sequence[str | None]]] = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_column_gives_the_keys_of_its_values(name: str) -> None:
+def test_a_column_gives_the_keys_of_its_values(name: str, tmp_path: Path) -> None:
     column, keys = COLUMNS[name]
-    assert keys_of_column(column)[0] == keys
+    table = pa.table({"id": column, "text": TEXTS[: len(column)]})
+    with lshdb.open(tmp_path / "fables.db") as db:
+        assert db.add_table(table).added == len(column)
+        assert db.keys() == keys
     if name not in ("zone", "UUID", "time", "date64"):  # which NumPy lacks
         assert [*map(key_of_id, column.to_numpy(zero_copy_only=False))] == keys
 
@@ -161,38 +166,34 @@ def test_ids_of_tables(tmp_path: Path) -> None:
     assert [(row.key, row.kept) for row in again.dropped] == expected
 
 
-def test_two_types_that_give_one_key_are_named(command: Command, tmp_path: Path) -> None:
-    pairs: list[tuple[Any, Any]] = [(1, "1"), ("1", 1), (True, "true"), (b"a", 61)]
-    with lshdb.open(tmp_path / "fables.db") as db:
-        for first, second in [*pairs, (UUID, str(UUID))]:
-            rows = [(first, TEXTS[0]), ("x", TEXTS[2]), (second, TEXTS[1])]
-            with pytest.raises(lshdb.ContentError, match=r"gives the key .* earlier row"):
-                db.add_many(rows)
+def test_ids_of_two_types_that_give_one_key_are_one_document(command: Command) -> None:
     given = ((1, "a"), (1.0, "b"), ("1", "c"), (2, "d"))
     command.write("in.jsonl", [{"id": key, "text": text} for key, text in given])
-    command.write("other.jsonl", '{"id": "2", "text": "e"}\n')
     command.write("other.csv", "id,text\n2,e\n")
-    result = command("add", "in.jsonl", "other.jsonl", "other.csv", "--json")
-    assert result.status == 1
-    assert result.err.splitlines() == [
-        f"lshdb: {where}: field 'id' is a string that gives the key '{key}', as a number in an "
-        "earlier row does: give all ids one type"
-        for where, key in (("in.jsonl:3", 1), ("other.jsonl:1", 2))
+    report = command.done("add", "in.jsonl", "other.csv", "--json").record
+    assert (report["added"], report["updated"], report["repeated"]) == (2, 3, 3)
+    assert command.done("dedup", "in.jsonl").records == [
+        {"id": key, "text": text} for key, text in given
     ]
-    report = result.record
-    assert (report["added"], report["updated"], report["failed"]) == (2, 2, 2)
 
 
-def test_mixed_ids_are_found_among_many_in_8_bytes_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_MERGED", 100)
-    ids, count = Ids(), 1_000
-    for number in range(count):
-        ids.check(str(number), "a number")
-    for number in range(count, 2 * count):
-        ids.check(str(number), "a string")
-        ids.check(f"x{number}", "a boolean")
-    for key, kind in (("5", "a string"), (str(count + 5), "a number"), (f"x{count}", "a date")):
-        with pytest.raises(lshdb.InputError, match="earlier row"):
-            ids.check(key, kind)
-    for key, kind in (("5", "a number"), (str(count + 5), "a string")):
-        ids.check(key, kind)
+NO_ID = [2.0**60, -(2.0**53), float("inf"), "a\0", object()]
+
+
+def test_no_row_of_dedup_is_left_out_for_its_id(command: Command, tmp_path: Path) -> None:
+    """It is refused where documents are added."""
+    rows = [{"id": value, "text": f"{TEXTS[0]} {n}" * 2} for n, value in enumerate(NO_ID)]
+    with pytest.warns(UserWarning, match="^10 ids give no key.* FILE:ROW"):
+        result = lshdb.dedup([*rows, *rows])
+    assert result.kept == rows
+    assert [row.key for row in result.dropped] == [f"row:{n}" for n in range(6, 11)]
+    command.write("in.jsonl", [{"id": value, "text": TEXTS[0]} for value in NO_ID[:2] * 2])
+    for more in ([], ["-d", "fables.db"]):
+        done = command.done("dedup", "in.jsonl", "--dropped", "gone.jsonl", *more)
+        assert "4 ids give no key" in done.err
+        assert done.records == [{"id": NO_ID[0], "text": TEXTS[0]}]
+    assert '"key":"in.jsonl:2"' in command.path("gone.jsonl").read_text()
+    assert command("add", "in.jsonl", "-d", "other.db", "--auto-key").err.count("rounded") == 4
+    frame = pd.DataFrame({"id": NO_ID[:2], "text": TEXTS[:2]})
+    with lshdb.open(tmp_path / "other.db") as db:
+        assert db.add_table(frame, on_failure=lambda _: None).failed == 2

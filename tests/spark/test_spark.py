@@ -581,7 +581,7 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
 
 def test_keys_of_numbers_sort_as_numbers(spark: SparkSession) -> None:
     kinds: dict[str, list[Any]] = {
-        "float": [-(2.0**23), -1.0, 0.0, 9.0, 10.0],
+        "float": [-(2.0**23), -1.5, -1.25, 0.0, 9.0, 10.0],
         "decimal(38,0)": [*map(Decimal, (-(10**30), -(10**20), -5, 0, 2, 10, 10**37))],
         "decimal(9,2)": [*map(Decimal, ("-10.00", "-9.50", "0.10", "9.99", "10.00"))],
         "decimal(9,8)": [*map(Decimal, ("-0.50000000", "0E-8", "1E-8", "2.00000000"))],
@@ -609,7 +609,9 @@ def test_ids_of_any_type_give_the_keys_that_they_give_elsewhere(
         pa.array(["a", "", "é"]),
         pa.array([1, -1, None], pa.int8()),
         pa.array([3.0, 0.5, float("nan")]),
-        pa.array([2.0**24, 2.0**23, float("inf")], pa.float32()),
+        pa.array([2.0**24, 0.1, float("inf")], pa.float32()),
+        pa.array([12345678.5, 1e-7, 2.0**53]),
+        pa.array([{"$oid": "a", "b": n} for n in (1, None, 3)]),
         pa.array([True, False, None]),
         pa.array([b"\x00\xff", b"", None], pa.binary()),
         pa.array([date(2024, 1, 31), None, date(1, 1, 1)]),
@@ -622,7 +624,7 @@ def test_ids_of_any_type_give_the_keys_that_they_give_elsewhere(
     table = pa.table(dict(zip(map(str, range(len(ids))), ids, strict=True)))
     pq.write_table(table, tmp_path / "in.parquet")
     source = reading.read(spark, str(tmp_path / "in.parquet"), "auto", [])
-    assert [note[-11:] for note in source.notes] == ["in column 9"]
+    assert [note[-12:] for note in source.notes] == ["in column 11"]
     found = source.rows.select(*(keys_of(source.rows, name) for name in table.column_names))
     values = [column.to_pylist() for column in ids]
     values[3] = list(map(np.float32, values[3]))
