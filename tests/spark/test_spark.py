@@ -425,7 +425,7 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(
         lshdb.UsageError, "column 'score' is of type double: documents are strings", text="score"
     )
-    refused(lshdb.UsageError, "column 'tags' is of type array<string>: an id is", key="tags")
+    refused(lshdb.UsageError, "type double, array<string>: an id is", key="score,tags")
     refused(lshdb.UsageError, "settings are for sets", sets, text="text")
     refused(lshdb.UsageError, "settings are for texts", set="text")
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
