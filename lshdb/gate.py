@@ -46,7 +46,7 @@ from lshdb.options import (
     PassagesOptions,
     SyncOptions,
 )
-from lshdb.shingling import boilerplate, positions
+from lshdb.shingling import boilerplate, line_ends, positions
 from lshdb.sources import git, paths
 from lshdb.sources.session import session_of
 from lshdb.store import partial_files
@@ -153,7 +153,8 @@ class _TokenizedFile:
     shingling: Shingling
 
     def __post_init__(self) -> None:
-        units = positions.units_of([self.content], self.shingling)
+        texts = line_ends.whole_words([self.content], self.shingling)
+        units = positions.units_of(texts, self.shingling)
         self.starts, self.stops = units.starts, units.stops
         # As git counts lines; the last number is behind the text.
         self.lines = [0, *accumulate(len(line) + 1 for line in self.content.split("\n"))]
@@ -420,7 +421,8 @@ class _CheckedSizes(NamedTuple):
 
 def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, positions.TokenCounts]:
     key, content = item
-    return key, positions.counted(content, shingling)
+    (text,) = line_ends.whole_words([content], shingling)
+    return key, positions.counted(text, shingling)
 
 
 @dataclass(eq=False)

@@ -59,6 +59,11 @@ SETS: tuple[list[oracles.Element], ...] = (
     ["bread", "", "\xe9t\xe9", "1", 'a "b" \\ \n\x01\x7f', "x" * 300],
     [1, 0, -1, (1 << 63) - 1, -(1 << 63), 1 << 63, -(1 << 99), "-1"],
 )
+BROKEN = (
+    "A con-\nstitutional conven-\r\n\t tion, a well-\nknown one: well\xad\nknown things known well",
+    "every-\nthing\u2010\n in 1914-\n1918: every thing, EVERYTHING, cafe\u0301-\ntier, -\nend-\n",
+)
+"""Texts in which line ends break words, and words that only look so."""
 LONG = " ".join(f"{word}{number}" for number in range(40) for word in ("red", "green", "blue"))
 GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
     (USUAL, TEXTS),
@@ -77,7 +82,7 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
     ),
     (
         USUAL | {"shingle": "word:1", "passages": 5, "reworded": True},
-        [SENTENCE, TEXTS[2], TEXTS[6], TEXTS[12], "to be or not to be " * 3],
+        [SENTENCE, TEXTS[2], TEXTS[6], TEXTS[12], "to be or not to be " * 3, *BROKEN],
     ),
     (USUAL | {"shingle": "set", "construction": "and 2, or 4, and 2, or 4"}, SETS),
 )

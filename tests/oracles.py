@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import struct
 import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal, localcontext
@@ -206,6 +208,7 @@ def words(text: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """The words of four bytes or more, each with the next one if that follows without a blank."""
+    text = with_whole_words(text)
     folded, end = fold(text), 0
     bounds = []
     for word in words(text) if any(map(is_part_of_word, folded)) else []:
@@ -217,6 +220,28 @@ def terms(text: str) -> list[str]:
         for (begin, end), following in zip(bounds, [*bounds[1:], (-1, -1)], strict=False)
     ]
     return [term for term in joined if len(term.encode()) >= 4]
+
+
+def with_whole_words(text: str) -> str:
+    """The text in which words that line ends break are whole, as passages and terms are cut."""
+    breaks = []
+    for match in re.finditer("([-\xad\u2010])\r?\n[ \t]*", text):
+        before, after = fold(text[: match.start()]), text[match.end() :]
+        if (
+            before
+            and is_part_of_word(before[-1])
+            and after
+            and not (combines(after[0]) or is_silent(after[0]))
+        ):
+            first = fold(after[0])[:1]
+            if first and is_part_of_word(first) and unicodedata.category(after[0]) != "Nd":
+                breaks.append((match.span(), words(before)[-1], words(after)[0]))
+    known = Counter(words(text))
+    known.subtract(half for _, *halves in breaks for half in halves)
+    for (begin, end), first, second in reversed(breaks):
+        if known[first + second] > 0 or min(known[first], known[second]) <= 0:
+            text = text[:begin] + text[end:]
+    return text
 
 
 def is_part_of_word(character: str) -> bool:
@@ -333,7 +358,8 @@ def fingerprints(text: str, kind: str, run: int, seed: int) -> dict[int, int]:
     """Winnowing by the textbook: of each window the least hash, 48 bits, and its first position."""
     size = math.ceil(5 * run / 8)
     window = run - size + 1
-    hashes = [value >> 16 for value in shingle_hashes(text, kind, size, seed)]
+    whole = text if kind == "code" else with_whole_words(text)
+    hashes = [value >> 16 for value in shingle_hashes(whole, kind, size, seed)]
     found: dict[int, int] = {}
     for start in range(len(hashes) - window + 1):
         own = hashes[start : start + window]

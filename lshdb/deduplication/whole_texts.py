@@ -15,6 +15,7 @@ from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
 from lshdb.search.passage_runs import passage_at
 from lshdb.shingling import positions, shingles
+from lshdb.shingling.line_ends import whole_words
 from lshdb.shingling.shingling import Shingling
 
 _LETTERS = 16
@@ -141,7 +142,7 @@ def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
     runs_by_index: dict[int, _Run] = {}
     for group in shingles.groups(texts, shingling):
         group_texts = [texts[index] for index in group]
-        cut = positions.cut([*shingling.read(group_texts)], shingling.kind)
+        cut = positions.cut([*shingling.read(whole_words(group_texts, shingling))], shingling.kind)
         last = 0
         for index, text, count in zip(group, group_texts, cut.counts.tolist(), strict=True):
             first, last = last, last + count

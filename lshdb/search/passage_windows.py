@@ -29,6 +29,7 @@ from lshdb.search import similarity
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
+from lshdb.shingling.line_ends import whole_words
 from lshdb.shingling.shingling import Shingling
 from lshdb.shingling.tokens import FILES
 from lshdb.shingling.winnowing import run_fingerprints, windows
@@ -142,7 +143,7 @@ class Counting:
             text, and the folded units.
         """
         run = self.run
-        units = positions.units_of(texts, self.shingling)
+        units = positions.units_of(whole_words(texts, self.shingling), self.shingling)
         hashes = windows(units, self.shingling.kind, run, self.secret)
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))

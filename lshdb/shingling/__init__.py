@@ -10,6 +10,7 @@ of a document.
     families   the comments and strings of programs, by the marks that begin comments
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
+    line_ends  words that the ends of lines break, made whole for passages
     numbers    the numbers of a text, in order, as they are written
     positions  texts cut into words, characters or tokens, with their offsets; readable shingles
     programs   the tokens of programs, with boilerplate or without
@@ -19,6 +20,6 @@ of a document.
     tokens     programs as tokens without names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, boilerplate, boundaries, content, families, hashing, numbers, positions, programs,
-rare_words, shingles, shingling, tokens, winnowing.
+Doors: arrays, boilerplate, boundaries, content, families, hashing, line_ends, numbers, positions,
+programs, rare_words, shingles, shingling, tokens, winnowing.
 """

@@ -18,6 +18,7 @@ import numpy as np
 
 from lshdb.shingling import hashing, positions, shingles
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
+from lshdb.shingling.line_ends import whole_words
 from lshdb.shingling.shingling import Shingling
 
 WINDOW = 50
@@ -80,7 +81,7 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
     terms: dict[int, Terms] = {}
     hasher = hashing.span_hash(hashing.secret_seed(), "terms")
     for group in shingles.groups(texts, _WORDS):
-        group_texts = [texts[index] for index in group]
+        group_texts = whole_words((texts[index] for index in group), _WORDS)
         units, words = positions.cut(group_texts, "word"), shingles.cut_words(group_texts)
         term_words, ends = _cut(words)
         begins = words.begins[term_words]
@@ -107,14 +108,14 @@ def indexed(texts: Sequence[str]) -> list[str]:
     """The terms of each of n texts, in order and with repetitions, each followed by a blank."""
     joined_terms: dict[int, str] = {}
     for group in shingles.groups(texts, _WORDS):
-        text = texts[group[0]]
+        group_texts = whole_words((texts[index] for index in group), _WORDS)
+        text = group_texts[0]
         if shingles.is_large(text, _WORDS):
             joined_terms[group[0]] = "".join(
                 terms for piece in shingles.word_pieces(text) for terms in _indexed([piece])
             )
         else:
-            group_terms = _indexed([texts[index] for index in group])
-            joined_terms.update(zip(group, group_terms, strict=True))
+            joined_terms.update(zip(group, _indexed(group_texts), strict=True))
     return [joined_terms[index] for index in range(len(texts))]
 
 

@@ -30,7 +30,7 @@ _ZEROS = (
     "\U0001e2f0\U0001e950\U0001fbf0"
 )
 """The decimal digits 0 of Unicode 14, each followed by the other nine."""
-_DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
+DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Shingling:
             from lshdb.shingling import boilerplate  # 5 ms, which only `lshdb gate` needs
 
             return [boilerplate.without(text, boilerplate.in_text(text)) for text in texts]
-        return texts if self.numbers else [text.translate(_DIGITS) for text in texts]
+        return texts if self.numbers else [text.translate(DIGITS) for text in texts]
 
     def __str__(self) -> str:
         if self.kind == "set":

@@ -21,6 +21,7 @@ import numpy as np
 from lshdb.shingling import shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, is_new
 from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
+from lshdb.shingling.line_ends import whole_words
 from lshdb.shingling.positions import Units
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.shingling.tokens import Tokens
@@ -124,13 +125,14 @@ def of_group(
     """
     short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
     window = run - short.size + 1
-    first = texts[0]
-    if isinstance(first, str) and shingles.is_large(first, short):
+    whole = whole_words(map(str, texts), shingling)
+    first = whole[0]
+    if shingles.is_large(first, short):
         columns = [*_piece_fingerprints(shingles.pieces(first, short, seed), window)]
         empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
         values, positions = map(np.concatenate, zip(empty, *columns, strict=True))
         return values, np.full(len(values), numbers[0]), positions
-    hashed = shingles.shingle_group(texts, short, seed, tokens)
+    hashed = shingles.shingle_group(whole, short, seed, tokens)
     values, positions = _winnowed(hashed.hashes >> _DROPPED, hashed.offsets, window)
     counts = np.diff(np.searchsorted(positions, hashed.offsets))
     text_indices = np.repeat(np.arange(len(texts)), counts)
@@ -147,7 +149,8 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
 
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
     """All values that may be fingerprints of the base texts, int64[any], sorted."""
-    short = dataclasses.replace(shingling, size=fingerprint_size(run))
+    base = whole_words((text for _, text in shingling.base), shingling)
+    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=()).without(base)
     return (shingles.base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 

@@ -80,6 +80,7 @@ KERNELS = {
     "shingling.boilerplate": "the gate names what it leaves out",
     "shingling.content": "Spark stores documents",
     "shingling.hashing": "Spark hashes windows",
+    "shingling.line_ends": "the gate counts the words that passages count",
     "shingling.positions": "the gate counts tokens",
     "shingling.shingles": "Spark counts shingles that pairs share",
     "shingling.shingling": "the type of contents",
