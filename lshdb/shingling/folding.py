@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -178,6 +179,17 @@ def never_combines(character: str) -> bool:
     as these may be between a letter and its mark.
     """
     return not character_classes()[ord(character)] & (COMBINES | DROPPED)
+
+
+def separate_parts(text: str, size: int) -> Iterator[str]:
+    """A text in parts of at least `size` characters, each of which can be folded separately."""
+    start = 0
+    while start < len(text):
+        end = start + size
+        while end < len(text) and not never_combines(text[end]):
+            end += 1
+        yield text[start:end]
+        start = end
 
 
 def _without_silent(

@@ -110,7 +110,7 @@ def count(text: str, kind: str) -> int:
     """How many words, characters or tokens a text has; none if it has no word."""
     if kind != "word":
         return int(cut([text], kind).counts[0])
-    return int(shingles.cut_words([text], pieces=True).counts[0])
+    return int(shingles.cut_words([folding.fold(text)], pieces=True).counts[0])
 
 
 def _cut_words(texts: list[str]) -> Units:

@@ -112,16 +112,18 @@ def indexed(texts: Sequence[str]) -> list[str]:
         text = group_texts[0]
         if shingles.is_large(text, _WORDS):
             joined_terms[group[0]] = "".join(
-                terms for piece in shingles.word_pieces(text) for terms in _indexed([piece])
+                terms
+                for piece in shingles.word_pieces(text)
+                for terms in _indexed([piece], pieces=True)
             )
         else:
             joined_terms.update(zip(group, _indexed(group_texts), strict=True))
     return [joined_terms[index] for index in range(len(texts))]
 
 
-def _indexed(texts: list[str]) -> list[str]:
+def _indexed(texts: list[str], pieces: bool = False) -> list[str]:
     """The terms of each text of a group that is cut at once, joined as by `indexed`."""
-    words = shingles.cut_words(texts)
+    words = shingles.cut_words(texts, pieces)
     term_words, ends = _cut(words)
     begins = words.begins[term_words]
     sizes = ends - begins + 1

@@ -115,20 +115,14 @@ _CHAR_TABLE = _byte_table("char")
 _WORD_TABLE = _byte_table("word")
 
 # A text may be cut before these characters: they fold to a character that combines with none before
-# it, and (for words) each begins a word or separates two words. Every script that is written
-# without blanks has some of them, so that its texts also need the memory of one block only.
+# it, and each begins a word or separates two words. Every script that is written without blanks has
+# some of them, so that its texts also need the memory of one block only.
 _WORDS_ALONE = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df"
 _BETWEEN_WORDS = (
     "\x09-\x0d\x20\u2010-\u2016\u2018-\u2027\u3000-\u3003\uff01-\uff0f\U0001f300-\U0001f64f"
 )
 _LEADING_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4"
 """Of Thai and Lao: they begin a syllable."""
-_CHAR_CUT = (
-    "[\\x00-\\x7f\u0391-\u03a1\u03b1-\u03c9\u0400-\u0482\u05d0-\u05ea\u0621-\u063a\u0641-\u064a"
-    "\u0904-\u0939\u0985-\u09b9\u0e01-\u0e2e\u0e81-\u0eae\u0f40-\u0f6c\u1000-\u1020\u1780-\u17b3"
-    "\uac00-\ud7a3\ufb50-\ufbb1\ufd50-\ufdfb\uff01-\uff9d\U0001f650-\U0001faff"
-    f"{_WORDS_ALONE}{_BETWEEN_WORDS}{_LEADING_VOWELS}]"
-)
 _ASCII_SIGNS = "\\x00-/:-@\\[-\\^`{-\\x7f"
 # Of Burmese, Khmer, Balinese and Javanese. A syllable begins at a consonant with a vowel sign, if
 # the character before it stays what it is, and stacks no consonant below itself. A sign without
@@ -360,8 +354,8 @@ def _single_blanks(folded: str) -> str:
 def _collapsed_pieces(text: str) -> Iterator[str]:
     """The folded text with single blanks, and none at its ends, in pieces."""
     block, begun, gap = BLOCK["char"], False, ""
-    for piece in cut_before(text, _CHAR_CUT, block):
-        folded = _collapsed(piece)
+    for part in folding.separate_parts(text, block):
+        folded = _collapsed(part)
         if begun and folded.startswith(" "):
             gap = " "
         if body := folded.strip(" "):
@@ -400,7 +394,8 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
 
     Args:
         texts: n texts.
-        pieces: whether they are pieces of one text; then a piece without words has no word.
+        pieces: whether they are from `word_pieces`, of one text; then a piece without words has no
+            word.
     """
     # With a separator before, between and after, every word begins and ends inside.
     joined = "".join((" ", " ".join(texts), " "))
@@ -410,8 +405,9 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
     else:
-        texts = _changed_together(folding.fold, texts)
-        joined = "".join((" ", " ".join(texts), " "))
+        if not pieces:
+            texts = _changed_together(folding.fold, texts)
+            joined = "".join((" ", " ".join(texts), " "))
         first, last = folding.word_bounds(folding.code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
         begins, ends = byte_offsets[first], byte_offsets[last]
@@ -499,8 +495,26 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
 
 
 def word_pieces(text: str) -> Iterator[str]:
-    """A large text in pieces, each of which can be cut into words separately."""
-    return cut_before(text, _WORD_CUT, BLOCK["word"])
+    """A large text in pieces, folded unless ASCII, each of which can be cut into words separately.
+
+    A text without a character before which it may be cut is folded in parts, as each character may
+    fold to up to 18, and cut where the folded text may be.
+    """
+    block = BLOCK["word"]
+    for piece in cut_before(text, _WORD_CUT, block):
+        if piece.isascii() or len(piece) < 2 * block:
+            yield piece if piece.isascii() else folding.fold(piece)
+            continue
+        word: list[str] = []
+        for part in folding.separate_parts(piece, block):
+            for cuts, folded in enumerate(
+                cut_before(folding.fold(part), _WORD_CUT, -(-block // 2))
+            ):
+                if cuts:
+                    yield "".join(word)
+                    word = []
+                word.append(folded)
+        yield "".join(word)
 
 
 # set

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb.shingling.folding import code_points, fold
+from lshdb.shingling.folding import code_points, fold, separate_parts
 
 ON_UNICODE_14 = unicodedata.unidata_version == "14.0.0"
 needs_unicode_14 = pytest.mark.skipif(
@@ -89,6 +89,14 @@ def test_characters_that_unicode_14_had_not_assigned_stay(character: str, knows_
 def test_later_pythons_fold_around_unassigned_characters_alike(text: str) -> None:
     """What a Python with more characters does gives here what needs no such care."""
     assert fold(text, newer=True) == oracles.fold(text)
+
+
+@settings(max_examples=150)
+@given(TEXTS, st.integers(1, 3))
+def test_a_text_folded_in_parts_is_the_folded_text(text: str, size: int) -> None:
+    parts = [*separate_parts(text, size)]
+    assert "".join(parts) == text
+    assert "".join(map(fold, parts)) == fold(text)
 
 
 @given(st.text(st.characters()))

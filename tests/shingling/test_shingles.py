@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.shingling.content import cleaned, encoded, from_stored
+from lshdb.shingling.folding import fold
 from lshdb.shingling.positions import shingle_texts
-from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle_group
+from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle_group, word_pieces
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
 
 TEXTS = st.one_of(
@@ -150,6 +151,14 @@ def test_a_large_text_of_less_than_one_shingle_is_folded_once() -> None:
     text = "\xdf\u0307" + " " * BLOCK["char"]
     kind = Shingling("char", 5)
     assert shingled([text], kind) == [[oracles.shingle_hash("ss\u0307", "char", 1)]]
+
+
+@pytest.mark.parametrize("character", ["\ufdfa", "\u3316", "\uff76", "\u321d"])
+def test_what_becomes_many_words_only_when_it_is_folded_comes_in_pieces(character: str) -> None:
+    with blocks_of(64):
+        pieces = [*word_pieces(character * 500)]
+    assert "".join(pieces) == fold(character * 500)
+    assert max(map(len, pieces)) < 2 * 64
 
 
 def test_a_text_of_nine_million_characters_has_the_shingles_that_it_repeats() -> None:
