@@ -43,30 +43,35 @@ def loads(data: bytes) -> Any:
     return json.loads(data) if _has_large_float(value) else value
 
 
-def dumps(value: object) -> str:
+def dumps(value: object, *, numbers: bool = False) -> str:
     """A value as JSON on one line, without blanks; fields keep their order.
 
     Values that JSON does not have become text: dates and times as in ISO 8601, UUIDs as usual,
     bytes in base64, decimals, integers beyond 64 bits, infinity, and durations in seconds as their
     digits; NaN is null. Lone surrogates are replaced by U+FFFD.
 
+    Args:
+        value: of JSON's types, or those named above.
+        numbers: whether decimals and large integers are numbers, which most programs round.
+
     Raises:
         TypeError: a value of another type.
         ValueError: names that differ in lone surrogates only.
         RecursionError: more than MAX_DEPTH levels.
     """
-    return encode(value).decode()
+    return encode(value, numbers=numbers).decode()
 
 
-def encode(value: object) -> bytes:
+def encode(value: object, *, numbers: bool = False) -> bytes:
     """A value as JSON in UTF-8; see `dumps`."""
+    default = _with_number if numbers else _default
     try:
-        data = orjson.dumps(value, _default, orjson.OPT_PASSTHROUGH_DATETIME)
+        data = orjson.dumps(value, default, orjson.OPT_PASSTHROUGH_DATETIME)
     except TypeError:
         check_depth(value)
-        data = orjson.dumps(_plain(value), _default, _OPTIONS)
+        data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
     if b"null" in data and _has_infinity(value):
-        data = orjson.dumps(_plain(value), _default, _OPTIONS)
+        data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
     if _may_be_deep(data):
         check_depth(value)
     return data
@@ -126,19 +131,23 @@ def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
         check_depth(element, levels - 1)
 
 
-def _plain(value: object) -> object:
-    """The value as orjson writes it: texts for integers beyond 64 bits and infinity."""
+def _plain(value: object, numbers: bool) -> object:
+    """The value as orjson writes it: texts for infinity, and if not `numbers` large integers."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, dict):
-        fields = {_plain(name): _plain(element) for name, element in value.items()}
+        fields = {
+            _plain(name, numbers): _plain(element, numbers) for name, element in value.items()
+        }
         if len(fields) < len(value):
             raise ValueError("fields whose names differ in lone surrogates only")
         return fields
     if isinstance(value, list | tuple):
-        return [_plain(element) for element in value]
+        return [_plain(element, numbers) for element in value]
     if isinstance(value, int):
-        return value if -(1 << 63) <= value < 1 << 64 else str(value)
+        if -(1 << 63) <= value < 1 << 64:
+            return value
+        return orjson.Fragment(str(value)) if numbers else str(value)
     if isinstance(value, float) and value in _INFINITE:
         return "Infinity" if value > 0 else "-Infinity"
     return value
@@ -164,7 +173,13 @@ def seconds_of(nanoseconds: int) -> str:
     return f"-{text}" if nanoseconds < 0 else text
 
 
-def _default(value: object) -> object:
+def _with_number(value: object) -> object:
+    """As `_default`, with a number for a decimal."""
+    text = _default(value)
+    return orjson.Fragment(text) if type(value).__name__ == "Decimal" and text else text
+
+
+def _default(value: object) -> Any:
     """The JSON value for a value that JSON does not have."""
     # Rarely needed, and never by a query.
     import base64

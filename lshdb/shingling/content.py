@@ -63,13 +63,7 @@ def normalized(
 
 def encoded(content: Content) -> str:
     """The stored form of a cleaned document: the text, or a JSON array."""
-    if isinstance(content, str):
-        return content
-    try:
-        return orjson.dumps(content).decode()
-    except TypeError:  # integers beyond 64 bits
-        elements = (str(e) if isinstance(e, int) else orjson.dumps(e).decode() for e in content)
-        return f"[{','.join(elements)}]"
+    return content if isinstance(content, str) else json_text.dumps(content, numbers=True)
 
 
 def _check_size(stored: str, largest: int) -> None:

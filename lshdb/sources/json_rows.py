@@ -130,7 +130,11 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
 
 def rows_of(lines: list[bytes]) -> TextRows:
     """Lines of JSON as rows."""
-    return TextRows(lines, lambda line: _record_of(line, _ANY)[0], json_of)
+    return TextRows(
+        lines,
+        lambda line: _record_of(line, _ANY)[0],
+        lambda record: json_text.encode(record, numbers=True),
+    )
 
 
 def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
