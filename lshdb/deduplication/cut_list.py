@@ -45,7 +45,8 @@ class CutList:
     def write(self, rows: DecidedBatch) -> None:
         """Write the lines of rows that are written next."""
         changes = dict(self._changes(rows)) if self.same_format else {}
-        cut = {index for index, _ in rows.cuts}
+        cuts = [*rows.cuts]
+        cut = {index for index, _ in cuts}
         dropped_whole = [
             (index, dropped)
             for index, dropped in enumerate(rows.dropped)
@@ -54,7 +55,7 @@ class CutList:
         blanks = [(index, None) for index, is_row in changes if not is_row]
         columns = result_tables.dropped_columns((), copied=True)
         # Blank lines come before the row whose index they have.
-        for index, row in sorted((*blanks, *rows.cuts, *dropped_whole), key=itemgetter(0)):
+        for index, row in sorted((*blanks, *cuts, *dropped_whole), key=itemgetter(0)):
             line = changes.pop((index, row is not None), {})
             if row is not None:
                 line = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from lshdb.model import DroppedRow
+from lshdb.deduplication.collection import DropReason
 from lshdb.shingling import positions
 from lshdb.shingling.arrays import covering_spans
 from lshdb.shingling.boundaries import readable_cuts
@@ -29,26 +29,29 @@ class Cutting:
     min_words: int
 
 
-def covering(rows: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
+def covering(reasons: Sequence[DropReason], text: str, kind: str) -> list[tuple[int, DropReason]]:
     """The fewest passages of a text, in its order, that cover the same as all of them.
 
     With shingles of characters they are shortened, so that the rest stays readable.
+
+    Returns:
+        The index and the reason of each.
     """
-    starts, ends = np.array([*map(_span, rows)], dtype=np.int64).reshape(-1, 2).T
-    chosen = [rows[index] for index in covering_spans(starts, ends).tolist()]
+    starts, ends = np.array([*map(_span, reasons)], dtype=np.int64).reshape(-1, 2).T
+    chosen = [(index, reasons[index]) for index in covering_spans(starts, ends).tolist()]
     if kind != "char":
         return chosen
-    spans = readable_cuts(text, [*map(_span, chosen)])
+    spans = readable_cuts(text, [_span(reason) for _, reason in chosen])
     return [
-        row if span == _span(row) else _shortened(row, text, *span)
-        for row, span in zip(chosen, spans, strict=True)
+        (index, reason if span == _span(reason) else _shortened(reason, text, *span))
+        for (index, reason), span in zip(chosen, spans, strict=True)
         if span[0] < span[1]
     ]
 
 
-def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
-    """The row with a part of its passage; the passage in the stored document stays whole."""
-    passage = row.passage
+def _shortened(reason: DropReason, text: str, start: int, end: int) -> DropReason:
+    """The reason with a part of its passage; the passage in the stored document stays whole."""
+    passage = reason.passage
     assert passage is not None
     lines = positions.with_line_feeds(text)
     part = dataclasses.replace(
@@ -60,16 +63,16 @@ def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
         words=positions.count(text[start:end], "char"),
         text=text[start:end],
     )
-    return dataclasses.replace(row, passage=part)
+    return dataclasses.replace(reason, passage=part)
 
 
-def _span(row: DroppedRow) -> tuple[int, int]:
-    """Where the passage of a row begins and ends."""
-    assert row.passage is not None
-    return row.passage.start, row.passage.end
+def _span(reason: DropReason) -> tuple[int, int]:
+    """Where the passage of a reason begins and ends."""
+    assert reason.passage is not None
+    return reason.passage.start, reason.passage.end
 
 
-def without(text: str, cuts: Iterable[DroppedRow]) -> str:
+def without(text: str, cuts: Iterable[DropReason]) -> str:
     """A text without the passages, which are in its order."""
     pieces, position = [], 0
     for start, end in map(_span, cuts):

@@ -9,9 +9,10 @@ on how they are cut into batches.
 import itertools
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -38,6 +39,9 @@ from lshdb.sources.sinks import rows_of
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 
+_Copied = tuple[DropReason, Callable[[DropReason], DroppedRow]]
+"""A passage to cut out, and what makes the row of it, which takes longer than to find it."""
+
 
 @dataclass(frozen=True, slots=True)
 class DecidedBatch:
@@ -49,7 +53,7 @@ class DecidedBatch:
         indices: the indices of their rows in the origin.
         dropped: why each document is dropped; None for a kept one.
         clusters: the number of each document's cluster, if it is wanted (see Clusters).
-        cuts: the passages that are cut out, each with the index of its document.
+        cuts: the passages that are cut out, each with the index of its document; to be read once.
         before: the rows as they were read, if passages are cut out of those of `origin`.
     """
 
@@ -58,7 +62,7 @@ class DecidedBatch:
     indices: Sequence[int]
     dropped: Sequence[DroppedRow | None]
     clusters: Sequence[int] = ()
-    cuts: Sequence[tuple[int, DroppedRow]] = ()
+    cuts: Iterable[tuple[int, DroppedRow]] = ()
     before: Origin | None = None
 
     @property
@@ -68,22 +72,26 @@ class DecidedBatch:
         return [index for index, dropped in rows if dropped is None]
 
     def cut(
-        self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
+        self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[_Copied]]
     ) -> "DecidedBatch":
         """The rows without what is copied in their texts."""
-        changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
-        for index in range(len(texts)):
-            if passages := covering(copied[index], texts[index], cutting.kind):
-                left = without(texts[index], passages)
-                changed[self.indices[index]] = left
-                cuts += ((index, passage) for passage in passages)
-                if count(left, cutting.kind) < cutting.min_words:
-                    dropped[index] = passages[0]
+        changed, chosen, dropped = dict[int, str](), list[tuple[int, _Copied]](), [*self.dropped]
+        for index, (text, passages) in enumerate(zip(texts, copied, strict=True)):
+            if not passages:
+                continue
+            reasons, describe = zip(*passages, strict=True)
+            cuts = covering(reasons, text, cutting.kind)
+            chosen += ((index, (reason, describe[number])) for number, reason in cuts)
+            left = changed[self.indices[index]] = without(text, (reason for _, reason in cuts))
+            if cuts and count(left, cutting.kind) < cutting.min_words:
+                number, reason = cuts[0]
+                dropped[index] = describe[number](reason)
         if self.origin is None or not changed:
             return self
         rows = rows_of(self.origin).with_texts(changed, cutting.field)
         origin = replace(self.origin, rows=rows)
-        return replace(self, origin=origin, dropped=dropped, cuts=cuts, before=self.origin)
+        cut_rows = ((index, describe(reason)) for index, (reason, describe) in chosen)
+        return replace(self, origin=origin, dropped=dropped, cuts=cut_rows, before=self.origin)
 
 
 @dataclass(eq=False)
@@ -292,19 +300,23 @@ class _Rows:
 
     def __post_init__(self) -> None:
         self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
-        self.copied: defaultdict[int, list[DroppedRow]] = defaultdict(list)
+        self.copied: defaultdict[int, list[_Copied]] = defaultdict(list)
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
 
     def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""
-        for row, dropped in compared.rows(compared.matcher.named(compared.reasons), self):
-            self.dropped[row] = dropped
+        named = compared.matcher.named(compared.reasons)
+        describe = compared.describing(named, self)
+        for row, reason in named:
+            self.dropped[row] = describe(row, reason)
         if (clusters := self.plan.clusters) is not None:
             for row, reason in compared.reasons:
                 number = self.numbers[row]
                 self.clusters[row] = clusters.of(compared.collection, reason.doc_id, number)
-        for row, passage in compared.rows([*compared.matcher.passages()], self):
-            self.copied[row].append(passage)
+        passages = [*compared.matcher.passages()]
+        describe = compared.describing(passages, self)
+        for row, passage in passages:
+            self.copied[row].append((passage, partial(describe, row)))
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""
@@ -338,34 +350,35 @@ class _Compared:
     reasons: list[tuple[int, DropReason]] = field(default_factory=list)
     marked: MarkedDocuments | None = None
 
-    def rows(
+    def describing(
         self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
-    ) -> Iterator[tuple[int, DroppedRow]]:
-        """The rows of dropped documents, or of passages, with their indices in the batch."""
+    ) -> Callable[[int, DropReason], DroppedRow]:
+        """What makes the rows of dropped documents, or of passages, from indices in the batch."""
         batch, fields, collection = rows.documents.batch, rows.plan.fields, self.collection
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
         keys = collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
         columns = zip(doc_ids.tolist(), keys, metadata, strict=False)
         kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
-        for row, reason in reasons:
+
+        def described(row: int, reason: DropReason) -> DroppedRow:
+            """The row of a document."""
             key, stored = kept[reason.doc_id]
             key = collection.original_keys.get(reason.doc_id, key)
-            yield (
-                row,
-                DroppedRow(
-                    batch.keys[row],
-                    *batch.wheres[row],
-                    key,
-                    *collection.where(reason.doc_id, key),
-                    reason.similarity,
-                    reason.exact,
-                    reason.identical,
-                    collection.reference,
-                    *picked_fields(fields, batch.all_metadata()[row], stored),
-                    reason.passage,
-                ),
+            return DroppedRow(
+                batch.keys[row],
+                *batch.wheres[row],
+                key,
+                *collection.where(reason.doc_id, key),
+                reason.similarity,
+                reason.exact,
+                reason.identical,
+                collection.reference,
+                *picked_fields(fields, batch.all_metadata()[row], stored),
+                reason.passage,
             )
+
+        return described
 
 
 @dataclass(eq=False)
@@ -406,6 +419,10 @@ class _Loop:
                 self._written.append(row)
                 self._next_id += not into_database
             return False
+        if plan.cutting is not None:
+            for compared in self.compared:
+                compared.matcher.note_passages(row, self._no_reasons(row, compared))
+            return self._keep(row)
         best: tuple[_Compared, DropReason] | None = None
         for compared in self.compared:
             reason = compared.matcher.reason(row, self._no_reasons(row, compared))
@@ -413,13 +430,10 @@ class _Loop:
                 best = compared, reason
                 if plan.is_ordered:
                     break
-        if best is not None and plan.cutting is None:
-            best[0].reasons.append((row, best[1]))
-            return False
-        if best is not None:
-            for compared in self.compared:
-                compared.matcher.note_passages(row, self._no_reasons(row, compared))
-        return self._keep(row)
+        if best is None:
+            return self._keep(row)
+        best[0].reasons.append((row, best[1]))
+        return False
 
     def _replaces(self, row: int) -> bool:
         """Whether a document is the new version of the stored one of its key."""

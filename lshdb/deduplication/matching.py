@@ -16,10 +16,11 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import DropReason
+from lshdb.search.passage_windows import is_in
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
-from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
+from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array, lengths_of
 from lshdb.store.lookups import StoreReader
 
 
@@ -47,7 +48,7 @@ class Matcher(Protocol):
         """Whether a document is compared with a part of what it may resemble only."""
 
     def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
-        """Note that the passages of a document are cut out, after `reason`."""
+        """Note that the passages of a document are cut out."""
 
     def passages(self) -> Iterator[tuple[int, DropReason]]:
         """The noted documents, with a reason for each passage that they copy; none by other rules.
@@ -128,7 +129,7 @@ class BucketMatcher:
         self._scored = self.scored(doc_ids)
         self._same = self._scored.same.tolist()
         self._reasons: dict[int, int] = {}  # the number of the kept document, by row
-        self._noted: list[tuple[int, int, float]] = []  # rows, numbers of kept documents, shares
+        self._noted: list[tuple[int, IntArray]] = []  # rows, numbers of kept documents
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
@@ -165,24 +166,27 @@ class BucketMatcher:
 
     def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
         """See Matcher."""
-        if row not in self._reasons:
-            return
-        shares = self._similar.get(self._same[row], {})
-        others = {other for other in self._candidates(row) if other in shares}
-        others -= {self._number.get(doc_id, -1) for doc_id in without}
-        ordered = sorted({*others, self._reasons[row]}, key=self._doc_id.__getitem__)
-        if equal := [other for other in ordered if self._same[other] == self._same[row]]:
-            ordered = equal[:1]  # a text is whole in itself
-        self._noted += ((row, other, shares.get(other, 1.0)) for other in ordered)
+        candidates = self._candidates(row) - {self._number.get(doc_id, -1) for doc_id in without}
+        if candidates:
+            self._noted.append((row, np.sort(int_array(candidates))))
 
     def passages(self) -> Iterator[tuple[int, DropReason]]:
         """See Matcher: those that cover all that the documents copy from kept ones."""
         copied, same = self._scored.scorer, self._scored.same
         if not isinstance(copied, CopiedShares) or not self._noted:
             return
-        rows, others = (int_array(column) for column in list(zip(*self._noted, strict=True))[:2])
-        for index, passage in copied.covering(same[rows], same[others]):
-            row, other, share = self._noted[index]
+        rows = int_array(row for row, _ in self._noted)
+        candidates = [others for _, others in self._noted]
+        noted = np.repeat(rows * len(same), lengths_of(candidates)) + np.concatenate(candidates)
+        is_used = np.zeros(len(same), dtype=np.bool_)
+        is_used[noted % len(same)] = True
+
+        def is_source(copies: IntArray, sources: IntArray) -> Mask:
+            return is_in(copies * len(same) + sources, noted)
+
+        doc_ids = int_array(self._doc_id)
+        pairs = copied.covering(rows, np.flatnonzero(is_used), is_source, doc_ids)
+        for row, other, share, passage in pairs:
             is_same = self._same[row] == self._same[other]
             yield row, DropReason(self._doc_id[other], share, True, is_same, passage)
 
@@ -213,7 +217,11 @@ class BucketMatcher:
         self._number[doc_id] = row
         self._doc_id[row] = doc_id
         for code in self._codes[row]:
-            insort(self._members[code], row, key=self._doc_id.__getitem__)
+            members = self._members[code]
+            if not members or self._doc_id[members[-1]] < doc_id:
+                members.append(row)
+            else:
+                insort(members, row, key=self._doc_id.__getitem__)
 
     def is_cut(self, row: int) -> bool:
         """See Matcher: whether one of its codes has more documents than are listed."""

@@ -26,19 +26,20 @@ from lshdb.shingling.arrays import (
     IntArray,
     Mask,
     Shares,
+    chunks_of,
+    covering_spans,
     first_of_each,
     int_array,
-    is_new,
-    runs,
+    sizes_of,
 )
 from lshdb.sketching.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
-_TOGETHER = 12
+_TOGETHER = {"word": 18, "code": 9, "char": 4}
 """Characters of texts that are compared at once, for each window."""
-_KEPT = 3
-"""Parts of a block whose shared windows are kept: at most some 100 MB each."""
+IsSource = Callable[[IntArray, IntArray], Mask]
+"""Which of pairs of texts, int64[n] both, are those of a copy and one of its sources: bool[n]."""
 
 
 def criteria_of(
@@ -176,9 +177,9 @@ class CopiedShares:
         run = self.min_words
         settings = dataclasses.replace(self.settings, passages=run)
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
-        self._together = self.limits.passage_windows * _TOGETHER
+        self._together = self.limits.passage_windows * _TOGETHER[self.settings.shingling.kind]
         self._criteria = passage_runs.Criteria(run, run, 0, self.limits.passages)
-        self._parts: list[_Part] = []  # those that were compared last are the last
+        self._part: _Part | None = None  # the one that was compared last
 
     def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> Shares:
         """The share of the copy's words that are in passages, for each pair: float64[n].
@@ -206,28 +207,49 @@ class CopiedShares:
         return passages
 
     def covering(
-        self, copies: IntArray, sources: IntArray
-    ) -> Iterator[tuple[int, model.CopiedPassage]]:
-        """Passages of texts that cover all that sources have of them, with the pairs' indices.
+        self, copies: IntArray, sources: IntArray, is_source: IsSource, order: IntArray
+    ) -> Iterator[tuple[int, int, float, model.CopiedPassage]]:
+        """The fewest passages of texts that cover all that their sources have of them.
 
-        They come from few sources of each text: as long as words are in no chosen source, the one
-        that has most windows of them is chosen, of equal ones the first. Windows of three units or
-        more that follow each other overlap, so it does not matter in which source each is found.
+        They are from the first source that has each window. Windows of three units or more that
+        follow each other overlap, so it does not matter in which source each is found.
 
         Args:
-            copies: int64[n], the number of the copying text of each pair.
-            sources: int64[n], that of the other one; of each copy the preferred ones first.
+            copies: int64[n], the numbers of the copying texts.
+            sources: int64[m], those of all texts that may be sources.
+            is_source: which of these are a text's sources.
+            order: int64[m], of all texts, by their numbers: the lowest is the first.
+
+        Yields:
+            The numbers of both texts, the share of the copy's words that the source has, and the
+            passage.
         """
-        for pairs, segments, copy, source in self._parted(copies, sources):
-            chosen = _covering(segments, copy, source)
-            both = passage_runs.Pairs(segments.texts, copy[chosen], source[chosen])
-            runs = segments.between(both.a, both.b, self.min_words).runs
-            # Those that are within no other one of the copy, whatever sources they are from.
-            order = np.lexsort((-runs.length, runs.a))
-            ends = np.maximum.accumulate((runs.a + runs.length)[order])
-            runs = runs.chosen(np.sort(order[is_new(ends)]))
-            for number, passage in passage_runs.listed_passages(both, runs, self._criteria):
-                yield int(pairs[chosen[number]]), passage
+        for of_copies in chunks_of(self.lengths[copies], self._together):
+            for of_sources in chunks_of(self.lengths[sources], self._together):
+                sides = copies[of_copies], sources[of_sources]
+                yield from self._covering(*sides, is_source, order)
+
+    def _covering(
+        self, copies: IntArray, sources: IntArray, is_source: IsSource, order: IntArray
+    ) -> Iterator[tuple[int, int, float, model.CopiedPassage]]:
+        """See `covering`: of texts that fit into memory."""
+        numbers = self._distinct(copies, sources)
+        texts = self._counting.windows_of(self.contents(numbers))
+        segments = Segments.of(texts, self.min_words, NO_NUMBERS)
+        sides = numbers.searchsorted(copies), numbers.searchsorted(sources)
+        pairs = _first_sources(
+            segments, *sides, lambda a, b: is_source(numbers[a], numbers[b]), order[numbers]
+        )
+        both = passage_runs.Pairs(segments.texts, *pairs)
+        shared = segments.between(both.a, both.b, self.min_words)
+        begins = segments.texts.windows["unit"].take(shared.runs.a).astype(np.int64)
+        begins += both.a[shared.runs.pair] * (int(texts.units.max()) + 1)
+        last_units = begins + shared.runs.length + (self.min_words - 2)
+        fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
+        shares = (shared.a_units / np.maximum(texts.counted[both.a], 1)).tolist()
+        known = [*zip(numbers[both.a].tolist(), numbers[both.b].tolist(), shares, strict=True)]
+        for pair, passage in passage_runs.listed_passages(both, fewest, self._criteria):
+            yield *known[pair], passage
 
     def _parted(
         self, copies: IntArray, sources: IntArray
@@ -238,7 +260,7 @@ class CopiedShares:
             The indices of pairs, what their texts share, and the indices of both texts there.
         """
         waiting = np.argsort(copies, kind="stable")
-        for part in [*self._parts]:
+        if (part := self._part) is not None:
             sides = copies[waiting], sources[waiting]
             known = part.has(sides[0]) & part.has(sides[1]) & (sides[0] != sides[1])
             if known.any():
@@ -247,10 +269,10 @@ class CopiedShares:
         parts = [waiting] if len(waiting) else []
         while parts:
             pairs = parts.pop()
-            numbers = np.unique([copies[pairs], sources[pairs]])
+            numbers = self._distinct(copies[pairs], sources[pairs])
             if len(pairs) > 1 and self.lengths[numbers].sum() > self._together:
                 # Along the side that has more texts, so that the fewest are cut again.
-                side = max((copies, sources), key=lambda numbers: len(np.unique(numbers[pairs])))
+                side = max((copies, sources), key=lambda side: len(self._distinct(side[pairs])))
                 pairs = pairs[np.argsort(side[pairs], kind="stable")]
                 parts += np.split(pairs, [len(pairs) // 2])[::-1]
                 continue
@@ -258,28 +280,53 @@ class CopiedShares:
             pairs = pairs[np.argsort(copies[pairs], kind="stable")]
             alone = numbers.searchsorted(copies[pairs[copies[pairs] == sources[pairs]]])
             texts = self._counting.windows_of(self.contents(numbers))
-            part = _Part(numbers, Segments.of(texts, self.min_words, alone))
-            self._parts = [*self._parts[1 - _KEPT :], part]
+            self._part = part = _Part(numbers, Segments.of(texts, self.min_words, alone))
             yield pairs, *part.of(copies, sources, pairs)
 
+    def _distinct(self, *numbers: IntArray) -> IntArray:
+        """Numbers of texts, each once and sorted."""
+        is_used = np.zeros(len(self.lengths), dtype=np.bool_)
+        for texts in numbers:
+            is_used[texts] = True
+        return np.flatnonzero(is_used)
 
-def _covering(segments: Segments, copies: IntArray, sources: IntArray) -> IntArray:
-    """Few of n pairs of texts that cover what all share: see CopiedShares.covering; int64[any]."""
-    alike = copies * len(segments.arrangements) + segments.arrangements[sources]
-    _, first = np.unique(alike, return_index=True)
-    first.sort()
-    hits = segments.hits(copies[first], sources[first])
-    bounds = hits.pair.searchsorted(np.arange(len(first) + 1))
-    chosen: list[int] = []
-    for begin, end in zip(*runs(copies[first]), strict=True):
-        part = slice(bounds[begin], bounds[end])
-        own = segments.offsets[copies[first[begin]]]
-        size = int(segments.offsets[copies[first[begin]] + 1] - own)
-        shared = np.zeros((end - begin, size), dtype=np.bool_)
-        shared[hits.pair[part] - begin, hits.segment[part] - own] = True
-        length, uncovered = segments.length[own : own + size], shared.any(axis=0)
-        while uncovered.any():
-            best = int(((shared & uncovered) @ length).argmax())
-            uncovered &= ~shared[best]
-            chosen.append(int(first[begin + best]))
-    return int_array(chosen)
+
+def _first_sources(
+    segments: Segments,
+    copies: IntArray,
+    sources: IntArray,
+    is_source: IsSource,
+    order: IntArray,
+) -> tuple[IntArray, IntArray]:
+    """Pairs of a text and the first of its sources that has a segment, for each segment.
+
+    Args:
+        segments: of n texts.
+        copies, sources: int64[any], the indices of texts.
+        is_source: which of the sources are those of a text.
+        order: int64[n], of the texts: the lowest is the first.
+
+    Returns:
+        The indices of both texts, of each pair once.
+    """
+    count = len(order)
+    by_rank = np.argsort(order, kind="stable")
+    rank, is_of = np.empty(count, dtype=np.int64), np.zeros((2, count), dtype=np.bool_)
+    rank[by_rank] = np.arange(count)
+    is_of[0, copies] = is_of[1, sources] = True
+    text = np.repeat(np.arange(count), sizes_of(segments.offsets))
+    keys = segments.numbers * count + rank[text]
+    holders = np.unique(keys[is_of[1, text]])
+    number, copy_rank = np.divmod(np.unique(keys[is_of[0, text]]), count)
+    copy, nth = by_rank[copy_rank], holders.searchsorted(number * count)
+    ends = holders.searchsorted((number + 1) * count)
+    pairs = [NO_NUMBERS]
+    while len(copy):
+        (left,) = (nth < ends).nonzero()
+        copy, nth, ends = copy[left], nth[left], ends[left]
+        source = by_rank[holders[nth] % count]
+        is_first = is_source(copy, source)
+        pairs.append(copy[is_first] * count + source[is_first])
+        copy, nth, ends = copy[~is_first], nth[~is_first] + 1, ends[~is_first]
+    a, b = np.divmod(np.unique(np.concatenate(pairs)), count)
+    return a, b
