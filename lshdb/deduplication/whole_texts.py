@@ -1,7 +1,8 @@
 """Texts of a reference that are shorter than a run: they match only as a whole.
 
 A question of nine words has no run of 13 words. It matches a text that has all of its words one
-after the other, folded as for shingles. Texts are looked up by the rarest word of each question.
+after the other, folded as for shingles. Texts are looked up by the rarest word of each question. A
+text of fewer than five words, such as `The`, is a part of too many: it matches only the same words.
 """
 
 import dataclasses
@@ -9,15 +10,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Self
 
+import numpy as np
+
 from lshdb import errors
 from lshdb.deduplication.collection import Collection, DropReason
-from lshdb.formatting import counted
+from lshdb.formatting import counted, listed
 from lshdb.model import CopiedPassage
 from lshdb.search.passage_runs import passage_at
 from lshdb.shingling import positions, shingles
+from lshdb.shingling.arrays import expand_ranges, int_array, offsets_of
 from lshdb.shingling.line_ends import whole_words
 from lshdb.shingling.shingling import Shingling
+from lshdb.sources.paths import escaped
 
+_MARK = b"\xff"
+_PART = 5
+"""Units of the shortest text that matches a part of another."""
+_NAMED = 5
+"""Keys of shorter ones in a message."""
 _LETTERS = 16
 """Letters per word of the beginning of a text that shows whether it is short."""
 
@@ -28,7 +38,8 @@ class _Run:
 
     Attributes:
         text: as it is stored.
-        folded: its folded units, each with a zero before and behind it.
+        folded: the UTF-8 of its folded units, each with a byte before and behind it that no UTF-8
+            has.
         cut: the units of all texts.
         first: the index of the text's first unit.
         count: how many units it has.
@@ -49,7 +60,7 @@ class _Run:
 
     def passage_of(self, short: "_Run", offset: int) -> CopiedPassage:
         """The passage in this text that is all of a short one, from an offset in `folded`."""
-        first = self.folded.count(b"\0", 0, offset)
+        first = self.folded.count(_MARK, 0, offset)
         spans = *self.span(first, short.count), *short.span(0, short.count)
         return passage_at(self.text, short.text, spans, short.count, 1.0)
 
@@ -85,7 +96,15 @@ class WholeTexts:
                 f"{'it matches' if count == 1 else 'they match'} only as a whole"
             )
             errors.warn_of_limit(errors.Cut("dedup", count, note))
+            with collection.reader() as reader:
+                keys = reader.keys_of(int_array(short.shortest))
+            warn_of_shortest(str(collection.reference), keys)
         return short
+
+    @property
+    def shortest(self) -> list[int]:
+        """The doc_ids of those that match only the same words."""
+        return [doc_id for doc_id, run in self.runs.items() if run.count < _PART]
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
         """Remember the texts that are short."""
@@ -102,12 +121,16 @@ class WholeTexts:
                 self.runs[doc_ids[index]] = run
 
     def index(self) -> None:
-        """Index the remembered texts by the rarest unit of each."""
+        """Index the remembered texts by the rarest unit of each, the shortest ones as they are."""
+        self._equal = defaultdict[bytes, list[int]](list)
+        for doc_id in self.shortest:
+            self._equal[self.runs[doc_id].folded].append(doc_id)
+        parts = {doc_id: run for doc_id, run in self.runs.items() if run.count >= _PART}
         counts = Counter[bytes]()
-        for run in self.runs.values():
+        for run in parts.values():
             counts.update(_units_in(run.folded))
         self._led = defaultdict[bytes, list[int]](list)
-        for doc_id, run in self.runs.items():
+        for doc_id, run in parts.items():
             rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
             self._led[rarest].append(doc_id)
 
@@ -118,7 +141,8 @@ class WholeTexts:
 
     def _reason(self, run: _Run) -> DropReason | None:
         """The longest short text that a text has, the first one of equally long ones."""
-        offsets = {
+        offsets = dict.fromkeys(self._equal.get(run.folded, ()), 0)
+        offsets |= {
             doc_id: offset
             for unit in self._led.keys() & _units_in(run.folded)
             for doc_id in self._led[unit]
@@ -132,9 +156,21 @@ class WholeTexts:
         return DropReason(longest, short.count / run.count, True, short.text == run.text, passage)
 
 
+def warn_of_shortest(reference: str, keys: Sequence[str]) -> None:
+    """A warning that names the documents of a reference that match only the same words."""
+    if not (count := len(keys)):
+        return
+    note = (
+        f"{reference}: {counted(count, 'document')} {'has' if count == 1 else 'have'} fewer than "
+        f"{_PART} words: {'it matches' if count == 1 else 'they match'} only a row with the same "
+        f"words ({listed([*map(escaped, keys)], _NAMED)})"
+    )
+    errors.warn_of_limit(errors.Cut("dedup", count, note))
+
+
 def _units_in(folded: bytes) -> set[bytes]:
     """The different units of a run: words."""
-    return {unit for unit in folded.split(b"\0") if unit}
+    return {unit for unit in folded.split(_MARK) if unit}
 
 
 def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
@@ -143,15 +179,13 @@ def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
     for group in shingles.groups(texts, shingling):
         group_texts = [texts[index] for index in group]
         cut = positions.cut([*shingling.read(whole_words(group_texts, shingling))], shingling.kind)
-        last = 0
-        for index, text, count in zip(group, group_texts, cut.counts.tolist(), strict=True):
-            first, last = last, last + count
-            begins, ends = cut.begins[first:last], cut.ends[first:last]
-            folded = b""
-            if count and shingling.kind == "word":  # a zero is behind each already
-                folded = cut.folded[int(begins[0]) : int(ends[-1]) + 1]
-            elif count:
-                units = map(slice, begins.tolist(), ends.tolist())
-                folded = b"".join(cut.folded[unit] + b"\0" for unit in units)
-            runs_by_index[index] = _Run(text, b"\0" + folded, cut, first, count)
+        # Each unit with the byte behind it, which becomes the mark.
+        sizes = cut.ends - cut.begins + 1
+        octets = np.frombuffer(cut.folded, dtype=np.uint8)[expand_ranges(cut.begins, sizes)]
+        bounds, firsts = offsets_of(sizes), offsets_of(cut.counts)
+        octets[bounds[1:] - 1] = ord(_MARK)
+        for number, (index, text) in enumerate(zip(group, group_texts, strict=True)):
+            first, last = firsts[number : number + 2].tolist()
+            folded = _MARK + octets[bounds[first] : bounds[last]].tobytes()
+            runs_by_index[index] = _Run(text, folded, cut, first, last - first)
     yield from (runs_by_index[index] for index in range(len(texts)))

@@ -219,7 +219,8 @@ class _Unit:
         """The texts of its files, in the order of their keys."""
         doc_ids = sorted(self.ids.values())
         contents = dict(zip(doc_ids, self.reader.contents(np.array(doc_ids)), strict=True))
-        return {file: contents[self.ids[file]] for file in sorted(self.ids)}
+        no_mark = " " * len(FILES)
+        return {file: contents[self.ids[file]].replace(FILES, no_mark) for file in sorted(self.ids)}
 
     def text(self, key: str, files: list[FolderFile], *, anonymous: bool) -> str:
         """All of its texts; `files` gets where each begins."""

@@ -14,6 +14,7 @@ document.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nlargest
@@ -27,7 +28,15 @@ from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
 from lshdb.search import similarity
 from lshdb.shingling import positions, shingles
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
+from lshdb.shingling.arrays import (
+    NO_NUMBERS,
+    IntArray,
+    Mask,
+    expand_ranges,
+    int_array,
+    lengths_of,
+    offsets_of,
+)
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.line_ends import whole_words
 from lshdb.shingling.shingling import Shingling
@@ -157,8 +166,7 @@ class Counting:
         if any(FILES in text for text in texts):
             document = np.searchsorted(offsets, first, side="right") - 1
             spans = units.starts[first], units.stops[first + (run - 1)]
-            begins, ends = positions.line_numbers(texts, document, *spans, FILES)
-            first = first[begins == ends]
+            first = first[_are_within_files(texts, document, *spans)]
         leads = np.ones(len(first), dtype=np.bool_)
         if self.shared is not None or len(self.hot):
             fingerprints = run_fingerprints(units, self.shingling.kind, run, self.seed)[first]
@@ -192,6 +200,22 @@ class Counting:
         """The windows of a text whose fingerprints are hot, each once and sorted."""
         windows = self.windows_of([text]).windows
         return np.unique(windows["hash"][~windows["leads"]])
+
+
+def _are_within_files(
+    texts: Sequence[str], documents: IntArray, starts: IntArray, stops: IntArray
+) -> Mask:
+    """Which stretches of texts, int64[m], are within one of the files that a text joins: bool[m].
+
+    Args:
+        texts: n texts.
+        documents: int64[m], the index of the text of each stretch.
+        starts, stops: int64[m], its first character, and its last + 1.
+    """
+    borders = int_array(match.start() for match in re.finditer(FILES, "".join(texts)))
+    begins = offsets_of(lengths_of(texts))[documents]
+    are_within: Mask = borders.searchsorted(begins + starts) == borders.searchsorted(begins + stops)
+    return are_within
 
 
 def _units_before(windows: Mask, run: int) -> IntArray:

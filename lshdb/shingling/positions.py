@@ -170,7 +170,7 @@ def with_line_feeds(text: str) -> str:
 
 
 def line_numbers(
-    texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets, end: str = "\n"
+    texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets
 ) -> tuple[Offsets, Offsets]:
     """The first and last lines of stretches of n texts, from 1.
 
@@ -179,14 +179,12 @@ def line_numbers(
         documents: int64[m], the index of the text of each stretch.
         starts: int64[m], the first character of each stretch.
         ends: int64[m], the last character of each stretch + 1.
-        end: the character that ends a line.
 
     Returns:
         int64[m] both.
     """
-    if end == "\n":
-        texts = [*map(with_line_feeds, texts)]
-    feeds = np.flatnonzero(folding.code_points(end.join(["", *texts])) == ord(end))
+    texts = [*map(with_line_feeds, texts)]
+    feeds = np.flatnonzero(folding.code_points("\n".join(["", *texts])) == ord("\n"))
     lengths = arrays.lengths_of(texts)
     begins = arrays.offsets_of(lengths + 1)
     before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]

@@ -23,8 +23,8 @@ from lshdb.shingling import arrays
 from lshdb.shingling.folding import code_points
 from lshdb.shingling.hashing import Offsets
 
-FILES = "\x1c"
-"""What is between the files of one text: ASCII's separator of files, a blank for all shingles."""
+FILES = " \t\t \t   \t\t\t  \t \x1c"
+"""What is between the files of one text: blanks for all shingles that no text has in this order."""
 QUOTE, QUOTED = "\1", "\2"
 """The first character of a string in a blanked text, and its others."""
 _SIGN = r"[!-\-/:-@\[-^`{-~]"

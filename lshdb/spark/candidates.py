@@ -20,6 +20,8 @@ from lshdb.spark.sketching import Batches
 
 REFERENCE = "\0"
 """Prefix of the keys of a reference, which come first; no other key has a NUL."""
+KEY_MARK = "G"
+"""Ends the prefix that sorts a document's own key last: no digit, also no hexadecimal one."""
 
 
 def of_reference(key: str | Column) -> Column:

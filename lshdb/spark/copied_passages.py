@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from lshdb import Construction, Cut, Settings
 from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_values, passage_values
-from lshdb.deduplication.whole_texts import WholeTexts
+from lshdb.deduplication.whole_texts import WholeTexts, warn_of_shortest
 from lshdb.errors import limits_to
 from lshdb.groups import takes
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
@@ -208,6 +208,8 @@ def whole_texts(
     short = WholeTexts(settings.shingling, words)
     short.take(range(len(texts)), [text for _, text in texts])
     short.index()
+    keys = [texts[index][0].partition(candidates.KEY_MARK)[2] for index in short.shortest]
+    warn_of_shortest("references", keys)
 
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         reasons = short.reasons([str(content) for content in contents])

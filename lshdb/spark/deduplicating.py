@@ -41,8 +41,6 @@ _JOINS: dict[type, tuple[_Join, _Join]] = {
 
 _GONE = "lshdb dropped key"
 """A name that differs from all columns of users."""
-_KEY_MARK = "G"
-"""Ends the prefix that sorts a document's own key last: no digit, also no hexadecimal one."""
 _DIGITS = "0123456789ABCDEF"
 _NUMBER_DIGITS = 4
 """Digits of the number of a reference, in the prefix of its keys."""
@@ -204,7 +202,9 @@ def _with_order_keys(
 
 def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
     """The documents, with a prefix and a mark before their keys."""
-    return documents.select(F.concat(before, F.lit(_KEY_MARK), "key").alias("key"), "content")
+    return documents.select(
+        F.concat(before, F.lit(candidates.KEY_MARK), "key").alias("key"), "content"
+    )
 
 
 def _dropped_keys(similar: DataFrame) -> DataFrame:
@@ -228,7 +228,7 @@ def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
     order = F.struct(is_new, F.expr("-similarity"), F.expr("NOT identical"), "a")
     best = F.min_by(F.struct("a", *others), order)
     kept = pairs.groupBy("b").agg(best.alias("kept"))
-    name = f"substring({{0}}, locate('{_KEY_MARK}', {{0}}) + 1) AS {{1}}"
+    name = f"substring({{0}}, locate('{candidates.KEY_MARK}', {{0}}) + 1) AS {{1}}"
     names = F.array(*map(F.lit, references or [""]))
     number = F.substring("kept.a", 2, _NUMBER_DIGITS).cast("int")
     reference = F.when(candidates.of_reference("kept.a"), F.get(names, number))

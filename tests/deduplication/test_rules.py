@@ -12,7 +12,7 @@ import oracles
 import pytest
 from direct_command import command as command
 from helpers import Command
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
@@ -21,7 +21,7 @@ from lshdb.deduplication.containing import Codes
 from lshdb.shingling.shingling import Shingles
 
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "recall": 0.9999999}
-WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d-e", "7"])
+WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d\x1ce", "\0", "7"])
 TABLES = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
 Like = Callable[[int, int], bool]
 SMALL = st.sampled_from([Limits(), Limits(batch_documents=2, text_batch=20, dedup_documents=2)])
@@ -96,6 +96,42 @@ def test_a_row_is_dropped_that_copies_from_a_kept_one(
         check_passage(row, texts, size)
     every = dedup(texts, limits, rule=f"copied:{size}", drop_all=True)
     check_all_dropped(texts, every, lambda a, b: bool(has[a] & has[b]))
+
+
+@pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
+@given(TABLES, TABLES, st.sampled_from(["word:2", "char:2"]))
+@example(["\0 ann bob", "\0\0\0"], ["\0\0\0"], "char:2")
+@example(["ann \0 bob", "\0\0\0"], ["\0\0\0", "\0"], "word:2")
+def test_a_text_of_a_reference_that_is_too_short_for_a_run_matches_as_a_whole(
+    texts: list[str], short: list[str], shingle: str
+) -> None:
+    """Its units are in a row there; if they are fewer than five, they are all of the row."""
+
+    def units(text: str) -> list[str]:
+        return oracles.words(text) if shingle == "word:2" else [*" ".join(text.lower().split())]
+
+    def is_like(text: str, other: str) -> bool:
+        row, whole = units(text), units(other)
+        windows = [row[i : i + len(whole)] for i in range(len(row) - len(whole) + 1)]
+        return bool(whole) and (row == whole or (len(whole) > 4 and whole in windows))
+
+    short += ["none", *(text[2:14] for text in texts)]
+    rows, references = (
+        [{"id": str(number), "text": text} for number, text in enumerate(some)]
+        for some in (texts, short)
+    )
+    result = lshdb.dedup(
+        rows, against=references, rule="copied:200", shingle=shingle, only_against=True, workers=0
+    )
+    found = {int(row.key): row for row in result.dropped}
+    for number, text in enumerate(texts):
+        longest = max((len(units(other)) for other in short if is_like(text, other)), default=0)
+        assert (number in found) == bool(longest)
+        if longest:
+            row = found[number]
+            assert row.passage is not None
+            assert units(row.passage.text) == units(short[int(row.kept)])
+            assert (row.passage.words, row.similarity) == (longest, longest / len(units(text)))
 
 
 def check_passage(row: DroppedRow, texts: list[str], size: int) -> None:

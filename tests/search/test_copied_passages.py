@@ -89,7 +89,7 @@ def test_every_planted_run_is_found_where_it_is(
         if number % 2:
             first = rng.randrange(len(query))
             words[9:9] = query[first : first + RUN + rng.choice([0, 0, 1, 5])]
-        stored[f"d{number}"] = rng.choice([" ", "\n", ", "]).join(words).upper()
+        stored[f"d{number}"] = rng.choice([" ", "\n", ", ", "\x1c"]).join(words).upper()
     path, text = tmp_path_factory.mktemp("planted") / "lsh.db", " ".join(query)
     with lshdb.open(path, passages=RUN, limits=Limits(fingerprints=9)) as db:
         db.add_many([(key, "something else" if rng.random() < 0.3 else "old") for key in stored])

@@ -350,10 +350,12 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession) -> None:
     rows: list[dict[str, Any]] = [
         {"id": f"{page}", "text": f"{text} {footer}"} for page, text in enumerate(words)
     ]
-    rows[3]["text"] += " Who built the lighthouse?"
+    rows[3]["text"] += " Who built the lighthouse here?"
     rows.append({"id": "none", "text": None})
-    questions = [{"k": "q", "q": "who built the LIGHTHOUSE"}, {"k": "r", "q": words[6][:60]}]
+    questions = [{"k": "q", "q": "who built the LIGHTHOUSE here"}, {"k": "r", "q": words[6][:60]}]
     fields, known = {"key": "k", "text": "q"}, [{"id": "x", "text": rows[5]["text"]}]
+    known += [{"id": "the", "text": "W3x1"}, {"id": "all", "text": "not a PART"}]
+    rows.append({"id": "same", "text": "Not a part!"})
     known.append({"id": "y", "text": f"{rows[1]['text']} and more"})
     given: dict[str, Any] = {"rule": "copied:8", "only_against": True, "on_null": "keep"}
     expected = lshdb.dedup(rows, against=[(questions, fields), known], workers=0, **given)
@@ -366,7 +368,7 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession) -> None:
     assert len(dropped) > 1
     kept = {row["id"] for row in result.kept.collect()}
     assert kept == {row["id"] for row in expected.kept}
-    assert result.counts["short_references"] == 1
+    assert result.counts["short_references"] == 3
     with pytest.raises(lshdb.UsageError, match="only_against"):
         lshdb.spark.dedup(df, settings, **given)
 
