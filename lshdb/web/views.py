@@ -239,14 +239,23 @@ class Visit:
             try:
                 page = PAGES[name](self)
             except Waiting:
-                page = Page("waiting", self.name)
+                keys = [key for key in (self.address.a, self.address.b) if key]
+                page = Page("waiting", " and ".join(keys) or self.name)
         all_notes = [*self.notes, *map(str, notes)]
         data = {"notes": all_notes, "outdated": self.outdated, "waiting": self.waiting}
         filters = texts_of(groups.declared(Filters), self.arguments)
         settings = self.database.settings
         threshold = self.address.filters.threshold or settings.threshold
         scale = similarity_scale(threshold, settings.shingling)
-        view = {"address": self.address, "filters": filters, "settings": settings, "scale": scale}
+        # Without what follows `#`: Chromium does not load an address with that again by itself.
+        again = f"?{urlencode(self.arguments)}"
+        view = {
+            "again": again,
+            "address": self.address,
+            "filters": filters,
+            "settings": settings,
+            "scale": scale,
+        }
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
         return dataclasses.replace(page, data=page.data | data, view=page.view | view)

@@ -20,6 +20,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
 
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -491,3 +492,23 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(browser: Browser, tmp_pa
     assert drawn in ("line-through", "underline")
     assert (wrong, set(asked)) == ([], {address})
     context.close()
+
+
+def test_a_comparison_that_waits_ends_by_itself(browser: Browser, directory: Path) -> None:
+    """Also by a link to a difference: Chromium does not load an address with `#d1` again."""
+    from lshdb.web import rendering, views
+
+    limits = lshdb.Limits(page_seconds=0.0)
+    with lshdb.open(directory / "texts.db", mode="read", limits=limits) as database:
+        pairs = ({"a": "fox", "b": key} for key in ("fox 2", "long word", "line\r\nend"))
+        visits = ((keys, views.Visit(database, "texts", keys).page("compare")) for keys in pairs)
+        keys, waiting = next((keys, page) for keys, page in visits if page.data["waiting"])
+        links = rendering.Links("")
+        html = rendering.html(waiting, links, database="texts", review=None)
+    with served(directory, "-d", "texts.db") as site, browser.new_context() as context:
+        page = context.new_page()
+        answer = {"body": html, "content_type": "text/html"}
+        page.route("**/compare*", lambda route: route.fulfill(**answer), times=1)
+        page.goto(f"{site.base}/compare?{urlencode(keys)}#d1")
+        assert page.locator("h1").inner_text() == f"fox and {keys['b']}"
+        page.locator("#d1").wait_for(state="attached", timeout=20_000)
