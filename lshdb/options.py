@@ -499,6 +499,14 @@ class TableOptions(Options):
         str | None,
         Option("Before a quote within a field of CSV.", metavar="CHARACTER", parse=character),
     ] = None
+    quoting: Annotated[
+        Literal["csv", "none"] | None,
+        Option(
+            "Quoted fields. [default: csv; of TSV, where it can be]",
+            metavar="csv|none",
+            flags=("--quotes",),
+        ),
+    ] = None
 
 
 class QueriesOptions(Options):

@@ -325,6 +325,7 @@ class TableOptions(Options):
     format: Format = 'auto'
     delimiter: str | None = None
     escape: str | None = None
+    quoting: Literal['csv', 'none'] | None = None
 
 class QueriesOptions(Options):
     texts: EncodingOption
@@ -345,6 +346,7 @@ class QueriesOptions(Options):
         format: Format = 'auto',
         delimiter: str | None = None,
         escape: str | None = None,
+        quoting: Literal['csv', 'none'] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -378,6 +380,7 @@ class ReadingOptions(Options):
         format: Format = 'auto',
         delimiter: str | None = None,
         escape: str | None = None,
+        quoting: Literal['csv', 'none'] | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -461,6 +464,7 @@ class AddFilesOptions(Options):
         format: Format = 'auto',
         delimiter: str | None = None,
         escape: str | None = None,
+        quoting: Literal['csv', 'none'] | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -1256,6 +1260,7 @@ class RowsOptions(Options):
         format: Format = 'auto',
         delimiter: str | None = None,
         escape: str | None = None,
+        quoting: Literal['csv', 'none'] | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
@@ -1319,6 +1324,7 @@ class DedupOptions(Options):
         format: Format = 'auto',
         delimiter: str | None = None,
         escape: str | None = None,
+        quoting: Literal['csv', 'none'] | None = None,
         auto_key: bool = False,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),

@@ -6,7 +6,7 @@ The rows stay in the process that reads; the columns may go to another one, to b
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from lshdb import model
 from lshdb.shingling.shingling import Content
@@ -29,6 +29,7 @@ class TableSchema:
             byte order mark, a line that names the delimiter.
         delimiter: of CSV, between fields.
         escape: of CSV, before a quote within a field; None if quotes are doubled alone.
+        quoting: of CSV, which fields are quoted: `csv`, `none`, or `tab` for the rule of TSV.
         has_heading: whether CSV names the columns.
         compression: of Parquet, that of the first column, in the words of pyarrow.
         replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
@@ -40,6 +41,7 @@ class TableSchema:
     heading: bytes = b""
     delimiter: str = ""
     escape: str | None = None
+    quoting: Literal["csv", "none", "tab"] = "csv"
     has_heading: bool = True
     compression: str = "snappy"
     replaces_dictionaries: bool = True

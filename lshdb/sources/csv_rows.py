@@ -1,19 +1,24 @@
 """CSV and TSV: read and written.
 
 The dialect is that of RFC 4180 and of spreadsheets: fields in double quotes may hold delimiters,
-newlines and doubled quotes. TSV is the same with tabs. The first record names the columns; if it
-has semicolons or tabs and no comma, these delimit the fields of CSV. A line before it may name the
-delimiter, as Excel writes it: sep=;
+newlines and doubled quotes. The first record names the columns; if it has semicolons or tabs and no
+comma, these delimit the fields of CSV. A line before it may name the delimiter, as Excel writes it:
+sep=;
+
+Fields between tabs are written by the rules of CSV, and as they are: a quote at the beginning of a
+field quotes it only if the field ends with a quote, see `_tab_fields` and `_joined`.
 """
 
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import NoneType
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from lshdb.errors import InputError
+from lshdb.formatting import counted
 from lshdb.json_text import without_surrogates
 from lshdb.sources import batch, inputs, json_rows, paths, records, sinks
 
@@ -23,6 +28,14 @@ _OTHER_DELIMITERS = ";\t"
 _NAMED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 """A line that names the delimiter."""
 _QUOTED = re.compile(rb'"[^"]*"?')
+_TAB_FIELD = re.compile(r'(?:^|\t)(?:"((?:[^"]++|"")*+)"(?=\t|\Z)|([^\t]*+))')
+"""A field between tabs: what is in its quotes, or the field as it is."""
+_OPEN_FIELD = re.compile(r'(?:^|\t)(?:"(?:[^"]++|"")*+"(?=\t|\Z)|("(?:[^"]++|"")*+\Z)|[^\t]*+)')
+"""A field between tabs; the group is not empty if it has a first quote, and no last one."""
+_END_OF_FIELD = re.compile(r'(?:[^"]++|"")*+(?:\Z|("(?=\t|\r?\n?\Z)))')
+"""A line that begins in quotes, up to their end or its own."""
+_JOINED = 1_000
+"""Lines of a row between tabs; and lines that say whether a file is by the rules of CSV."""
 _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _OBJECTS = 200
@@ -50,7 +63,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
         while lines.waiting:
             number, index = lines.number, len(numbers)
             try:
-                row = _row(reader, lines)
+                row = _row(reader, lines, schema)
             except InputError as error:
                 problem = error
                 break
@@ -80,7 +93,9 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
             raise problem
 
 
-def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None:
+def _row(
+    reader: Iterator[list[str]], lines: "_Lines", schema: batch.TableSchema
+) -> list[str] | str | None:
     """The fields of the next record, why it cannot be read, or None for a blank one."""
     lines.begin_record()
     if lines.waiting[-1] is None:
@@ -89,8 +104,25 @@ def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None
     try:
         row = next(reader)
     except csv.Error as error:
-        return _reason(error, lines.format)  # reading goes on with the next line
+        return _reason(error, lines.format) + _without_first_line(lines, schema)
     return row if len(row) > 1 or (row and row[0].strip()) else None
+
+
+def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
+    """Give the lines after a quote that never closes back if they are rows; else say their count.
+
+    They are rows if each has the header's number of fields. Lines of a text that is cut off have
+    not.
+    """
+    first, *others = json_rows.lines_in(bytes(lines.record))
+    try:
+        rows = csv.reader(map(_text_of, others), **_dialect(schema))
+        if all(len(row) == len(schema.columns) or not any(row) for row in rows):
+            lines.give_back(first, others)
+            return ""
+    except csv.Error:
+        pass
+    return f"; {counted(len(others), 'line after it was', 'lines after it were')} not read"
 
 
 def _heading(lines: "_Lines") -> batch.TableSchema:
@@ -108,7 +140,13 @@ def _heading(lines: "_Lines") -> batch.TableSchema:
             continue
         delimiter = chosen_delimiter or _delimiter(first, lines.format)
         number = lines.number
-        schema = batch.TableSchema((), delimiter=delimiter, escape=options.escape)
+        is_by_rule = delimiter == "\t" and options.escape is None
+        schema = batch.TableSchema(
+            (),
+            delimiter=delimiter,
+            escape=options.escape,
+            quoting=options.quoting or ("tab" if is_by_rule else "csv"),
+        )
         try:
             names = next(_reader(lines, schema))
         except csv.Error as error:
@@ -121,6 +159,8 @@ def _heading(lines: "_Lines") -> batch.TableSchema:
 
 def _reason(error: csv.Error, format: str) -> str:
     # Without its advice for programmers; it has the delimiter, which may be a tab.
+    if str(error) == "unexpected end of data":
+        return f"not {format.upper()}: a quote that is not closed"
     return f"not {format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
 
 
@@ -158,6 +198,9 @@ class _Lines:
         bytes_taken: of lines so far.
         record: the lines taken since it began, as they are in the file.
         is_invalid_utf8: whether there were bytes that are not UTF-8; they become lone surrogates.
+        tried: lines before this number are not joined with the next ones, see `_joined`.
+        is_csv: whether the file is by the rules of CSV, although tabs delimit its fields; None if
+            there was no quote.
         largest: bytes of a line, and of a record.
     """
 
@@ -169,6 +212,8 @@ class _Lines:
         self.waiting: list[bytes | None] = []
         self.bytes_taken = 0
         self.is_invalid_utf8 = False
+        self.tried = 0
+        self.is_csv: bool | None = None
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self.begin_record()
@@ -189,6 +234,29 @@ class _Lines:
             self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
         return bool(self.waiting)
 
+    def ahead(self) -> Iterator[str]:
+        """The next lines, which stay; as many as a record may have bytes."""
+        index, size = 0, len(self.record)
+        while True:
+            index += 1
+            if index > len(self.waiting):
+                block = next(self._blocks, b"")
+                if block == b"":
+                    return
+                self.waiting[:0] = [None] if block is None else json_rows.lines_in(block)[::-1]
+            line = self.waiting[-index]
+            if line is None or size + len(line) > self.largest:
+                return
+            size += len(line)
+            yield _text_of(line)
+
+    def give_back(self, first: bytes, others: Sequence[bytes]) -> None:
+        """Make the first line of the record all of it; the others are read again."""
+        self.record = bytearray(first)
+        self.waiting += reversed(others)
+        self.number -= len(others)
+        self.bytes_taken -= sum(map(len, others))
+
     def __iter__(self) -> Self:
         return self
 
@@ -201,7 +269,7 @@ class _Lines:
         self.number += 1
         self.bytes_taken += len(line)
         self.record += line
-        text = line.decode("utf-8", "surrogateescape")
+        text = _text_of(line)
         self.is_invalid_utf8 |= without_surrogates(text) is not text
         return text.removeprefix("\ufeff") if self.number == 2 else text
 
@@ -215,8 +283,105 @@ def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk.replace(b"\r", b"\n") if replace else chunk
 
 
-def _reader(lines: Iterable[str], schema: batch.TableSchema) -> Iterator[list[str]]:
-    return csv.reader(lines, strict=True, delimiter=schema.delimiter, escapechar=schema.escape)
+def _text_of(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _reader(lines: "_Lines", schema: batch.TableSchema) -> Iterator[list[str]]:
+    if schema.quoting == "tab":
+        count = len(schema.columns)
+        return (_joined(line, lines, count) or _tab_fields(line, count) for line in lines)
+    return csv.reader(lines, strict=True, **_dialect(schema))
+
+
+def _dialect(schema: batch.TableSchema) -> dict[str, Any]:
+    """The arguments of the module csv."""
+    is_quoted = schema.quoting != "none"
+    return {
+        "delimiter": schema.delimiter,
+        "escapechar": schema.escape,
+        "quotechar": '"' if is_quoted else None,
+        "quoting": csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+    }
+
+
+def _tab_fields(text: str, count: int) -> list[str]:
+    r"""The fields of a row between tabs.
+
+    A field that begins with a quote is quoted if the next quote that is not doubled is followed by
+    a tab or the end; else the quote is data. Tabs in quotes are data if the row has this number of
+    fields then, and not if it has it otherwise.
+
+    >>> _tab_fields('a\t"b ""c"" d"\t"e" f\t"g\n', 4)
+    ['a', 'b "c" d', '"e" f', '"g']
+    """
+    text = text.removesuffix("\n").removesuffix("\r")
+    parts = text.split("\t")
+    if '"' not in text:
+        return parts
+    fields = [quoted.replace('""', '"') or plain for quoted, plain in _TAB_FIELD.findall(text)]
+    if len(fields) != count == len(parts):
+        return [_tab_fields(part, 1)[0] for part in parts]
+    return fields
+
+
+def _joined(line: str, lines: "_Lines", count: int) -> list[str]:
+    """The fields of a line of TSV and the next ones, if one of these closes a quote in it.
+
+    The row has the header's number of fields, and none of the further lines has it, unless the file
+    is by the rules of CSV. Lines that were tried in vain are not tried again: they would lead to
+    the same end, and take quadratic time.
+
+    Args:
+        line: the first one.
+        lines: the next ones, of which those of the row are taken.
+        count: the header's number of fields; 0 for the header itself.
+
+    Returns:
+        None of them if the line is a row by itself.
+    """
+    if '"' not in line or lines.number <= lines.tried:
+        return []
+    if lines.is_csv is None and count:
+        lines.is_csv = _is_csv([line, *islice(lines.ahead(), _JOINED)], count)
+    if not _has_open_field(line):
+        return []
+    parts = [line]
+    for further in lines.ahead():
+        if not lines.is_csv and (len(parts) > _JOINED or len(_tab_fields(further, count)) == count):
+            break
+        parts.append(further)
+        in_quotes = _END_OF_FIELD.match(further)
+        if in_quotes is None:  # behind the next quote there is more: the first one is data
+            break
+        if in_quotes[1] and not _has_open_field(further[in_quotes.end() :]):
+            fields = _tab_fields("".join(parts), count)
+            if len(fields) != (count or len(fields)):
+                break
+            for _ in parts[1:]:
+                next(lines)
+            return fields
+    lines.tried = lines.number + len(parts) - 2
+    return []
+
+
+def _has_open_field(text: str) -> bool:
+    return any(_OPEN_FIELD.findall(text.removesuffix("\n").removesuffix("\r")))
+
+
+def _is_csv(lines: list[str], count: int) -> bool:
+    """Whether the rules of CSV give each row its number of fields, and tabs alone do not.
+
+    The last row may be cut off.
+    """
+    reader = csv.reader(lines, strict=True, delimiter="\t")
+    try:
+        if any(len(row) != count and any(row) for row in reader):
+            return False
+    except csv.Error:
+        if reader.line_num < len(lines):
+            return False
+    return any(line.count("\t") + 1 != count and line.strip() for line in lines)
 
 
 def _name_of(column: str) -> str:
@@ -227,8 +392,11 @@ def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
     """Rows as they are in the file."""
 
     def record_of(text: bytes) -> batch.Record:
-        lines = [text.decode("utf-8", "surrogateescape")]
-        (row,) = _reader(lines, schema)
+        line = _text_of(text)
+        if schema.quoting == "tab":
+            row = _tab_fields(line, len(schema.columns))
+        else:
+            (row,) = csv.reader([line], strict=True, **_dialect(schema))
         return dict(zip(schema.columns, row, strict=True))
 
     def text_of(record: batch.Record) -> bytes:
@@ -244,16 +412,20 @@ def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
 def csv_lines(
     rows: sinks.RowValues, dialect: batch.TableSchema, newline: str = "", *, screen: bool = False
 ) -> Iterator[bytes]:
-    """Rows as a table writes them; on a screen, what is not printable is escaped, but newlines."""
+    """Rows as a table writes them; on a screen, what is not printable is escaped, but newlines.
+
+    Raises:
+        InputError: a value has a delimiter or a newline, and no fields are quoted.
+    """
     shown = _shown if screen else cell
-    writer = csv.writer(
-        _Returned(),
-        delimiter=dialect.delimiter,
-        lineterminator=newline,
-        escapechar=dialect.escape,
-    )
-    lines = (cast(str, writer.writerow(map(shown, row))) for row in rows)
-    return map(str.encode, lines)
+    # The newline is one that quotes a field: what it is in the file is written behind the row.
+    writer = csv.writer(_Returned(), lineterminator="\r\n", **_dialect(dialect))
+    try:
+        for row in rows:
+            line = cast(str, writer.writerow(map(shown, row)))
+            yield (line.removesuffix("\r\n") + newline).encode()
+    except csv.Error as error:
+        raise InputError(f"a value cannot be written without quotes: {error}") from error
 
 
 class _Returned:
@@ -292,7 +464,10 @@ class _CsvSink(sinks.LineSink):
 
     def _begin(self, head: batch.TableSchema) -> None:
         super()._begin(head)
-        self._dialect = replace(head, delimiter=self._dialect.delimiter)
+        if head.delimiter == self._dialect.delimiter:
+            self._dialect = head
+        else:
+            self._dialect = replace(head, delimiter=self._dialect.delimiter, quoting="csv")
         if head.heading and head.delimiter == self._dialect.delimiter:
             if head.heading.endswith(b"\r\n"):
                 self._newline = b"\r\n"
@@ -306,6 +481,7 @@ class _CsvSink(sinks.LineSink):
             schema is not None
             and schema.delimiter == dialect.delimiter
             and schema.escape == dialect.escape
+            and schema.quoting == dialect.quoting
             and schema.columns == dialect.columns
         ):
             self._put_lines(rows.lines(indices))

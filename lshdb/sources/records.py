@@ -81,6 +81,7 @@ class RecordOptions:
         encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
         delimiter: between fields of CSV; None for what its first line says.
         escape: before a quote within a field of CSV; None for another quote alone.
+        quoting: of fields of CSV: by its rules, or none; None for the former, and the rule of TSV.
         whole: whether rows come with all of their columns, as they were read.
         only_rows: whether batches of rows have no documents, but where the rows are from.
         on_null: whether a record without a text or set fails, or is kept as an empty one.
@@ -102,6 +103,7 @@ class RecordOptions:
     encoding: str | None = None
     delimiter: str | None = None
     escape: str | None = None
+    quoting: Literal["csv", "none"] | None = None
     whole: bool = False
     only_rows: bool = False
     on_null: Literal["fail", "keep"] = "fail"

@@ -62,7 +62,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         {
             *("inputs", "dropped", "annotate"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
-            *("delimiter", "escape"),
+            *("delimiter", "escape", "quoting"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
             *("tracked", "follow", "max_filesize", "cut", "cuts", "min_words", *DOCUMENTS),
         },
@@ -72,7 +72,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         {"content"},
         {
             *("files", "text", "unmatched", "format", "encoding", *DOCUMENTS),
-            *("delimiter", "escape"),
+            *("delimiter", "escape", "quoting"),
             *("key_field", "text_field", "set_field"),
         },
     ),

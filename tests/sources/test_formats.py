@@ -178,7 +178,10 @@ def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
         ),
         (b'id,text\n"1\n2",a\n,b\n', [":4: field 'id' is empty"]),
         (b'id,text\n1,"a" b\n2,c\n', [":2: not CSV: ',' expected after '\"'"]),
-        (b'id,text\n1,a\n2,"b\nc\n', [":3: not CSV: unexpected end of data"]),
+        (
+            b'id,text\n1,a\n2,"b\nc\n',
+            [":3: not CSV: a quote that is not closed; 1 line after it was not read"],
+        ),
         (b"id,text\r1,a\r2\r3,c", [":3: 1 fields, and the heading names 2"]),
         (
             b'id,text\r1,"a\n"\r2,b',
