@@ -4,16 +4,14 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from lshdb.cli import messages, proving, results, running, similar
+from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import Option
-from lshdb.ingest import dropped_files
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
-from lshdb.sources import proof
 from lshdb.sources.identity import file_identity
 from lshdb.sources.paths import escaped, paths_of_key
 
@@ -111,6 +109,10 @@ def _print_files(
     database: Database, clusters: Iterable[Cluster], threshold: float, *, null: bool
 ) -> None:
     """Print the paths of files that can be deleted, and say why others cannot."""
+    from lshdb.cli import proving  # these load what reads files
+    from lshdb.ingest import dropped_files
+    from lshdb.sources import proof
+
     store = store_of(database)
     proofs, root = dropped_files.proof_of(store), store.files_root
 

@@ -4,7 +4,6 @@ Decisions are a log: a later one about the same content may overrule an earlier 
 again if the later one is undone.
 """
 
-import getpass
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -263,6 +262,8 @@ def _list(value: Any) -> tuple[Any, ...]:
 
 def user() -> str:
     """The user's name, from the system."""
+    import getpass  # loads what reads passwords at a terminal, which only decisions need
+
     try:
         return getpass.getuser() or "unknown"
     except (ImportError, KeyError, OSError):  # no such variable, and no such user

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshdb import limits
 from lshdb.search.similarity import Exact
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
-from lshdb.shingling.hashing import Hashes
+from lshdb.shingling.hashing import Hashes, distinct
 from lshdb.shingling.shingling import Shingles
 
 _AT_ONCE = 1 << 20
@@ -62,7 +62,7 @@ class SharedBuckets:
                 last = buckets[-1]
         flat = np.concatenate(ids)
         ids.clear()
-        documents = np.unique(flat)
+        documents = distinct(flat)
         members = np.empty(len(flat), dtype=np.int32)
         for part in chunks(len(flat), _AT_ONCE):
             members[part] = np.searchsorted(documents, flat[part])

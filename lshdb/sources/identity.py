@@ -3,20 +3,24 @@
 What moves, removes or compares files asks here, for names alone do not say it.
 """
 
-import hashlib
 import os
 import stat
 from itertools import product, starmap
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from lshdb.sources.paths import paths_of_key
+
+if TYPE_CHECKING:
+    import hashlib
 
 _PIECE = 1 << 16
 """Bytes that are hashed at once."""
 
 
-def new_hash() -> hashlib.blake2b:
+def new_hash() -> "hashlib.blake2b":
     """The hash of a file's bytes: BLAKE2b, 16 bytes."""
+    import hashlib  # loads OpenSSL, which a search never needs
+
     return hashlib.blake2b(digest_size=16)
 
 

@@ -1,18 +1,20 @@
 """A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
 
 import codecs
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from lshdb.errors import InputError
 from lshdb.sources import paths, records
 from lshdb.sources.documents import encodings
+
+if TYPE_CHECKING:
+    import hashlib
 
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192

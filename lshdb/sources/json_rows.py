@@ -72,7 +72,7 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
         while chunk:
             is_long = skipping or len(block) > LONG  # a block by itself, which is not copied
             end = (chunk.find(b"\n") if is_long else chunk.rfind(b"\n")) + 1
-            block += chunk[:end] if end else chunk
+            block += memoryview(chunk)[:end] if end else chunk
             chunk = chunk[end:] if end else b""
             if skipping:
                 block, skipping = bytearray(), not end

@@ -328,18 +328,18 @@ class RecordOptions:
             raise InputError(f"field {content_field!r} is null, not a string")
         return "\n".join(texts), replaced
 
-    def _other_fields(self, record: Record) -> Record | None:
+    def _other_fields(self, record: Record) -> Record:
         """The fields of a record to keep besides its key and content."""
         used_fields = (self.key_field, self.content_field)
-        if not self.metadata:
-            return None
+        others = [name for name in record if name not in used_fields] if self.metadata else []
+        if not others:
+            return {}
         if used_fields[0] not in record or used_fields[1] not in record:
             for name in used_fields:
                 for path in field_paths(name, record):
                     record = _without(record, path)
-        return self._kept(
-            _unpacked({name: record[name] for name in record if name not in used_fields})
-        )
+            others = [name for name in record if name not in used_fields]
+        return self._kept(_unpacked({name: record[name] for name in others}))
 
     def kept_fields(self, fields: Record) -> str | None:
         """The stored form of the metadata of a file, without the fields that are not wanted."""

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 
@@ -127,32 +128,43 @@ def sorted_bands(
     Yields:
         A code above all codes so far, and the codes and doc_ids of rows: int64[r] both.
     """
+    construction, kept_bytes = settings.construction, limits.reindex_bytes // 2
     # Bucket keys have 48 bits and a sign; a band has 64 parts.
-    edges = np.arange(64 * settings.construction.bands + 1) - 32 << 42
+    edges = np.arange(64 * construction.bands + 1) - 32 << 42
     blocks: list[IntArray] = []  # where the parts of each begin
     rows = 0
     with (
         temporary_file_errors(),
-        tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file,
+        tempfile.SpooledTemporaryFile(kept_bytes, prefix="lshdb-") as of_codes,
+        tempfile.SpooledTemporaryFile(kept_bytes, prefix="lshdb-") as of_doc_ids,
     ):
         for doc_ids, lanes in signatures:
-            codes, row_ids = band_codes(doc_ids, lanes, settings)
-            order = codes.argsort(kind="stable")
-            blocks.append(rows + codes[order].searchsorted(edges))
+            keys = banding.bucket_keys(lanes, construction, settings.seed)
+            # Band by band, which is also the order of their codes.
+            codes = banding.bucket_codes(np.arange(construction.bands), keys).T
+            order = codes.argsort(axis=1, kind="stable")
+            codes = np.take_along_axis(codes, order, axis=1).ravel()
+            blocks.append(rows + codes.searchsorted(edges))
             rows += len(codes)
-            file.write(np.stack((codes[order], row_ids[order]), axis=1).tobytes())
+            of_codes.write(codes.tobytes())
+            of_doc_ids.write(doc_ids[order].tobytes())
         sizes = sum(map(sizes_of, blocks), np.zeros(len(edges) - 1, dtype=np.int64))
         for part in chunks_of(sizes, limits.reindex_rows):
-            chunks_read = [NO_NUMBERS]
-            for begins in blocks:
-                first, end = begins[[part.start, part.stop]].tolist()
-                file.seek(16 * first)
-                chunks_read.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
-            table = np.concatenate(chunks_read).reshape(-1, 2)
+            ranges = [begins[[part.start, part.stop]].tolist() for begins in blocks]
+            codes, doc_ids = _read(of_codes, ranges), _read(of_doc_ids, ranges)
             # Blocks come in the order of ids, which a stable sort keeps in each bucket; it is also
             # fast, as the parts are sorted already.
-            codes, doc_ids = table[table[:, 0].argsort(kind="stable")].T
-            yield int(edges[part.stop]), codes, doc_ids
+            order = codes.argsort(kind="stable")
+            yield int(edges[part.stop]), codes[order], doc_ids[order]
+
+
+def _read(file: IO[bytes], ranges: Iterable[tuple[int, int]]) -> IntArray:
+    """The numbers int64[any] in some ranges of a file, one range after another."""
+    numbers = [NO_NUMBERS]
+    for first, end in ranges:
+        file.seek(8 * first)
+        numbers.append(np.frombuffer(file.read(8 * (end - first)), dtype=np.int64))
+    return np.concatenate(numbers)
 
 
 class Index:

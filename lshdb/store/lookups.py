@@ -677,9 +677,11 @@ class StoreReader:
         Returns:
             The number of the decision, the digest of the text in it, the doc_id and the key.
         """
+        if not self._has_decisions:
+            return []
         marks: defaultdict[bytes, set[tuple[int, bytes]]] = defaultdict(set)
         empty = digest(b"")
-        rows = self._rows(sql.DIFFERENT, empty) if self._has_decisions else []
+        rows = self._rows(sql.DIFFERENT, empty)
         for decision, text, file_digest in (typed(row, int, bytes, bytes | None) for row in rows):
             for value in filter(None, (text, file_digest)):
                 marks[value].add((decision, text))
