@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
+from unicodedata import normalize
 from urllib.parse import quote, unquote
 
 from pydantic import Field, WithJsonSchema
@@ -321,7 +322,9 @@ def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> dict[str, s
     """The ends of a document, or the text around some words, and the address of the document."""
     text = _text(document.content)
     if len(text) > _LONGEST and words:
-        match = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE)
+        text = normalize("NFC", text)
+        composed = (re.escape(normalize("NFC", word)) for word in words)
+        match = re.search("|".join(composed), text, re.IGNORECASE)
         start = max(0, match.start() - _BEFORE) if match else 0
         end = start + _LONGEST - 2
         text = _DOTS * (start > 0) + text[start:end] + _DOTS * (end < len(text))

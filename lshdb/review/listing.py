@@ -13,6 +13,7 @@ from heapq import nlargest
 from operator import itemgetter
 from os.path import commonprefix
 from typing import Annotated, Any, Generic, Literal, TypeVar
+from unicodedata import normalize
 
 import numpy as np
 
@@ -222,6 +223,11 @@ def _value(value: Any) -> str | None:
     return text if len(text) <= _LONGEST_VALUE else None
 
 
+def _searchable(text: str) -> str:
+    """A text without case, its accents part of its letters."""
+    return normalize("NFC", text).casefold()
+
+
 def _lowest(item: Cluster | Pair) -> float:
     return item.lowest if isinstance(item, Cluster) else item.similarity
 
@@ -293,7 +299,7 @@ class Listing:
         """The indices of the items that match the filters, decided or not."""
         survey, filters = self.survey, self.filters
         highest = 1.0 if filters.max_similarity is None else filters.max_similarity
-        part = filters.part.strip().casefold()
+        part = _searchable(filters.part.strip())
         with_value = set(survey.facets.get(filters.field, {}).get(filters.value, ()))
 
         def fits(index: int, item: Cluster | Pair) -> bool:
@@ -302,7 +308,7 @@ class Listing:
                 (filters.min_similarity or 0.0) <= _lowest(item) <= highest
                 and (filters.smallest or 0) <= len(keys) <= (filters.largest or sys.maxsize)
                 and (not filters.field or index in with_value)
-                and (not part or any(part in key.casefold() for key in keys))
+                and (not part or any(part in _searchable(key) for key in keys))
             )
 
         return [index for index, item in enumerate(survey.items) if fits(index, item)]

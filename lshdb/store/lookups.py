@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar, cast
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -623,8 +624,12 @@ class StoreReader:
         return self._keys(sql.KEYS_FROM, first, max_rows)
 
     def keys_containing(self, part: str, searched: int, max_rows: int) -> list[str]:
-        """Up to `max_rows` of the first keys with a text in them, whatever the case of ASCII."""
-        return self._keys(sql.KEYS_CONTAINING, part.lower(), searched, max_rows)
+        """Up to `max_rows` of the first keys with a text in them, whatever the case of ASCII.
+
+        Accents may be part of letters, or characters of their own, as on macOS.
+        """
+        composed, apart = (normalize(form, part.lower()) for form in ("NFC", "NFD"))
+        return self._keys(sql.KEYS_CONTAINING, composed, searched, max_rows, apart)
 
     def _keys(self, statement: str, *parameters: SqlValue) -> list[str]:
         return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
@@ -703,12 +708,12 @@ class StoreReader:
         Returns:
             Keys and contents, and the doc_id after which to go on; None at the end.
         """
-        folded_words = [word.casefold() for word in words]
+        folded_words = [normalize("NFC", word).casefold() for word in words]
         matches: list[tuple[str, str]] = []
         end = time.monotonic() + seconds
         for row in self._connection.each(sql.DOCUMENTS_AFTER, after):
             doc_id, key, content = typed(row, int, str, str)
-            if all(map(content.casefold().__contains__, folded_words)):
+            if all(map(normalize("NFC", content).casefold().__contains__, folded_words)):
                 matches.append((key, content))
             if len(matches) == max_rows or time.monotonic() > end:
                 return matches, doc_id

@@ -206,7 +206,7 @@ DOCUMENTS_AFTER = """
     WHERE doc_id > ? AND content IS NOT NULL ORDER BY doc_id"""
 KEYS_CONTAINING = """
     SELECT key FROM (SELECT key FROM documents ORDER BY key LIMIT ?2)
-    WHERE instr(lower(key), ?1) LIMIT ?3"""
+    WHERE instr(lower(key), ?1) OR instr(lower(key), ?4) LIMIT ?3"""
 
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)

@@ -30,9 +30,10 @@ from lshdb.review import page_file, reviewing
 from lshdb.web import api, guarding, rendering, views
 
 HOST = "127.0.0.1"
-STATIC = Path(__file__).parent / "static"
 Endpoint = Callable[[Request], Awaitable[Response]]
-_files = StaticFiles(directory=STATIC)
+_files = StaticFiles(directory=rendering.STATIC)
+_kept_files = guarding.ruled(_files, {"cache-control": "max-age=86400"})
+"""What pages load. Browsers keep it for a day, as its addresses change with it."""
 _LARGEST_BODY = 2_000_000
 """Maximum bytes of a request: a form with the longest text, each character escaped."""
 
@@ -187,7 +188,7 @@ def _other_method(method: str, known: Collection[str]) -> Response:
 async def _static(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a request for one of the files that pages load; 404 for any other address."""
     if scope["method"] in ("GET", "HEAD"):
-        await _files(scope, receive, send)
+        await _kept_files(scope, receive, send)
     elif _files.lookup_path(_files.get_path(scope))[1] is None:
         raise HTTPException(404)
     else:

@@ -92,7 +92,10 @@ def _refusal(scope: Scope, headers: Headers, below: str, hosts: Collection[str])
             return _WRONG_SITE
     # Older browsers name the site of a form only in this header.
     if scope["method"] not in ("GET", "HEAD") and "origin" in headers:
-        sent_from = urlsplit(headers["origin"]).netloc
+        try:
+            sent_from = urlsplit(headers["origin"]).netloc
+        except ValueError:  # such as http://[::1
+            return _WRONG_SITE
         if sent_from != host and not (sent_from and _is_allowed(sent_from, hosts)):
             return _WRONG_SITE
     return ""

@@ -1,10 +1,13 @@
 """From a page's values to HTML: the templates, their filters for texts, and addresses."""
 
 import dataclasses
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 from urllib.parse import quote, urlencode
 
 from lshdb import formatting, templates
@@ -21,6 +24,8 @@ _BEFORE = 60
 _EXCERPT = 300
 """Characters shown of a passage."""
 _TEMPLATES = templates.environment(Path(__file__).parent / "pages")
+STATIC = Path(__file__).parent / "static"
+"""The files that pages load."""
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -69,6 +74,15 @@ class Links:
         arguments = {name: str(value) for name, value in query.items() if value is not None}
         return f"{self.root}/{page}" + (f"?{urlencode(arguments)}" if arguments else "")
 
+    def file(self, name: str) -> str:
+        """The address of a file that pages load, which changes with it."""
+        return self.page(name, v=_digest(name))
+
+
+@cache
+def _digest(name: str) -> str:
+    return hashlib.blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
+
 
 def html(page: Page, links: Links, **common: object) -> str:
     """The HTML of a page; `common` are values that all pages show."""
@@ -111,11 +125,12 @@ def behind(key: str, prefix: str) -> str:
 def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
     """The part of a text around the first of the words, in pieces; True marks the words.
 
-
     >>> snippet("The fox and the grapes", ["FOX", "grape"])
     [('The ', False), ('fox', True), (' and the ', False), ('grape', True), ('s', False)]
     """
-    pattern = re.compile(f"({'|'.join(map(re.escape, words))})", re.IGNORECASE)
+    text = normalize("NFC", text)
+    composed = [re.escape(normalize("NFC", word)) for word in words]
+    pattern = re.compile(f"({'|'.join(composed)})", re.IGNORECASE)
     first = pattern.search(text)
     start = max(first.start() - _BEFORE, 0) if first else 0
     end = start + _EXCERPT

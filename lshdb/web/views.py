@@ -574,7 +574,8 @@ def cluster(visit: Visit) -> Page:
         if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
             described["connections"] = drawing.connections(item.members, edges)
     data = {"cluster": described, "list": near, "paging": paging}
-    return Page("cluster", f"A cluster of {visit.name}", data, view)
+    title = "".join(titles) or item.keep
+    return Page("cluster", f"Cluster of {title}", data, view)
 
 
 def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[dict[str, Any]]:

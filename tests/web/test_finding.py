@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 
@@ -39,6 +40,17 @@ def find(path: Path, q: str, **given: str) -> dict[str, Any]:
 def test_documents_are_found_that_have_all_words(path: Path, q: str, keys: set[str]) -> None:
     database_of(path, TEXTS, threshold=0.5).close()
     assert {hit["key"] for hit in find(path, q)["hits"]} == keys
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_accents_are_found_in_either_form(path: Path, form: Literal["NFC", "NFD"]) -> None:
+    written = normalize(form, "Die Fähre")
+    database_of(path, {normalize("NFD", "fähre 1"): written, "fähre 2": written}).close()
+    for q in ("Fähre", normalize("NFD", "FÄHRE".lower())):
+        page = find(path, q)
+        assert len(page["keys"]) == len(page["hits"]) == 2
+        marked = [text for hit in page["hits"] for text, is_word in hit["pieces"] if is_word]
+        assert marked == ["Fähre"] * 2
 
 
 def test_a_whole_key_leads_to_its_document(path: Path) -> None:

@@ -432,6 +432,7 @@ def test_forms_say_where_they_come_from_by_their_origin_too(site: Site) -> None:
         ("http://evil.example", 403),
         (f"http://127.0.0.1.evil.example:{site.port}", 403),
         ("null", 403),
+        ("http://[::1", 403),
     ):
         headers = {"Origin": origin}
         answer = site.ask(f"{site.root}/query", b"text=a+b+c", headers)
