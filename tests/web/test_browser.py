@@ -512,3 +512,14 @@ def test_a_comparison_that_waits_ends_by_itself(browser: Browser, directory: Pat
         page.goto(f"{site.base}/compare?{urlencode(keys)}#d1")
         assert page.locator("h1").inner_text() == f"fox and {keys['b']}"
         page.locator("#d1").wait_for(state="attached", timeout=20_000)
+
+
+def test_differences_are_marked_where_the_system_chooses_the_colours(
+    browser: Browser, sites: dict[str, Site]
+) -> None:
+    with browser.new_context(forced_colors="active") as context:
+        tab = Watched(context, sites["texts"])
+        tab.go("compare", a="fox 2", b=HOSTILE)
+        style = "element => getComputedStyle(element).textDecorationLine"
+        lines = [tab.page.locator(f".diff {name}").first.evaluate(style) for name in ("del", "ins")]
+        assert lines == ["line-through", "underline"]
