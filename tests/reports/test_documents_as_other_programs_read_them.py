@@ -20,7 +20,7 @@ from zipfile import ZipFile
 import documents
 import pytest
 
-from lshdb.sources.documents import kinds, process
+from lshdb.sources.documents import kinds, process, web
 
 pytestmark = pytest.mark.extra("documents")
 
@@ -274,6 +274,25 @@ def test_blocks_do_not_run_together(tmp_path: Path) -> None:
     assert (
         text(tmp_path / "a.html", b"<input type=text value='450 euros'><p>due") == "450 euros\ndue"
     )
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("<div title='a>b'>", "</div>"),
+        ("<ul><li>", "</li></ul>"),
+        ("<b><DIV\n>", "</DIV></b>"),
+        ("<x-y><p>", "</x-y>"),
+    ],
+)
+def test_a_deep_page_costs_no_more_than_a_long_one(tmp_path: Path, begin: str, end: str) -> None:
+    """A parser of HTML looks through all open elements for many a tag."""
+    page = f"<p>before{begin * 9_000} <i>wor</i>ds {end * 9_000}<p>after"
+    assert text(tmp_path / "a.html", page.encode()) == "before\nwords\nafter"
+    assert web._shallow(page).count(begin[:4]) <= 500
+    # A long page stays as it is, also if many elements have no end.
+    page = "<div><p><b>wor</b>ds<br></div>" * 4_000
+    assert web._shallow(page) == page
 
 
 def book(chapters: dict[str, str], listed: str, **others: str) -> bytes:
