@@ -13,6 +13,7 @@ from helpers import Command
 
 import lshdb
 from lshdb.database import store_of
+from lshdb.sources.documents import encodings
 from lshdb.store.rows import FileState
 
 GERMAN = "Die Fähre über den großen Fluß fährt im Mai täglich, außer bei Sturm und Hochwasser.\n"
@@ -81,6 +82,22 @@ def test_without_the_library_bad_bytes_are_replaced_with_a_note(command: Command
     said = command.without("chardet", "add", "d", "none")
     assert "not UTF-8: 1, bad bytes replaced" in said
     assert "to have the encodings of texts guessed: pip install 'lshdb[documents]'" in said
+
+
+@pytest.mark.extra("documents")
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("café déjà vu ÿ þ", "cp1252"),
+        ("mówił Łukasz", "cp1250"),
+        ("паром Windows-программы IT-отдела уходит", "cp1251"),
+        ("Το πλοίο φεύγει με 10 kΩ", "cp1253"),
+    ],
+)
+def test_a_word_has_the_letters_of_one_script(words: str, encoding: str) -> None:
+    guess = encodings.guess(f"{words}\n".encode(encoding) * 20)
+    assert guess is not None
+    assert guess.text == f"{words}\n" * 20
 
 
 MESSAGE = "From {}\nMessage-ID: <{}@x>\nSubject: s\n\nThe words of message {}.\n\n"

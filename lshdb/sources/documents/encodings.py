@@ -62,6 +62,10 @@ GUESSED = (
 )
 """The encodings that a guess may be, as chardet calls them: those of bytes with NULs, and others.
 UTF-8 means that nothing was detected."""
+_WESTERN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2")
+"""The encodings of Latin letters that most files have."""
+_OTHER_LETTER = re.compile("[\u0370-\u06ff]")
+"""A Greek, Cyrillic, Armenian, Hebrew or Arabic one."""
 CONFIDENCE = 0.02
 """The lowest confidence of a guess that is used, in chardet's measure from 0 to 1. Of 2,877 texts
 2,730 are then right, 112 wrong and 35 not decided; at 0.1 2,250, 37 and 590. A wrong guess keeps
@@ -165,27 +169,38 @@ def guess(data: bytes | bytearray) -> Guess | None:
     is_short = len(data) < _SHORT and len(re.findall(rb"[\x80-\xff]", data)) < _FEW
     if not has_library() or (not is_wide and (is_short or is_mostly_utf8(data))):
         return None
-    from importlib.metadata import version
-
-    from chardet import detect
-
-    detected = detect(
-        bytes(data[:_SAMPLE] if is_wide else _sample(data)),
-        include_encodings=_WIDE if is_wide else GUESSED,
-        compat_names=False,
-        no_match_encoding="utf-8",
-    )
-    name = codecs.lookup(detected["encoding"] or "utf-8").name
+    sample = bytes(data[:_SAMPLE] if is_wide else _sample(data))
+    name, confidence = _detected(sample, _WIDE if is_wide else GUESSED)
+    if not is_wide and _mixes_scripts(sample.decode(name, "replace")):
+        name, confidence = _detected(sample, _WESTERN)
     if is_wide and name != "utf-8":  # blanks and ends of lines show the order of bytes best
         name = "utf-16-le" if data[1:_PROBE:2].count(0) > data[:_PROBE:2].count(0) else "utf-16-be"
-    if name == "utf-8" or detected["confidence"] < CONFIDENCE:
+    if name == "utf-8" or confidence < CONFIDENCE:
         return None
+    from importlib.metadata import version
+
     for encoding in (name, _SUPERSETS.get(name, name)):
         try:
             return Guess(encoding, data.decode(encoding), f"chardet {version('chardet')}")
         except UnicodeDecodeError:
             continue  # beyond the sample
     return None
+
+
+def _detected(sample: bytes, encodings: tuple[str, ...]) -> tuple[str, float]:
+    """The most likely of some encodings, by Python's name, and chardet's confidence."""
+    from chardet import detect
+
+    detected = detect(
+        sample, include_encodings=encodings, compat_names=False, no_match_encoding="utf-8"
+    )
+    return codecs.lookup(detected["encoding"] or "utf-8").name, detected["confidence"]
+
+
+def _mixes_scripts(text: str) -> bool:
+    """Whether Latin letters are in more than a third of the words that have other letters."""
+    words = [word for word in re.findall(r"\w+", text) if _OTHER_LETTER.search(word)]
+    return 3 * sum(re.search("[A-Za-z]", word) is not None for word in words) > len(words)
 
 
 def _sample(data: bytes | bytearray) -> bytes | bytearray:
