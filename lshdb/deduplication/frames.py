@@ -6,11 +6,8 @@ read; the rows' own library selects the kept ones.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from importlib import import_module
-from itertools import compress
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -22,13 +19,12 @@ from lshdb.deduplication.run import Run, references_checked
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
-from lshdb.keys import with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, RowsOptions, SettingsOptions, WalkingOptions
 from lshdb.results import Result
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
-from lshdb.sources import added_columns, counts, formats, records, sinks
+from lshdb.sources import added_columns, counts, data_frames, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded
@@ -38,10 +34,7 @@ from lshdb.tuning.resolve import check_against, resolve
 
 AnyRows = TypeVar("AnyRows")
 _P = ParamSpec("_P")
-_Columns = Mapping[str, list[Any]]
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
-_NAME = "row"
-"""Name of rows without a file in messages, before their number."""
 _OF_TEXTS = (
     'lshdb.dedup reads rows; give dicts, or the names to Database.dedup_files(names, format="text")'
 )
@@ -83,10 +76,12 @@ class _Files:
         """The rows that a mask selects, in a list."""
         return [*self.each(mask)]
 
-    def extend(self, columns: _Columns) -> list[dict[str, Any]]:
+    def extend(self, columns: data_frames.Columns) -> list[dict[str, Any]]:
         """All rows as dicts, with further fields."""
         count = len(next(iter(columns.values())))
-        return _with_fields(self.take(np.ones(count, dtype=bool)), columns)
+        rows = data_frames.frame_of(self.take(np.ones(count, dtype=bool)))
+        extended: list[dict[str, Any]] = rows.extend(columns)
+        return extended
 
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write the rows that a mask selects to another file."""
@@ -98,22 +93,27 @@ class _Files:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """Rows of a program.
+class _Rows:
+    """Rows of a program, and how they are read."""
 
-    Attributes:
-        batches: returns all rows; may be called again.
-        take: returns the rows that a mask selects, in the form that they were given in.
-        extend: returns all rows with further columns.
-    """
+    frame: data_frames.Frame
+    reading: SessionOptions
 
-    batches: Callable[[], Iterator[Batch]]
-    take: Callable[[arrays.Mask], Any]
-    extend: Callable[[_Columns], Any]
+    def batches(self) -> Iterator[Batch]:
+        """All rows, with their documents."""
+        return self.frame.documents("row", self.reading)
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
         """All rows once more, for a run, with their documents."""
         return self.batches()
+
+    def take(self, mask: arrays.Mask) -> Any:
+        """The rows that a mask selects, in the form that they were given in."""
+        return self.frame.take(mask)
+
+    def extend(self, columns: data_frames.Columns) -> Any:
+        """All rows with further columns."""
+        return self.frame.extend(columns)
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +134,7 @@ class Deduplicated(Result, Generic[AnyRows]):
     failures: tuple[Failure, ...]
     dropped: Dropped
     _clusters: arrays.IntArray = field(compare=False)
-    _source: _Source | _Files = field(compare=False)
+    _source: _Rows | _Files = field(compare=False)
     _drop_all: bool = field(compare=False)
 
     def __repr__(self) -> str:
@@ -322,7 +322,7 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
 
 
 def _decided(
-    source: _Source | _Files, settings: Settings, options: DataOptions, stored: Store | None
+    source: _Rows | _Files, settings: Settings, options: DataOptions, stored: Store | None
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
     failed = counts.Failures(options.on_failure)
@@ -379,9 +379,6 @@ def _opened(options: DataOptions, request: SettingsOptions) -> Store:
     return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
 
-# the forms of rows
-
-
 def _is_files(rows: object) -> bool:
     """Whether rows are named by their files."""
     if isinstance(rows, list | tuple) and rows:
@@ -391,7 +388,7 @@ def _is_files(rows: object) -> bool:
 
 def _source_of(
     rows: Any, reading: SessionOptions, reference_files: FilesRead | None = None
-) -> _Source | _Files:
+) -> _Rows | _Files:
     """The source of the rows; UsageError for data without rows.
 
     Args:
@@ -401,119 +398,7 @@ def _source_of(
     """
     if _is_files(rows):
         return _of_files(_paths_of(rows), reading, reference_files)
-    library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
-    formats.check_one_table(rows)
-    if library == "polars" and hasattr(rows, "collect"):
-        eager: Any = _source_of(rows.collect(), reading)
-        return _Source(
-            eager.batches,
-            lambda mask: eager.take(mask).lazy(),
-            lambda columns: eager.extend(columns).lazy(),
-        )
-    if library == "pandas" and hasattr(rows, "iloc"):
-        return _of_table(rows, reading, rows.__getitem__, partial(_with_series, rows))
-    if library == "polars" and hasattr(rows, "filter"):
-        return _of_table(rows, reading, rows.filter, partial(_with_polars, rows))
-    if library == "datasets" and hasattr(rows, "select"):
-        return _of_table(
-            rows,
-            reading,
-            lambda mask: rows.select(np.flatnonzero(mask)),
-            partial(_with_dataset, rows),
-        )
-    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
-        pa = formats.arrow()
-        from lshdb.sources import arrow_rows
-
-        table = arrow_rows.table_reader(rows).read_all()
-        form = import_module("duckdb").from_arrow if "duckdb" in library else pa.table
-        return _of_table(
-            table,
-            reading,
-            lambda mask: form(arrow_rows.filtered(table, mask)),
-            lambda columns: form(_with_arrays(table, columns)),
-        )
-    if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
-        return _of_dicts(list(rows), reading)
-    raise UsageError(
-        f"{kind} has no rows: give a table of pyarrow, pandas or Polars, a Dataset, "
-        "dicts, or names of files"
-    )
-
-
-def _of_table(
-    read: Any,
-    reading: SessionOptions,
-    take: Callable[[arrays.Mask], Any],
-    extend: Callable[[_Columns], Any],
-) -> _Source:
-    """The source of a table that Arrow reads."""
-    formats.arrow()
-    from lshdb.sources import arrow_rows
-
-    return _Source(lambda: arrow_rows.documents_of_table(read, _NAME, reading), take, extend)
-
-
-def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
-            raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
-
-    return _Source(
-        lambda: records.documents_of_rows(
-            len(rows), lambda part: map(dict, rows[part]), _NAME, reading
-        ),
-        lambda mask: [*compress(rows, mask.tolist())],
-        partial(_with_fields, rows),
-    )
-
-
-# all rows with further columns
-
-
-def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
-    values = zip(*columns.values(), strict=True)
-    extended = []
-    for row, row_values in zip(rows, values, strict=True):
-        added_columns.check_new(row)
-        extended.append({**row, **dict(zip(columns, row_values, strict=True))})
-    return extended
-
-
-def _with_arrays(table: Any, columns: _Columns) -> Any:
-    """An Arrow table with further columns."""
-    from lshdb.sources import arrow_rows
-
-    added_columns.check_new(table.column_names)
-    return arrow_rows.extended(table, added_columns.ANNOTATED, columns.values())
-
-
-def _further(names: Iterable[Any], columns: _Columns) -> Any:
-    """The further columns of rows with columns of these names as an Arrow table."""
-    pa = formats.arrow()
-    from lshdb.sources import arrow_rows
-
-    added_columns.check_new(names)
-    return pa.table(columns, arrow_rows.schema_of(added_columns.ANNOTATED))
-
-
-def _with_series(rows: Any, columns: _Columns) -> Any:
-    """A pandas frame with further columns: nullable where a row has no document."""
-    frame = _further(rows.columns, columns).to_pandas(integer_object_nulls=True)
-    if frame["kept"].isna().any():
-        frame = frame.astype({"cluster": "Int64", "similarity": "Float64", "exact": "boolean"})
-    return rows.assign(**{name: frame[name].array for name in columns})
-
-
-def _with_polars(rows: Any, columns: _Columns) -> Any:
-    return rows.hstack(import_module("polars").from_arrow(_further(rows.columns, columns)))
-
-
-def _with_dataset(rows: Any, columns: _Columns) -> Any:
-    added_columns.check_new(rows.column_names)
-    for name, values in columns.items():
-        rows = rows.add_column(name, values)
-    return rows
+    return _Rows(data_frames.frame_of(rows), reading)
 
 
 def _paths_of(names: Any) -> list[str]:

@@ -6,7 +6,7 @@ from lshdb.errors import UsageError
 from lshdb.ingest import add
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
-from lshdb.sources import formats, long_tables, records
+from lshdb.sources import data_frames, long_tables, records
 from lshdb.store.store import Store
 
 
@@ -34,11 +34,7 @@ def add_table(
         limits=store.limits,
         **how | long_tables.reading(options.sets, store.settings.shingling, how),
     )
-    formats.check_one_table(table)
-    formats.arrow()
-    from lshdb.sources.arrow_rows import documents_of_table  # needs pyarrow
-
-    batches = documents_of_table(table, "table", reading)
+    batches = data_frames.documents_of_table(table, "table", reading)
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
     return add.add_documents(

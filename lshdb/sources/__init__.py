@@ -13,14 +13,14 @@ where and why, and the rows as they were read. And the way back: rows to files.
     documents     that process: a module for each kind, and how texts are normalised
     formats       the table of formats, each a module that reads and writes
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
-    arrow_rows, arrow_keys, long_tables  Arrow and others' tables; a row an element to sets
+    arrow_rows, data_frames, long_tables  Arrow; data of a program; a row an element to sets
     keeping, ordering       which of similar documents stays; how values of a field compare
     proof         whether a file can be deleted, as it and what stays are read now
     sinks, added_columns    what the writers of all formats share; rows with more columns
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
-Doors: added_columns, archives, arrow_rows, batch, compression, counts, extracting, formats, git,
-identity, inputs, json_rows, keeping, long_tables, metadata, ordering, outputs, paths, proof,
-records, session, sinks, walking.
+Doors: added_columns, archives, arrow_rows, batch, compression, counts, data_frames, extracting,
+formats, git, identity, inputs, json_rows, keeping, long_tables, metadata, ordering, outputs, paths,
+proof, records, session, sinks, walking.
 """

@@ -9,7 +9,6 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,16 +21,13 @@ from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.keys import key_of_instant
-from lshdb.shingling.arrays import Mask
 from lshdb.sources import csv_rows, inputs, ordering, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
-from lshdb.sources.metadata import path_of
 from lshdb.sources.records import (
     Collector,
     RecordOptions,
     distinct_names,
-    documents_of_rows,
     field_paths,
     longer_than,
     with_value,
@@ -46,7 +42,6 @@ _FIRST_ROWS = 64
 _FILE_MAGIC = b"ARROW1"
 _SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
-_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 _GROUP_BYTES = 32_000_000
 _GROUP_ROWS = 1 << 20
 """Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
@@ -128,7 +123,7 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     unreadable = f"not {format.capitalize()}, or damaged"
     with _readable(unreadable), _opened(source, format) as reader:
         head = _head(reader)
-        columns = wanted_columns(head.columns, source.options)
+        columns = source.options.wanted_columns(head.columns)
         if source.options.whole:
             yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
         batches = reader
@@ -235,129 +230,42 @@ def _of_parquet(
         raise InputError(f"it has {rows_read:,} rows, and says that it has {metadata.num_rows:,}")
 
 
-def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBatch]:
-    """The record batches of a table, read lazily.
-
-    Args:
-        table: an object with the Arrow C stream interface (`__arrow_c_stream__`) or the C array
-            interface, an iterable of such objects, or a Hugging Face dataset.
-        options: say which columns are wanted.
+def documents_of_tables(
+    tables: Iterable[object], name: str, options: RecordOptions
+) -> Iterator[Batch]:
+    """The documents of tables with the Arrow C stream or array interface, read lazily.
 
     Raises:
-        UsageError: it is none of these.
-        InputError: it lacks a column that is wanted, even if it has no rows.
-        pyarrow.ArrowException: it cannot be read.
+        UsageError: one has none.
+        InputError: one lacks a column that is wanted, even if it has no rows, or cannot be read.
     """
-    tables: Any = [table]
-    if hasattr(table, "with_format") and hasattr(table, "iter"):
-        # Iterating over a dataset makes Python objects, row by row.
-        tables = table.with_format("arrow").iter(batch_size=_MAX_ROWS)
-    elif isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
-        tables = [table] if _is_table(table) else table
-    for part in tables:
-        reader = table_reader(part)
-        names = distinct_names(_names(reader.schema))
-        options.check_columns(names)
-        yield from _named(reader, names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for table in tables:
+            reader = table_reader(table)
+            names = distinct_names(_names(reader.schema))
+            options.check_columns(names)
+            yield from _named(reader, names)
+
+    return document_batches(batches(), name, options)
 
 
-def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
-    """The documents of a table of any library; see `table_batches` and `document_batches`.
-
-    A column of pandas may have values of several types, which Arrow refuses as a whole: then rows
-    are read one by one, and only those that are no documents fail.
-    """
-    library = type(table).__module__.partition(".")[0]
-    if library == "polars" and hasattr(table, "collect"):
-        table = table.collect()
-    if library == "pandas" and hasattr(table, "iloc"):
-        is_nameless = import_module("pandas").isna
-        names = ["" if is_nameless(column) else str(column) for column in table.columns]
-        names = distinct_names(names)
-        wanted = wanted_columns([*dict.fromkeys(names)], options)
-        table = table.set_axis(names, axis=1).loc[:, [name in wanted for name in names]]
-        options.check_columns([*table.columns])
-        try:
-            table = table_reader(table)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            frame = table
-            return documents_of_rows(
-                len(frame), lambda part: _records_of(frame.iloc[part]), name, options
-            )
-    return document_batches(table_batches(table, options), name, options)
-
-
-def _records_of(frame: Any) -> Iterator[Record]:
-    """The rows of a frame of pandas, some of whose columns have values of several types."""
-    columns = [_values_of(column) for _, column in frame.items()]
-    return (dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True))
-
-
-def _values_of(column: Any) -> Any:
-    """The values of a column of pandas: Arrow's, or its own if they are of several types."""
-    try:
-        array = pa.array(column, from_pandas=True)
-        return _plain(
-            array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        ).to_pylist()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return column.astype(object).where(column.notna(), None).tolist()
-
-
-def filtered(table: pa.Table, mask: Mask) -> pa.Table:
-    """The rows of a table that a mask selects, whatever its columns are."""
-    try:
-        return table.filter(pa.array(mask))
-    except pa.ArrowNotImplementedError:  # views and run ends: runs of rows share their values
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-        runs = edges.reshape(-1, 2).tolist()
-        parts = [table.slice(start, end - start) for start, end in runs]
-        return pa.concat_tables(parts or [table.slice(0, 0)])
-
-
-def _is_table(table: object) -> bool:
-    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
-
-
-def table_reader(table: object) -> pa.RecordBatchReader:
+def table_reader(table: Any) -> pa.RecordBatchReader:
     """A reader of a table with the Arrow C stream or array interface; UsageError if it has none."""
-    if not _is_table(table):
-        raise UsageError(
-            f"{type(table).__name__} is not a table: give something with the Arrow C stream "
-            "interface, such as a pyarrow Table or RecordBatchReader, or a pandas or Polars "
-            "DataFrame"
-        )
     # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
     if isinstance(table, pa.Table):
         return table.to_reader()
     if isinstance(table, pa.RecordBatchReader):
         return table
-    try:
-        if hasattr(table, "__arrow_c_stream__"):
-            return pa.RecordBatchReader.from_stream(table)
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(table)
+    if hasattr(table, "__arrow_c_array__"):
         batch = pa.record_batch(table)
-    except UnicodeEncodeError as error:  # pandas makes Arrow's strings of Python's
-        raise InputError(
-            f"the table has {error.object[:50]!r}: a lone surrogate is not Unicode text"
-        ) from error
-    return pa.RecordBatchReader.from_batches(batch.schema, [batch])
-
-
-def wanted_columns(names: Sequence[str], options: RecordOptions) -> list[str]:
-    """The columns that documents are made of, in their order.
-
-    Other columns than those of keys and documents are metadata, except the unnamed index of pandas.
-
-    Raises:
-        InputError: a column is missing or repeated.
-    """
-    options.check_columns(names)
-    fields_read = options.own_fields(names)
-    if options.order_field:
-        fields_read.add(path_of(options.order_field, names)[0])
-    if options.metadata_fields or not options.metadata:
-        return [name for name in names if name in fields_read or name in options.metadata_fields]
-    return [name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)]
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    raise UsageError(
+        f"{type(table).__name__} is not a table: give something with the Arrow C stream interface, "
+        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
+    )
 
 
 @contextlib.contextmanager
@@ -390,12 +298,12 @@ def document_batches(
         unreadable: of a file, begins the message if a batch cannot be read.
 
     Raises:
-        InputError: a batch lacks a column (see `wanted_columns`), or it cannot be read.
+        InputError: a batch lacks a column that is wanted, or it cannot be read.
     """
     number = 1
     with _readable(unreadable or "the table cannot be read"):
         for table_batch in batches:
-            batch = table_batch.select(wanted_columns(_names(table_batch.schema), options))
+            batch = table_batch.select(options.wanted_columns(_names(table_batch.schema)))
             for column in (batch if head is None else table_batch).columns:
                 _validate(column)
             rows_done = 0

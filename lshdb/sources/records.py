@@ -3,6 +3,7 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ _LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
+_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
 _ROWS = 1_000
 """Rows of a program that become documents at once."""
 _NAME_SHOWN = 40
@@ -249,6 +251,25 @@ class RecordOptions:
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
             raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
+    def wanted_columns(self, names: Sequence[str]) -> list[str]:
+        """The columns that documents are made of, in their order.
+
+        Other columns than those of keys and documents are metadata, except the unnamed index of
+        pandas.
+
+        Raises:
+            InputError: a column is missing or repeated.
+        """
+        self.check_columns(names)
+        fields_read = self.own_fields(names)
+        if self.order_field:
+            fields_read.add(path_of(self.order_field, names)[0])
+        if self.metadata_fields or not self.metadata:
+            return [name for name in names if name in fields_read or name in self.metadata_fields]
+        return [
+            name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)
+        ]
+
     def _named_key(self) -> str:
         if self.element_field:
             return f"field {self.key_field!r}: name it with {self.option('--set-key', 'set_key=')}"
@@ -441,12 +462,25 @@ class Collector:
 
 
 def documents_of_rows(
-    count: int, rows: Callable[[slice], Iterable[Record]], name: str, options: RecordOptions
+    count: int,
+    rows: Callable[[slice], Iterable[Record]],
+    name: str,
+    options: RecordOptions,
+    *,
+    order_values: Sequence[object] = (),
 ) -> Iterator[Batch]:
-    """The documents of rows of a program, which are numbered from 1; `rows` gives some of them."""
+    """The documents of rows of a program, which are numbered from 1.
+
+    Args:
+        count: the number of rows.
+        rows: gives some of them.
+        name: of the rows, as printed.
+        options: how they become documents.
+        order_values: as those of a Collector, of all rows.
+    """
     for part in chunks(count, _ROWS):
         numbers = range(part.start + 1, min(part.stop, count) + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False))
+        documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
         for index, record in enumerate(rows(part)):
             documents.take(index, record)
         yield documents.batch()

@@ -19,7 +19,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": 1, "text": "the fox and the grapes"},
     {"id": 2, "text": None},
     {"id": 3, "text": "an ant carried wheat home"},
-    {"id": 4.5, "text": "crows drink from a tall jug"},
+    {"id": 4.5, "text": None},
 ]
 LINES = (
     '{"id": 1, "text": "the fox and the grapes"}\n{"id": 2, "text": null}\n'

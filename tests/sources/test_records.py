@@ -19,7 +19,7 @@ from rows import as_file, table_of
 import lshdb
 from lshdb.errors import ContentError, InputError
 from lshdb.model import Document, Failure
-from lshdb.sources.arrow_rows import document_batches, table_batches
+from lshdb.sources.arrow_rows import documents_of_tables
 from lshdb.sources.metadata import to_json
 from lshdb.sources.session import Session
 
@@ -32,8 +32,7 @@ def items_of(
 ) -> Iterator[Document | Failure]:
     """What is read from a file of records, or as `Database.add_table` reads a table."""
     if source == "table":
-        batches = table_batches(table_of(records), reader.options)
-        for batch in document_batches(batches, "table", reader.options):
+        for batch in documents_of_tables([table_of(records)], "table", reader.options):
             yield from batch.items()
     else:
         yield from from_file(source, as_file(source, records, 2), reader, directory)
@@ -320,18 +319,17 @@ def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path
     ]
 
 
-def test_a_table_of_pandas_with_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
-    """pandas cannot give it to Arrow, so no row of it is known."""
+def test_a_lone_surrogate_costs_a_row_of_pandas_its_key(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"id": ["a\ud800", "a\udfff"], "text": ["one", "two"]})
+    frame = pandas.DataFrame({"id": ["a\ud800", "b"], "text": ["one", "two"]})
+    failures: list[Failure] = []
     with lshdb.open(tmp_path / "x.db") as db:
-        with pytest.raises(InputError, match=r"'a\\ud800': a lone surrogate"):
-            db.add_table(frame)
+        assert db.add_table(frame, on_failure=failures.append).added == 1
+        assert failures[0].reason.startswith("field 'id' has a lone surrogate")
         with pytest.raises(ContentError, match="has a lone surrogate"):
             db.add_many([("good", "text"), {"id": "a\ud800", "text": "t"}])
-        assert len(db) == 0
-    with pytest.raises(InputError, match="a lone surrogate"):
-        lshdb.dedup(frame)
+    with pytest.warns(UserWarning, match="1 id gives no key"):
+        assert lshdb.dedup(frame).kept.equals(frame)
 
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
