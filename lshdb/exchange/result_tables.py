@@ -441,15 +441,16 @@ class PassageResults(Results[model.PassagePair]):
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
     """The results of `Database.passage_pairs`."""
-    from lshdb.search.passage_pairs import passage_pairs
+    from lshdb.search.passage_pairs import passage_pairs, passage_totals
 
     noted: Noted = []
 
     def totals() -> Iterable[Sequence[Any]]:
-        pairs: Iterable[model.PassagePair] = find()
+        in_files = options.group_by is not None
+        pairs: Iterable[Any] = find() if in_files else passage_totals(store, options, noted)
         if not options.weighted.sort and options.top is None:  # else they are in order
             pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
-        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
+        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs) if in_files else pairs
 
     find = _finding(passage_pairs, store, options, noted)
     of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))

@@ -36,7 +36,7 @@ from lshdb.model import ConnectedPair
 from lshdb.progress import Progress
 from lshdb.search import weights
 from lshdb.search.pairs import Join, pair_blocks
-from lshdb.search.passage_pairs import passage_pairs
+from lshdb.search.passage_pairs import passage_totals
 from lshdb.search.reworded import MIN_SCORE, reworded_pairs
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.sources.identity import have_one_file
@@ -128,7 +128,7 @@ def connections(
                 values[pair] = dataclasses.replace(known, **evidence)
 
         if settings.passages and settings.content:
-            for copied in passage_pairs(store, options.PassagePairsOptions(), [], last):
+            for copied in passage_totals(store, options.PassagePairsOptions(), [], last):
                 note(copied.a, copied.b, **{name: getattr(copied, name) for name in _OF_PASSAGES})
         if settings.reworded:
             request = options.PassagePairsOptions(reworded=True)

@@ -5,11 +5,16 @@ the pairs of such windows grow linearly with the collection. The hashes of all w
 once and wait in a temporary file; then the texts of pairs are compared block by block.
 """
 
+from __future__ import annotations
+
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain, groupby, islice
+from operator import attrgetter
 from tempfile import TemporaryFile
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +37,8 @@ _TOGETHER = {"word": 4, "code": 2, "char": 1}
 """Characters of a batch of texts for each window in memory."""
 _PAIRS = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""
-_BLOCK = 1 << 12
-"""Maximum pairs that are compared together."""
+_BLOCK = 3
+"""How many times as many characters each side of a block of pairs has."""
 _32 = 32
 _LOW = (1 << _32) - 1
 _CELLS = np.arange(1 << 10, dtype=np.uint64) << np.uint64(54)
@@ -43,8 +48,24 @@ _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
-_TextPairs = tuple[list[str], list[str], arrays.IntArray]
-"""Documents to compare: their keys, their texts, and the pairs of them, int64[2, p]."""
+
+
+class PairTotals(NamedTuple):
+    """A PassagePair, with the number of its passages in their place."""
+
+    a: str
+    b: str
+    words: int
+    a_coverage: float
+    b_coverage: float
+    weighted: float
+    weighted_share: float
+    passages: int
+
+    @property
+    def share(self) -> float:
+        """The larger of both shares."""
+        return max(self.a_coverage, self.b_coverage)
 
 
 def passage_pairs(
@@ -66,34 +87,53 @@ def passage_pairs(
             with shown(query.progress, "comparing") as progress:
                 yield from reworded_pairs(reader, query, progress, last)
             return
-        criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
-        shared, counts = reader.shared_fingerprints()
-        hot = shared[counts > min(query.copied.runs.common, lookups.MANY - 1)]
-        weights = FingerprintWeights.of(
-            shared,
-            counts,
-            reader.count()[0],
-            reader.limits,
-            base_of(reader.settings, query.copied.base),
-        )
-        windows = passage_windows.common_windows(reader, hot)
-        common[:] = passage_windows.longest_common(reader, hot, windows)
-        counting_all = passage_windows.Counting.of(reader.settings, hot)
-        counting = dataclasses.replace(counting_all, common=windows, shared=shared)
-        counting = counting.with_base(query.copied.base)
-        doc_ids = reader.doc_ids()
-        together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
-        with closing(_WindowFile()) as windows_of_all:
-            texts = arrays.bounded(reader.contents(doc_ids), len, together)
-            for keys, count in in_processes(partial(_leading_windows, counting), texts):
-                windows_of_all.append(keys, count)
-            pairs = _candidates(windows_of_all, reader.limits.passage_windows)
-        if last is not None:
-            pairs = pairs[: np.searchsorted(pairs, doc_ids.searchsorted(last, "right") << _32)]
-        blocks = _blocks(reader, doc_ids, pairs, 2 * together)
-        compare = partial(_sharing, counting, criteria, weights, query)
-        compared = _with_warnings(in_processes(compare, blocks))
-        yield from ranked(compared, query.weighted, query.top, "share")
+        tables = _tables(reader, query, common, last)
+        pairs = chain.from_iterable(_with_passages(reader, table) for table in tables)
+        yield from ranked(pairs, query.weighted, query.top, "share")
+
+
+def passage_totals(
+    store: Store, query: PassagePairsOptions, common: Noted, last: int | None = None
+) -> Iterator[PairTotals]:
+    """The same pairs with the numbers of their passages: a tenth of the time if these are many."""
+    with store.snapshot() as (reader, _):
+        tables = _tables(reader, query, common, last)
+        pairs = chain.from_iterable(_totals(reader, table) for table in tables)
+        yield from ranked(pairs, query.weighted, query.top, "share")
+
+
+def _tables(
+    reader: lookups.StoreReader, query: PassagePairsOptions, common: Noted, last: int | None
+) -> Iterator[_Table]:
+    """The pairs of `passage_pairs`, in tables of some documents and all that follow them."""
+    criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
+    shared, counts = reader.shared_fingerprints()
+    hot = shared[counts > min(query.copied.runs.common, lookups.MANY - 1)]
+    weights = FingerprintWeights.of(
+        shared,
+        counts,
+        reader.count()[0],
+        reader.limits,
+        base_of(reader.settings, query.copied.base),
+    )
+    windows = passage_windows.common_windows(reader, hot)
+    common[:] = passage_windows.longest_common(reader, hot, windows)
+    counting_all = passage_windows.Counting.of(reader.settings, hot)
+    counting = dataclasses.replace(counting_all, common=windows, shared=shared)
+    counting = counting.with_base(query.copied.base)
+    doc_ids = reader.doc_ids()
+    together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
+    with closing(_WindowFile()) as windows_of_all:
+        texts = arrays.bounded(reader.contents(doc_ids), len, together)
+        for keys, count in in_processes(partial(_leading_windows, counting), texts):
+            windows_of_all.append(keys, count)
+        pairs = _candidates(windows_of_all, reader.limits.passage_windows)
+    if last is not None:
+        pairs = pairs[: np.searchsorted(pairs, doc_ids.searchsorted(last, "right") << _32)]
+    blocks = _blocks(reader, doc_ids, pairs, _BLOCK * together)
+    compared = in_processes(partial(_sharing, counting, criteria, weights), blocks)
+    for _, tables in groupby(compared, attrgetter("band")):
+        yield _Table.joined([*tables])
 
 
 class _WindowFile:
@@ -162,70 +202,126 @@ def _candidates(windows: _WindowFile, maximum: int) -> arrays.IntArray:
     return distinct(np.concatenate([pairs, *waiting]))
 
 
+class _Block(NamedTuple):
+    """Documents to compare.
+
+    Attributes:
+        band: the number of the table that pairs belong to.
+        doc_ids: int64[n].
+        texts: of these.
+        pairs: int64[2, p], the indices of both documents of each pair.
+    """
+
+    band: int
+    doc_ids: arrays.IntArray
+    texts: list[str]
+    pairs: arrays.IntArray
+
+
+class _Table(NamedTuple):
+    """Pairs of documents that share passages.
+
+    Attributes:
+        band: the number of the table.
+        a, b: int64[s], the ids of both documents of each pair.
+        shared: what they share; its numbers of pairs are indices of a and b.
+        weighted: float64[2, s], `weighted` and `weighted_share`.
+        cuts: what limits left out.
+    """
+
+    band: int
+    a: arrays.IntArray
+    b: arrays.IntArray
+    shared: passage_runs.SharedTable
+    weighted: arrays.Shares
+    cuts: list[errors.Cut]
+
+    @classmethod
+    def joined(cls, tables: Sequence[_Table]) -> _Table:
+        """The pairs of tables by their documents; a warning for each limit."""
+        for cut in chain.from_iterable(table.cuts for table in tables):
+            errors.warn_of_limit(cut)
+        a, b = (np.concatenate([table[side] for table in tables]) for side in (1, 2))
+        order = np.lexsort((b, a))
+        shared = passage_runs.SharedTable.joined([table.shared for table in tables])
+        weighted = np.concatenate([table.weighted for table in tables], axis=1)
+        band = tables[0].band
+        return cls(band, a[order], b[order], shared.chosen(order), weighted[:, order], [])
+
+
 def _blocks(
     reader: lookups.StoreReader, doc_ids: arrays.IntArray, pairs: arrays.IntArray, together: int
-) -> Iterator[_TextPairs]:
-    """The documents of pairs, in blocks of up to `together` characters, or one pair."""
+) -> Iterator[_Block]:
+    """The documents of pairs, in blocks of up to `together` characters on each side.
+
+    A band has some first documents, and its blocks have all that are second ones of their pairs:
+    so a text is read for few blocks, however many pairs it has.
+    """
     lengths = reader.lengths(doc_ids)
-    begin = 0
-    while begin < len(pairs):
-        part = pairs[begin : begin + _BLOCK]
-        distinct_numbers, first, indices = np.unique(
-            np.stack([part >> _32, part & _LOW], axis=1), return_index=True, return_inverse=True
-        )
-        sizes = np.zeros((len(part), 2), dtype=np.int64)
-        sizes.reshape(-1)[first] = lengths[distinct_numbers]  # a text counts once
-        count = max(1, int(sizes.sum(axis=1).cumsum().searchsorted(together, side="right")))
-        used, indices = np.unique(indices.reshape(-1, 2)[:count], return_inverse=True)
-        ids = doc_ids[distinct_numbers[used]]
-        yield reader.keys_of(ids), [*reader.contents(ids)], indices.reshape(-1, 2).T
-        begin += count
+    for band, of_band in enumerate(_parted(pairs >> _32, lengths, together)):
+        in_band = pairs[of_band]
+        for of_block in _parted(in_band & _LOW, lengths, together):
+            block = np.sort(in_band[of_block])
+            both = np.stack([block >> _32, block & _LOW])
+            used, indices = np.unique(both, return_inverse=True)
+            ids = doc_ids[used]
+            yield _Block(band, ids, [*reader.contents(ids)], indices.reshape(both.shape))
+
+
+def _parted(
+    numbers: arrays.IntArray, lengths: arrays.IntArray, together: int
+) -> Iterator[arrays.IntArray]:
+    """The indices of numbers of documents, in parts of documents of up to `together` characters."""
+    order = np.argsort(numbers, kind="stable")
+    begins, ends = arrays.runs(numbers[order])
+    for part in arrays.chunks_of(lengths[numbers[order[begins]]], together):
+        yield order[begins[part.start] : ends[part.stop - 1]]
 
 
 def _sharing(
     counting: passage_windows.Counting,
     criteria: passage_runs.Criteria,
     weights: FingerprintWeights,
-    query: PassagePairsOptions,
-    block: _TextPairs,
-) -> tuple[list[PassagePair], list[errors.Cut]]:
+    block: _Block,
+) -> _Table:
     """The pairs of a block that share passages, and what limits cut.
 
     Args:
         counting: which windows count.
         criteria: which passages are wanted.
         weights: of fingerprints.
-        query: which pairs are wanted.
         block: documents, and pairs of them.
     """
-    keys, texts, (a, b) = block
-    pairs = passage_runs.Pairs(counting.windows_of(texts), a, b)
+    pairs = passage_runs.Pairs(counting.windows_of(block.texts), *block.pairs)
     with errors.limits_noted() as cuts:
-        shared = [*passage_runs.shared_passages(pairs, criteria)]
-    indices = arrays.int_array(shared_text.pair for shared_text in shared)
-    prints = winnowing.fingerprints(texts, counting.shingling, criteria.run, counting.seed)
-    weighted = weights.compared(prints, a[indices], b[indices])
-    matches = (
-        PassagePair(
-            a=keys[a[shared_text.pair]],
-            b=keys[b[shared_text.pair]],
-            words=shared_text.words,
-            a_coverage=shared_text.coverage,
-            b_coverage=shared_text.b_coverage,
-            passages=shared_text.passages,
-            weighted=similarity,
-            weighted_share=share,
-        )
-        for shared_text, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
-    )
-    return [*ranked(matches, query.weighted, query.top, "share")], cuts
+        shared = passage_runs.SharedTable.of(pairs, criteria)
+    a, b = block.pairs[:, shared.pair]
+    prints = winnowing.fingerprints(block.texts, counting.shingling, criteria.run, counting.seed)
+    weighted = weights.compared(prints, a, b)
+    shared = shared.chosen(np.arange(len(a)))
+    return _Table(block.band, block.doc_ids[a], block.doc_ids[b], shared, weighted, cuts)
 
 
-def _with_warnings(
-    blocks: Iterator[tuple[list[PassagePair], list[errors.Cut]]],
-) -> Iterator[PassagePair]:
-    """The pairs of all blocks; a warning for each limit."""
-    for pairs, cuts in blocks:
-        for cut in cuts:
-            errors.warn_of_limit(cut)
-        yield from pairs
+def _totals(reader: lookups.StoreReader, table: _Table) -> Iterator[PairTotals]:
+    """The pairs of a table."""
+    ids, sides = np.unique(np.stack([table.a, table.b]), return_inverse=True)
+    keys = reader.keys_of(ids)
+    a, b = sides.reshape(2, -1).tolist()
+    shared = table.shared
+    columns = shared.words, shared.coverage, shared.b_coverage, *table.weighted, shared.counts
+    values = (column.tolist() for column in columns)
+    return map(PairTotals, map(keys.__getitem__, a), map(keys.__getitem__, b), *values)
+
+
+def _with_passages(reader: lookups.StoreReader, table: _Table) -> Iterator[PassagePair]:
+    """The pairs of a table, with their passages."""
+    lengths = reader.lengths(table.a) + reader.lengths(table.b)
+    totals = _totals(reader, table)
+    for part in arrays.chunks_of(lengths, reader.limits.text_batch):
+        shared = table.shared.chosen(np.arange(part.start, part.stop))
+        both = np.stack([table.a[part], table.b[part]])
+        ids, sides = np.unique(both, return_inverse=True)
+        copied = shared.listed.passages([*reader.contents(ids)], *sides.reshape(both.shape))
+        for pair in islice(totals, part.stop - part.start):
+            listed = tuple(islice(copied, pair.passages))
+            yield PassagePair(**{**pair._asdict(), "passages": listed})

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
 from lshdb.search import cut_notes, passage_windows
 from lshdb.search.shared_runs import Runs, Segments
-from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.arrays import IntArray, Shares, expand_ranges, offsets_of, sizes_of
 from lshdb.shingling.positions import page_at
 
 
@@ -72,44 +71,111 @@ class Shared:
     passages: tuple[CopiedPassage, ...]
 
 
+class Listed(NamedTuple):
+    """Where m passages are.
+
+    Attributes:
+        pair: int64[m], the number of the pair of each; ascending.
+        spans: int32[m, 8], first character, last + 1 and lines in both texts.
+        words: int64[m], how many units of the first text are shared.
+        similarity: float64[m], the share of the longer one that is.
+    """
+
+    pair: IntArray
+    spans: npt.NDArray[np.int32]
+    words: IntArray
+    similarity: Shares
+
+    def passages(self, texts: Sequence[str], a: IntArray, b: IntArray) -> Iterator[CopiedPassage]:
+        """The passages, from the texts of pairs: the texts of pair p are a[p] and b[p]."""
+        columns = self.spans, a[self.pair], b[self.pair], self.words, self.similarity
+        for spans, text, other, *score in zip(*(c.tolist() for c in columns), strict=True):
+            yield passage_at(texts[text], texts[other], spans, *score)
+
+
+class SharedTable(NamedTuple):
+    """What s pairs of texts share: the attributes of Shared, as arrays.
+
+    Attributes:
+        pair: int64[s], the number of each pair; ascending.
+        words, longest: int64[s].
+        coverage, b_coverage: float64[s].
+        counts: int64[s], how many passages each has.
+        listed: these, in the order of pairs.
+    """
+
+    pair: IntArray
+    words: IntArray
+    longest: IntArray
+    coverage: Shares
+    b_coverage: Shares
+    counts: IntArray
+    listed: Listed
+
+    @classmethod
+    def of(cls, pairs: Pairs, criteria: Criteria) -> SharedTable:
+        """The pairs of texts that share runs which count."""
+        texts = pairs.texts
+        segments = Segments.of(texts, criteria.run, pairs.a[pairs.a == pairs.b])
+        shared = segments.between(pairs.a, pairs.b, criteria.min_units)
+        runs = shared.runs.chosen(shared.leads[shared.runs.pair])
+        numbers, begins = np.unique(runs.pair, return_index=True)
+        longest = np.maximum.reduceat(runs.length, begins) if len(numbers) else begins
+        a_units, b_units = shared.a_units[numbers], shared.b_units[numbers]
+        listed = listed_runs(segments.texts.windows, runs, criteria)
+        return cls(
+            numbers,
+            np.maximum(a_units, b_units),
+            longest + (criteria.run - 1),
+            a_units / texts.counted[pairs.a[numbers]],
+            b_units / texts.counted[pairs.b[numbers]],
+            sizes_of(listed.pair.searchsorted(np.append(numbers, len(pairs.a)))),
+            listed,
+        )
+
+    @classmethod
+    def joined(cls, tables: Sequence[SharedTable]) -> SharedTable:
+        """The pairs of tables one after the other, numbered by their indices."""
+        columns, listed = (
+            [*zip(*tables, strict=True)],
+            zip(*(t.listed for t in tables), strict=True),
+        )
+        values: list[Any] = [np.concatenate(column) for column in columns[1:-1]]
+        rows: list[Any] = [np.concatenate(column) for column in listed]
+        pair = np.arange(len(values[0]))
+        return cls._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows[1:])])
+
+    def chosen(self, indices: IntArray) -> SharedTable:
+        """Some of the pairs, numbered by their order among these."""
+        values: list[Any] = [column[indices] for column in self[1:-1]]
+        places = expand_ranges(offsets_of(self.counts)[indices], values[-1])
+        rows: list[Any] = [column[places] for column in self.listed[1:]]
+        pair = np.arange(len(indices))
+        return SharedTable._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows)])
+
+
 def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     """The pairs of texts that share runs which count, in their order."""
-    texts = pairs.texts
-    segments = Segments.of(texts, criteria.run, pairs.a[pairs.a == pairs.b])
-    shared = segments.between(pairs.a, pairs.b, criteria.min_units)
-    runs = shared.runs.chosen(shared.leads[shared.runs.pair])
-    numbers, begins = np.unique(runs.pair, return_index=True)
-    if not len(numbers):
-        return
-    longest = np.maximum.reduceat(runs.length, begins) + (criteria.run - 1)
-    a_units, b_units = shared.a_units[numbers], shared.b_units[numbers]
-    shares = a_units / texts.counted[pairs.a[numbers]], b_units / texts.counted[pairs.b[numbers]]
-    columns = numbers, np.maximum(a_units, b_units), *shares, longest
-    listed = groupby(
-        listed_passages(replace(pairs, texts=segments.texts), runs, criteria), itemgetter(0)
-    )
-    totals = zip(*(column.tolist() for column in columns), strict=True)
-    for (number, words, share, b_share, length), (_, passages) in zip(totals, listed, strict=True):
-        yield Shared(number, words, share, b_share, length, tuple(run for _, run in passages))
+    table = SharedTable.of(pairs, criteria)
+    passages = table.listed.passages(pairs.texts.contents, pairs.a, pairs.b)
+    for pair, words, longest, coverage, b_coverage, count in zip(
+        *(column.tolist() for column in table[:-1]), strict=True
+    ):
+        yield Shared(pair, words, coverage, b_coverage, longest, tuple(islice(passages, count)))
 
 
-def listed_passages(
-    pairs: Pairs, runs: Runs, criteria: Criteria
-) -> Iterator[tuple[int, CopiedPassage]]:
-    """The passages that runs are, with the numbers of their pairs; a warning where some are cut."""
+def listed_runs(windows: passage_windows.Windows, runs: Runs, criteria: Criteria) -> Listed:
+    """The passages that runs are; a warning where some are cut."""
     _, begins, counts = np.unique(runs.pair, return_index=True, return_counts=True)
     for count in counts[counts > criteria.max_runs].tolist():
         warn_of_limit(cut_notes.pair_cut(count, criteria.max_runs))
     rank = np.arange(len(runs.pair)) - np.repeat(begins, counts)
-    windows, contents = pairs.texts.windows, pairs.texts.contents
     rows = _merged(windows, runs.chosen(rank < criteria.max_runs), criteria)
     pair, a, a_last, b, b_last, units = np.array(rows, dtype=np.int64).reshape(-1, 6).T
     a_span, a_size = _spans(windows, a, a_last, criteria.run)
     b_span, b_size = _spans(windows, b, b_last, criteria.run)
-    values = pair, pairs.a[pair], pairs.b[pair], units, units / np.maximum(a_size, b_size)
-    spans = np.concatenate([a_span, b_span], axis=1).tolist()
-    for span, number, text, other, *score in zip(spans, *(v.tolist() for v in values), strict=True):
-        yield number, passage_at(contents[text], contents[other], span, *score)
+    spans = np.concatenate([a_span, b_span], axis=1)
+    return Listed(pair, spans, units, units / np.maximum(a_size, b_size))
 
 
 def passage_at(

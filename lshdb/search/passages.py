@@ -200,10 +200,11 @@ class CopiedShares:
         for pairs, segments, copy, source in self._parted(copies, sources):
             runs = segments.between(copy, source, self.min_words).runs
             order = first_of_each(runs.pair, 1, -np.arange(len(runs.pair)), -runs.length)
-            both = passage_runs.Pairs(segments.texts, copy, source)
-            listed = passage_runs.listed_passages(both, runs.chosen(order), self._criteria)
-            for number, passage in listed:
-                passages[pairs[number]] = passage
+            texts = segments.texts
+            listed = passage_runs.listed_runs(texts.windows, runs.chosen(order), self._criteria)
+            longest = listed.passages(texts.contents, copy, source)
+            for number, passage in zip(pairs[listed.pair].tolist(), longest, strict=True):
+                passages[number] = passage
         return passages
 
     def covering(
@@ -237,19 +238,19 @@ class CopiedShares:
         texts = self._counting.windows_of(self.contents(numbers))
         segments = Segments.of(texts, self.min_words, NO_NUMBERS)
         sides = numbers.searchsorted(copies), numbers.searchsorted(sources)
-        pairs = _first_sources(
+        a, b = _first_sources(
             segments, *sides, lambda a, b: is_source(numbers[a], numbers[b]), order[numbers]
         )
-        both = passage_runs.Pairs(segments.texts, *pairs)
-        shared = segments.between(both.a, both.b, self.min_words)
-        begins = segments.texts.windows["unit"].take(shared.runs.a).astype(np.int64)
-        begins += both.a[shared.runs.pair] * (int(texts.units.max()) + 1)
+        shared = segments.between(a, b, self.min_words)
+        windows = segments.texts.windows
+        begins = windows["unit"].take(shared.runs.a).astype(np.int64)
+        begins += a[shared.runs.pair] * (int(texts.units.max()) + 1)
         last_units = begins + shared.runs.length + (self.min_words - 2)
         fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
-        shares = (shared.a_units / np.maximum(texts.counted[both.a], 1)).tolist()
-        known = [*zip(numbers[both.a].tolist(), numbers[both.b].tolist(), shares, strict=True)]
-        for pair, passage in passage_runs.listed_passages(both, fewest, self._criteria):
-            yield *known[pair], passage
+        listed = passage_runs.listed_runs(windows, fewest, self._criteria)
+        shares = shared.a_units / np.maximum(texts.counted[a], 1)
+        columns = (values[listed.pair].tolist() for values in (numbers[a], numbers[b], shares))
+        yield from zip(*columns, listed.passages(texts.contents, a, b), strict=True)
 
     def _parted(
         self, copies: IntArray, sources: IntArray

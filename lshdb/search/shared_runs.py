@@ -457,15 +457,28 @@ def _segment_begins(
 
 def _is_verified(texts: Texts, numbers: IntArray, first: IntArray, length: IntArray) -> Mask:
     """Which segments have the units of the first one of their number, bool[s]."""
-    begins = texts.windows["begin"].take(first).tolist()
-    ends = texts.windows["end"].take(first + length - 1).tolist()
-    known: dict[int, bytes] = {}
-    units = (texts.folded[begin:end] for begin, end in zip(begins, ends, strict=True))
-    same = (
-        known.setdefault(number, octets) == octets
-        for number, octets in zip(numbers.tolist(), units, strict=True)
-    )
-    return np.fromiter(same, dtype=np.bool_, count=len(numbers))
+    begins = texts.windows["begin"].take(first)
+    ends = texts.windows["end"].take(first + length - 1)
+    _, first_of, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    ahead = begins - begins[first_of[inverse]]
+    # Segments that follow each other as the first ones do are compared together.
+    follows = np.zeros(len(numbers), dtype=np.bool_)
+    follows[1:] = (np.diff(ahead) == 0) & (begins[1:] >= begins[:-1]) & (begins[1:] <= ends[:-1])
+    parts, part_ends = runs(np.cumsum(~follows))
+
+    def is_same(begin: IntArray, end: IntArray, offset: IntArray) -> Mask:
+        """Whether the octets from each begin to its end are the same so many before."""
+        spans = zip(begin.tolist(), end.tolist(), offset.tolist(), strict=True)
+        folded = texts.folded
+        same = (not n or folded[i:j] == folded[i - n : j - n] for i, j, n in spans)
+        return np.fromiter(same, dtype=np.bool_, count=len(begin))
+
+    same_parts = is_same(begins[parts], ends[part_ends - 1], ahead[parts])
+    is_verified = np.repeat(same_parts, part_ends - parts)
+    (others,) = (~is_verified).nonzero()
+    is_verified[others] = is_same(begins[others], ends[others], ahead[others])
+    is_verified &= ends - ahead == ends[first_of[inverse]]
+    return is_verified
 
 
 def _units_of(pair: IntArray, begins: IntArray, ends: IntArray, pairs: int) -> IntArray:
