@@ -6,6 +6,7 @@ a second time, by Python's json.
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from types import NoneType
 from typing import Any
 
@@ -18,6 +19,9 @@ _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _LARGE = 2.0**63
 _LONGEST_PLAIN = 100
 """Digits before or after the point of a decimal that is written without an exponent."""
+_KEPT = 15
+"""Digits of a number that a float keeps."""
+_DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
@@ -28,8 +32,12 @@ _ESCAPES = re.compile(
 """An escape in JSON; the group matches the escape of a lone surrogate."""
 
 
-def loads(data: bytes) -> Any:
+def loads(data: bytes, *, decimals: bool = False) -> Any:
     """The value of JSON in UTF-8; if a name is repeated, its last field counts.
+
+    Args:
+        data: the text.
+        decimals: whether numbers that no float prints are decimals, and not rounded.
 
     Raises:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
@@ -40,7 +48,10 @@ def loads(data: bytes) -> Any:
         return value  # most records: nothing else to check
     if _may_be_deep(data):
         check_depth(value)
-    return json.loads(data) if _has_large_float(value) else value
+    floats = [*_floats(value)]
+    if decimals and floats and _has_other_digits(data, floats):
+        return json.loads(data, parse_float=_exact)
+    return json.loads(data) if any(abs(number) >= _LARGE for number in floats) else value
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:
@@ -110,13 +121,53 @@ def _may_be_deep(data: bytes) -> bool:
     return data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
-def _has_large_float(value: object) -> bool:
-    """Whether a value has a float that may have been an integer beyond 64 bits."""
+def _floats(value: object) -> Iterator[float]:
+    """The floats in a value."""
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, dict | list):
+        for element in value.values() if isinstance(value, dict) else value:
+            if type(element) not in _EXACT:
+                yield from _floats(element)
+
+
+def _has_other_digits(data: bytes, floats: Iterable[float]) -> bool:
+    """Whether JSON has more digits in a row than 15, which all floats keep, that no float has."""
+    numbers = [number for number in data.translate(_DIGITS).split() if len(number) > _KEPT]
+    if not numbers:
+        return False
+    written = {repr(abs(number)).partition("e")[0] for number in floats}
+    return any(number.decode() not in written for number in numbers)
+
+
+def _exact(text: str) -> object:
+    """The float that prints as these digits, or a decimal."""
+    from decimal import Decimal
+
+    number, exact = float(text), Decimal(text)
+    digits = len(exact.as_tuple().digits)
+    return number if Decimal(f"{number:.{digits - 1}e}") == exact else exact
+
+
+def large_fields(record: dict[str, Any]) -> list[str]:
+    """The fields with decimals or integers beyond 64 bits, for which metadata has texts.
+
+    >>> large_fields({"a": 1 << 70, "b": [1.5, {"c": 1 << 70}], "d": 1, "e": None})
+    ['a', 'b']
+    """
+    return [name for name, value in record.items() if _is_large(value)]
+
+
+def _is_large(value: object) -> bool:
+    if isinstance(value, str):
+        return False
+    if isinstance(value, int):
+        return not -(1 << 63) <= value < 1 << 64
     if isinstance(value, dict):
         value = value.values()
-    elif not isinstance(value, list):
-        return isinstance(value, float) and abs(value) >= _LARGE
-    return not _EXACT.issuperset(map(type, value)) and any(map(_has_large_float, value))
+    elif not isinstance(value, list | tuple):
+        return type(value).__name__ == "Decimal"
+    return any(map(_is_large, value))
 
 
 def check_depth(value: object, levels: int = MAX_DEPTH) -> None:

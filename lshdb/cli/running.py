@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import chain
 from typing import Annotated, ParamSpec
 
@@ -77,7 +77,8 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
         try:
             for name, group in groups.items():
                 kwargs[name] = parameters.grouped(group, kwargs)
-            with errors.limits_to(lambda cut: messages.warn(f"lshdb: {cut}")):
+            # Each once: parts of a job may have the same to say.
+            with errors.limits_to(lru_cache(lambda cut: messages.warn(f"lshdb: {cut}"))):
                 has_failed = function(*args, **kwargs)
             # Here and not at the interpreter's end, where an error could not change the status.
             sys.stdout.flush()

@@ -5,6 +5,7 @@ pyarrow, the extra `arrow`.
 """
 
 import contextlib
+import io
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from lshdb.sources.records import (
     distinct_names,
     field_paths,
     longer_than,
+    note_columns,
     with_value,
 )
 
@@ -56,6 +58,9 @@ _BYTES = {
 _WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of each unit of time."""
+_NUMBERS = {int, float}
+_EXACT_INTEGER = 1 << 53
+"""Floats have all integers up to this one."""
 _NANOSECONDS = re.compile(r"\[ns|month_day_nano")
 """In the name of a type: it has values that Python has not without pandas."""
 
@@ -80,6 +85,10 @@ class ArrowRows:
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """Arrow has no lines."""
         raise NotImplementedError
+
+    def text_columns(self, indices: Sequence[int]) -> dict[str, str]:
+        """The columns for some of whose values JSON has texts, with their types."""
+        return {} if self.batch is None else text_columns(self.batch, indices)
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
         """The same with other texts in a column of some rows."""
@@ -385,6 +394,8 @@ def _collect(
         return
     records, is_invalid_utf8 = _records(part)
     documents.order_values = _categories(table_rows, options.order_field)
+    if options.metadata:
+        documents.texts = text_columns(table_rows, range(table_rows.num_rows))
     for field in filter(None, (options.key_field, options.element_field)):
         records = _with_exact_ids(records, table_rows, field)
     take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
@@ -402,6 +413,45 @@ def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | No
     names = tuple(map(str, column.dictionary.to_pylist()))
     codes = column.indices.to_pylist()
     return [None if code is None else ordering.Category(code, names) for code in codes]
+
+
+def text_columns(batch: pa.RecordBatch, indices: Sequence[int]) -> dict[str, str]:
+    """The columns for whose values in some rows JSON has texts, with types, or `infinity`."""
+    columns = {}
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if not _is_of_json(field.type):
+            columns[field.name] = str(field.type)
+        elif _has_infinity(column) and _has_infinity(
+            decoded(column).take(pa.array(indices, pa.int64()))
+        ):
+            columns[field.name] = "infinity"
+    return columns
+
+
+def _is_of_json(kind: pa.DataType) -> bool:
+    """Whether JSON has all values of a type, but for infinity; NaN is null."""
+    types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return False
+    if types.is_struct(kind):
+        return all(_is_of_json(field.type) for field in kind)
+    if hasattr(kind, "value_type") and not types.is_map(kind):
+        return _is_of_json(kind.value_type)
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    is_number = types.is_integer(kind) or types.is_floating(kind)
+    return bool(is_text or is_number or types.is_boolean(kind) or types.is_null(kind))
+
+
+def _has_infinity(column: Any) -> bool:
+    """Whether a column has an infinite float, also in structs and lists."""
+    column = decoded(column)
+    if pa.types.is_floating(column.type):
+        infinite = pa.compute.is_inf(column.cast(pa.float64()))
+        return bool(pa.compute.any(infinite).as_py())
+    if pa.types.is_struct(column.type):
+        return any(map(_has_infinity, column.flatten()))
+    values = column.flatten() if hasattr(column, "flatten") else None
+    return values is not None and _has_infinity(values)
 
 
 def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
@@ -549,8 +599,7 @@ class ArrowSink(sinks.Sink):
             schema = pa.schema([(name, pa.string()) for name in head.columns])
         try:
             if self._format == "parquet":
-                plain = [*map(_for_parquet, schema)]
-                schema = pa.schema(plain, schema.metadata)
+                schema = _parquet_schema(schema)
                 self._writer = pa.parquet.ParquetWriter(
                     self._file, schema, compression=head.compression
                 )
@@ -672,6 +721,29 @@ def _decoded(field: pa.Field) -> pa.Field:
     return _decoded(field.with_type(kind.value_type)) if is_coded else field
 
 
+def _parquet_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema as Parquet can have it; a note names columns that get another type.
+
+    Raises:
+        UsageError: Parquet has no type for a column.
+    """
+    plain, changed = [*map(_for_parquet, schema)], {}
+    for field, written in zip(schema, plain, strict=True):
+        file = io.BytesIO()
+        try:
+            pa.parquet.write_table(pa.schema([written]).empty_table(), file)
+        except (pa.ArrowException, TypeError, OSError) as error:
+            raise UsageError(
+                f"Parquet cannot have column {field.name!r} of type {field.type}: write .arrow, "
+                f".jsonl or .csv ({_first_line(error)})"
+            ) from error
+        read = pa.parquet.read_schema(file).field(0).type
+        if read != field.type:
+            changed[field.name] = f"{field.type} as {read}"
+    note_columns("Parquet has the values of these columns in another type", changed)
+    return pa.schema(plain, schema.metadata)
+
+
 def _for_parquet(field: pa.Field) -> pa.Field:
     """The column with a type that pyarrow writes to Parquet: without run ends, and inner views."""
     kind = field.type
@@ -719,11 +791,53 @@ def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
     return pa.schema(fields, schema.metadata)
 
 
-def common_type(kind: pa.DataType | None, values: Sequence[Any]) -> pa.DataType:
-    """The type of a column of values, some of which have a type already; text if none has all."""
-    try:
-        types = (kind or pa.null(), pa.array(values).type)
-        schemas = [pa.schema([("", data_type)]) for data_type in types]
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except (pa.ArrowException, TypeError, OverflowError):
-        return pa.string()
+class JsonColumn:
+    """The type of a column of JSON values, as they come: one that has all of them exactly.
+
+    Integers and floats are one type where floats have all of the integers. Else, and for values of
+    several kinds or decimals, it is text.
+
+    Attributes:
+        kinds: the types of the values in Python.
+        lowest, highest: of the integers; 0 without any.
+        other: the type of the values that are not numbers.
+    """
+
+    def __init__(self) -> None:
+        self.kinds = set[type]()
+        self.lowest = self.highest = 0
+        self.other = pa.null()
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Add values; None for a missing one."""
+        kinds = {*map(type, values)} - {type(None)}
+        self.kinds |= kinds
+        integers = [value for value in values if type(value) is int]
+        self.lowest, self.highest = min([self.lowest, *integers]), max([self.highest, *integers])
+        if kinds <= _NUMBERS:
+            return
+        try:
+            types = [pa.schema([("", kind)]) for kind in (self.other, pa.array(values).type)]
+            self.other = pa.unify_schemas(types, promote_options="permissive").field(0).type
+        except (pa.ArrowException, TypeError, OverflowError):
+            self.other = pa.string()
+        if "decimal" in str(self.other):
+            self.other = pa.string()
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        numbers = self.kinds & _NUMBERS
+        if numbers != self.kinds:
+            return pa.string() if numbers else self.other
+        if float in numbers:
+            is_exact = max(-self.lowest, self.highest) <= _EXACT_INTEGER
+            return pa.float64() if is_exact else pa.string()
+        if self.lowest >= -(1 << 63) and self.highest < 1 << 63:
+            return pa.int64() if numbers else pa.null()
+        return pa.uint64() if not self.lowest and self.highest < 1 << 64 else pa.string()
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether values that are none become texts."""
+        return self.type == pa.string() and self.kinds != {str}

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 from lshdb import errors
 from lshdb.columns import Columns
 from lshdb.keys import with_article
-from lshdb.sources import batch, compression, inputs, json_rows, paths, sinks
+from lshdb.sources import batch, compression, inputs, json_rows, paths, records, sinks
 from lshdb.sources.documents import kinds
 
 KIND: Mapping[str, str] = {
@@ -180,12 +180,18 @@ class _Spooled(sinks.Sink):
         from lshdb.sources import arrow_rows
 
         for name in names:
-            self._types[name] = arrow_rows.common_type(
-                self._types.get(name), [row.get(name) for row in rows]
-            )
+            column = self._types.setdefault(name, arrow_rows.JsonColumn())
+            column.add([row.get(name) for row in rows])
 
     def finish(self) -> None:
-        schema = arrow().schema(list(self._types.items())) if self._typed else None
+        schema = None
+        if self._typed:
+            types = [(name, column.type) for name, column in self._types.items()]
+            schema = arrow().schema(types)
+            texts = [name for name, column in self._types.items() if column.has_texts]
+            note = "has the text of values that no type of it has exactly"
+            name = self._target.format.capitalize()
+            records.note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
         head = batch.TableSchema(tuple(self._types), schema)
         table = format_named(self._target.format).sink(self._target, head)
         self._spool.seek(0)

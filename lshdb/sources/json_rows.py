@@ -121,6 +121,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
                     hint = f"; if the file is one text, give {how}"
                 documents.fail(index, f"{error}{hint}")
         else:
+            documents.note_large(record)
             documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
@@ -143,15 +144,15 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_invalid_utf8, reason = False, ""
+    is_invalid_utf8, reason, exact = False, "", options.metadata or bool(options.order_field)
     try:
-        record = json_text.loads(line)
+        record = json_text.loads(line, decimals=exact)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
     if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
         is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
-            record, reason = json_text.loads(clean), ""
+            record, reason = json_text.loads(clean, decimals=exact), ""
         except (ValueError, RecursionError) as error:
             reason = json_reason(error)
     if reason:
@@ -247,6 +248,7 @@ def in_ascii(data: bytes) -> bytes:
 
 class _JsonSink(sinks.LineSink):
     def write(self, origin: Origin, indices: Sequence[int]) -> None:  # of any columns
+        self._note_texts(sinks.rows_of(origin), indices)
         self._put_lines(lines_of(origin, indices))
 
     def put(self, rows: sinks.RowValues) -> None:

@@ -11,7 +11,14 @@ from tempfile import TemporaryFile
 from typing import IO, Literal
 
 from lshdb import json_text, model
-from lshdb.errors import ContentError, InputError, UsageError
+from lshdb.errors import (
+    ColumnWarning,
+    ContentError,
+    Cut,
+    InputError,
+    UsageError,
+    warn_of_limit,
+)
 from lshdb.keys import key_fault, key_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.shingling.arrays import chunks
@@ -380,6 +387,7 @@ class Collector:
         origin: where they are from.
         order_values: of all rows, the values of the field that orders them, where a column has
             more than its values say; else they are in the records.
+        texts: of fields for whose values metadata has texts, the types.
     """
 
     options: RecordOptions
@@ -387,6 +395,7 @@ class Collector:
     order_values: Sequence[object] = ()
 
     def __post_init__(self) -> None:
+        self.texts: dict[str, str] = {}
         self._order_values: list[object] = []
         self._keys: list[str] = []
         self._contents: list[Content] = []
@@ -441,12 +450,22 @@ class Collector:
         else:
             self.take(index, clean, is_invalid_utf8=bool(differ))
 
+    def note_large(self, record: Record) -> None:
+        """Note which fields have numbers for which metadata has texts."""
+        if self.options.metadata:
+            self.texts.update(dict.fromkeys(json_text.large_fields(record), "many digits"))
+
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
         self._failures.append((index, model.Failure(self.origin.where(index), reason)))
 
     def batch(self, size: int = 0, rows: Rows | None = None) -> Batch:
         """The batch of all rows, of about this many bytes; with the rows as they were read."""
+        own_fields = self.options.key_field, self.options.content_field
+        note_columns(
+            "metadata has the exact text of some values",
+            {n: kind for n, kind in self.texts.items() if n not in own_fields},
+        )
         return Batch(
             self._keys,
             self._contents,
@@ -482,8 +501,21 @@ def documents_of_rows(
         numbers = range(part.start + 1, min(part.stop, count) + 1)
         documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
         for index, record in enumerate(rows(part)):
+            documents.note_large(record)
             documents.take(index, record)
         yield documents.batch()
+
+
+def note_columns(note: str, columns: Mapping[str, str]) -> None:
+    """Issue a ColumnWarning that names columns.
+
+    Args:
+        note: what is so of their values.
+        columns: the types of these columns, by their names; without any, nothing is said.
+    """
+    if columns:
+        named = ", ".join(f"{escaped(name)} ({kind})" for name, kind in columns.items())
+        warn_of_limit(Cut("columns", len(columns), f"{note}: {named}"), ColumnWarning)
 
 
 def _repaired(value: object) -> object:
@@ -600,6 +632,10 @@ class TextRows:
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, by the names of their fields."""
         return map(self.record_of, self.lines(indices))
+
+    def text_columns(self, indices: Sequence[int]) -> dict[str, str]:  # noqa: ARG002
+        """None: all values are JSON's, or texts."""
+        return {}
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "TextRows":
         """The same with other texts in a field of some rows."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from lshdb import errors
-from lshdb.sources import batch, outputs
+from lshdb.sources import batch, outputs, records
 
 RowValues = Iterable[Sequence[object]]
 """Rows, of a value for each column."""
@@ -42,6 +42,8 @@ class Sink:
         self._file = target.file
         self._screen = target.screen
         self._columns: Sequence[str] | None = None
+        self._noted: set[str] = set()
+        self._format = target.format
         if head is not None:
             self._begin(head)
 
@@ -70,9 +72,18 @@ class Sink:
         """Write rows as they come, of a value for each column of the head."""
         raise NotImplementedError
 
+    def _note_texts(self, rows: batch.Rows, indices: Sequence[int]) -> None:
+        """Note the columns that have values for which the format has texts."""
+        texts = rows.text_columns(indices)
+        name = self._format.removesuffix("l").upper()
+        new = {column: kind for column, kind in texts.items() if column not in self._noted}
+        records.note_columns(f"{name} has the exact text of some values", new)
+        self._noted |= texts.keys()
+
     def _put_values(self, rows: batch.Rows, indices: Sequence[int]) -> None:
         """Write the values of rows of another format."""
         assert self._columns is not None, "values have the columns of a head"
+        self._note_texts(rows, indices)
         columns = self._columns
         self.put([*map(record.get, columns)] for record in rows.records(indices))
 
