@@ -132,7 +132,7 @@ FieldNames = Annotated[
 RuleName = Annotated[
     str,
     Option(
-        "Drop what is similar (default), contained or copied:WORDS.",
+        "Drop what is similar (default), identical, contained or copied:WORDS.",
         metavar="RULE",
     ),
 ]

@@ -6,6 +6,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
     matching    compares a batch with a collection by codes that documents share
     whole_texts texts of a reference that are too short for runs
+    identical   documents with the same characters, or bytes, found by their digests
     containing  documents that another one contains
     collection  documents that others are compared with, and where they are from
     references  names of files, databases and data of a program that rows are compared with first

@@ -89,7 +89,7 @@ class Collection:
             for doc_id, key in zip(doc_ids.tolist(), keys, strict=True)
         ]
 
-    def _parts(self) -> Iterator[tuple[StoreReader, arrays.IntArray, list[str]]]:
+    def parts(self) -> Iterator[tuple[StoreReader, arrays.IntArray, list[str]]]:
         """The doc_ids and keys of all documents, part by part, with what reads them."""
         with self.reader() as reader:
             for doc_ids, keys in reader.all_keys():
@@ -98,13 +98,13 @@ class Collection:
 
     def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
         """The doc_ids and stored forms of all documents, part by part."""
-        for reader, doc_ids, _ in self._parts():
+        for reader, doc_ids, _ in self.parts():
             contents = (stored or "" for stored in reader.contents(doc_ids))
             yield [*zip(doc_ids.tolist(), contents, strict=True)]
 
     def documents(self) -> Iterator[list[SpooledDocument]]:
         """All documents, part by part, with -1 in place of a number."""
-        for reader, doc_ids, keys in self._parts():
+        for reader, doc_ids, keys in self.parts():
             columns = doc_ids.tolist(), keys, reader.contents(doc_ids), reader.metadata_of(doc_ids)
             yield [
                 SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import itertools
 import os
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -133,6 +133,9 @@ class DedupJob:
         self.left: list[LeftFile] = []
         if self.are_texts:
             self.reading.digests, self._of_references.digests = {}, {}
+            if isinstance(self.rule, rules.IdenticalRule):
+                digests = ChainMap(self.reading.digests, self._of_references.digests)
+                self.rule = rules.IdenticalRule(digests)
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property

@@ -7,13 +7,13 @@ call names one as NAME or NAME:ARGUMENT.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from lshdb.columns import COPIED, Columns
-from lshdb.deduplication import matching
+from lshdb.deduplication import identical, matching
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.whole_texts import WholeTexts
@@ -244,7 +244,43 @@ class ContainedRule:
         return Codes(settings.shingling)
 
 
+@dataclass(frozen=True, slots=True)
+class IdenticalRule:
+    """A document is dropped if a kept one has the same characters, or as a file the same bytes.
+
+    Attributes:
+        file_digests: of the bytes of files, by the keys of their documents, as they are read.
+    """
+
+    file_digests: identical.FileDigests = field(default_factory=dict)
+    columns: ClassVar[Columns] = {}
+
+    @classmethod
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
+        """See Rule."""
+        _check_no_argument("identical", argument)
+        _check_contents_compared("identical", options)
+        return cls()
+
+    def check(self, settings: Settings, name: str) -> None:
+        """Any file will do."""
+
+    def index(self, settings: Settings) -> Settings:
+        """See Rule."""
+        return plain_settings(settings)
+
+    def comparing(self, collection: Collection) -> Comparing:
+        """See RowRule."""
+        files = self.file_digests
+        index = identical.DigestIndex.of(collection, files)
+        of_sets = bool(collection.store.settings.shingling.of_sets)
+        return lambda _reader, part, _decided, _replaced: identical.IdenticalMatcher.of(
+            index, part, files, of_sets=of_sets
+        )
+
+
 RULES: dict[str, type[Rule]] = {
+    "identical": IdenticalRule,
     "similar": SimilarRule,
     "copied": CopiedRule,
     "contained": ContainedRule,
@@ -267,7 +303,7 @@ def with_index(rule: Rule, request: SettingsOptions) -> SettingsOptions:
 
 
 def _unknown(rule: str) -> UsageError:
-    return UsageError(f"rule {rule!r:.100} is not similar, contained or copied:WORDS")
+    return UsageError(f"rule {rule!r:.100} is not identical, similar, contained or copied:WORDS")
 
 
 def _check_no_argument(name: str, argument: str) -> None:

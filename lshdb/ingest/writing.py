@@ -217,7 +217,7 @@ def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
     flat = itertools.chain.from_iterable
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
     return SignedPart(
-        dataclasses.replace(Batch.joined([part.batch for part in parts]), states=()),
+        Batch.joined([part.batch for part in parts]),
         [*flat(part.stored for part in parts)],
         [*flat(part.digests for part in parts)],
         signing.Signed.joined(signed),

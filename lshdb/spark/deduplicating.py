@@ -3,7 +3,7 @@
 Whether a document is kept depends on earlier ones, these depend on others, and so on: a chain. But
 a document without an earlier similar one is kept, and all documents similar to it are dropped. That
 decides most documents of a cluster, and all copies, however many there are. One task per cluster
-decides the remaining documents, in order. The rule contained has no chains: see containing.
+decides the remaining documents, in order. The rules contained and identical have no chains.
 """
 
 from collections import defaultdict
@@ -26,6 +26,7 @@ from lshdb.spark import (
     containing,
     copied_passages,
     frame_documents,
+    identical,
     sketching,
 )
 from lshdb.spark.counts import Counts
@@ -35,6 +36,7 @@ _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {
     rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
     rules.ContainedRule: (containing.cards, containing.contained),
+    rules.IdenticalRule: (identical.digests, identical.identical),
     rules.SimilarRule: (sketching.signed, similar),
 }
 """What makes the rows by which documents are compared under a rule, and what compares them."""
@@ -120,7 +122,8 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     pairs = clustering.checkpointed(pairs)
     if options.only_against:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
-    is_decided = isinstance(rule, rules.ContainedRule) or options.only_against
+    has_chains = isinstance(rule, rules.SimilarRule | rules.CopiedRule)
+    is_decided = not has_chains or options.only_against
     decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
     dropped = _reasons(decided, [name for _, name in references])
     if _unusable_rows(unusable):

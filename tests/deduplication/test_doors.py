@@ -33,6 +33,7 @@ ROWS: list[dict[str, Any]] = [
         text_families(11, families=12, copies=4, words=30, most_edits=5).values()
     )
 ]
+ROWS.append({**ROWS[2], "id": "again"})
 random.Random(3).shuffle(ROWS)
 KNOWN = [
     {"id": f"known {number}", "text": f"{row['text']}!"} for number, row in enumerate(ROWS[:9])
@@ -50,6 +51,7 @@ CASES: dict[str, dict[str, Any]] = {
     "similar": {},
     "copied": {"rule": "copied:8"},
     "contained": {"rule": "contained"},
+    "identical": {"rule": "identical"},
     "longest": {"keep": "longest"},
     "largest": {"keep_max": "size"},
     "against": {"against": ["known.csv"]},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +18,25 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Deduplicated, DroppedRow, Limits
+from lshdb.deduplication import identical
 from lshdb.deduplication.containing import Codes
 from lshdb.shingling.shingling import Shingles
 
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "recall": 0.9999999}
 WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d\x1ce", "\0", "7"])
+SIGNS = [
+    "",
+    " ",
+    "C++",
+    "C#",
+    "c#",
+    "+5",
+    "-5",
+    "\U0001f44d",
+    "\U0001f44e",
+    "Caf\u00e9",
+    "Cafe\u0301",
+]
 TABLES = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
 Like = Callable[[int, int], bool]
 SMALL = st.sampled_from([Limits(), Limits(batch_documents=2, text_batch=20, dedup_documents=2)])
@@ -96,6 +111,59 @@ def test_a_row_is_dropped_that_copies_from_a_kept_one(
         check_passage(row, texts, size)
     every = dedup(texts, limits, rule=f"copied:{size}", drop_all=True)
     check_all_dropped(texts, every, lambda a, b: bool(has[a] & has[b]))
+
+
+@given(st.lists(st.sampled_from(SIGNS), max_size=30), SMALL, st.sampled_from(["first", "last"]))
+def test_a_row_is_dropped_that_has_the_characters_of_a_kept_one(
+    texts: list[str], limits: Limits, keep: str
+) -> None:
+    numbers = [*range(len(texts))][:: 1 if keep == "first" else -1]
+    stays = {texts[number]: number for number in reversed(numbers)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identical, "_RECENT", 2)
+        result = dedup(texts, limits, rule="identical", keep=keep)
+        every = dedup(texts, limits, rule="identical", drop_all=True)
+    assert dropped(result) == {
+        number: stays[text] for number, text in enumerate(texts) if text and stays[text] != number
+    }
+    assert all(
+        (row.similarity, row.exact, row.identical) == (1, True, True) for row in result.dropped
+    )
+    check_all_dropped(texts, every, lambda a, b: bool(texts[a]) and texts[a] == texts[b])
+
+
+def test_files_with_the_same_bytes_are_listed(command: Command) -> None:
+    """Not those with the same text; also beside a reference, and those of an earlier run."""
+    text = "The caf\u00e9 is open on Sundays.\nIt was C++ at +5.\n"
+    files = {
+        "a.txt": text.encode(),
+        "b.txt": text.encode(),
+        "bom.txt": b"\xef\xbb\xbf" + text.encode(),
+        "lines.txt": text.replace("\n", "\r\n").encode(),
+        "marks.txt": unicodedata.normalize("NFD", text).encode(),
+        "page.html": f"<p>{text}".encode(),
+        "page2.html": f"<p>{text}<!-- -->".encode(),
+        "page3.html": f"<p>{text}".encode(),
+        "nothing.txt": b"",
+        "nothing2.txt": b"",
+    }
+    for name, data in files.items():
+        command.path(name).write_bytes(data)
+
+    def listed(*words: str) -> list[list[str]]:
+        done = command.done("dedup", *words, "--rule", "identical")
+        return [line.split("\t")[2:] for line in done.lines]
+
+    found = [["b.txt", "a.txt"], ["page3.html", "page.html"]]
+    assert listed(".") == listed(".", "-d", "seen.db") == found
+    assert listed(".", "--keep", "last") == [pair[::-1] for pair in found]
+    command.path("new").mkdir()
+    command.path("new/c.txt").write_bytes(files["bom.txt"])
+    command.path("new/d.txt").write_bytes(files["marks.txt"] + b".")
+    found = [["new/c.txt", "bom.txt"]]
+    assert listed("new", "--against", "bom.txt") == found
+    assert listed("new", "--against", "seen.db") == found
+    assert listed("new", "-d", "seen.db") == found
 
 
 @pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")

@@ -394,6 +394,17 @@ def test_signs_that_carry_meaning_count_as_on_one_machine(spark: SparkSession) -
     ]
     with pytest.raises(lshdb.UsageError, match="give no estimate"):
         lshdb.spark.pairs(df, settings, estimate=True, **given)
+    signs = ["C++", "C#", "Caf\u00e9", "Cafe\u0301", "", "C#", "C++", "Caf\u00e9", ""]
+    rows_of_signs = [{"id": f"{n}", "text": text} for n, text in enumerate(signs)]
+    known = [{"id": "x", "text": "C#"}]
+    for given in ({"keep": "last"}, {"only_against": True}):
+        given = {**given, "rule": "identical"}
+        one = lshdb.dedup(rows_of_signs, against=known, workers=0, **given).dropped
+        df, against = (spark.createDataFrame(some) for some in (rows_of_signs, known))
+        found = lshdb.spark.dedup(df, settings, against=against, **given)
+        gone = {(row.key, row.kept, row.reference) for row in found.dropped.collect()}
+        assert gone == {(row.key, row.kept, row.reference) for row in one}
+        assert found.counts["empty"] == 2
 
 
 def test_a_text_may_be_in_several_fields_and_in_others(spark: SparkSession) -> None:

@@ -1,0 +1,53 @@
+"""Documents that are the same, character for character, on Spark: the first of each stays."""
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from lshdb import Settings
+from lshdb.options import SparkPairsOptions
+from lshdb.shingling import content
+from lshdb.shingling.shingling import Content
+from lshdb.spark import sketching
+from lshdb.spark.candidates import of_reference
+from lshdb.spark.counts import Counts
+
+
+def digests(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
+    """The digest of each checked document that has anything in it: key string, digest binary."""
+
+    def columns(keys: pa.Array, contents: list[Content]) -> sketching.BatchColumns:
+        filled = [index for index, each in enumerate(contents) if each]
+        if counts is not None:
+            counts.add("empty", len(contents) - len(filled))
+        forms = (content.encoded(contents[index]).encode() for index in filled)
+        return {
+            "key": keys.take(pa.array(filled, pa.int64())),
+            "digest": [*map(content.digest, forms)],
+        }
+
+    return sketching.of_documents(documents, settings, columns, "key string, digest binary", counts)
+
+
+def identical(
+    digests: DataFrame,
+    documents: DataFrame,  # noqa: ARG001
+    options: SparkPairsOptions,  # noqa: ARG001
+    *,
+    only_against: bool = False,
+) -> DataFrame:
+    """The documents b, each once, that have the digest of an earlier document a.
+
+    Args:
+        digests: of all documents; keys of the reference have its prefix, and come first.
+        documents: as of other rules.
+        options: as of other rules.
+        only_against: whether a is a document of the reference.
+
+    Returns:
+        The columns of `similar` but the estimate.
+    """
+    firsts = digests.selectExpr("min(key) OVER (PARTITION BY digest) AS a", "key AS b")
+    pairs = firsts.where("a <> b").where(~of_reference("b"))
+    if only_against:
+        pairs = pairs.where(of_reference("a"))
+    return pairs.selectExpr("a", "b", "1D AS similarity", "true AS exact", "true AS identical")
