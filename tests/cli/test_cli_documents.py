@@ -104,15 +104,21 @@ def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
     small, large = tmp_path / "small.docx", tmp_path / "large.docx"
     documents.docx(small, TEXTS[:2])
     documents.many_elements(large, 1_500_000)
+    paths = [large, small]
+    for number, blank in enumerate(("", " office:string-value=''", " table:formula='of:=a&gt;b'")):
+        paths.append(tmp_path / f"{number}.ods")
+        documents.blank_cells(paths[-1], blank)
     options = {"kind": "docx", "quotes": True, "seconds": 60, "largest": 1 << 30}
     jobs = b""
-    for path in (large, small):
+    for path in paths:
         jobs += json.dumps({"path": str(path), **options}).encode() + b"\n"
     # The shell's limit is lower than the process's own, which cannot raise it.
     program = f'ulimit -v 250000; exec "{sys.executable}" -P "{PROGRAM}"'
     done = subprocess.run(["sh", "-c", program], input=jobs, capture_output=True, check=True)
     assert b"refused" in done.stdout.partition(b"extracted")[0]
     assert TEXTS[0][:50].encode() in done.stdout, "the next document is read"
+    texts = [json.loads(line).get("text") for line in done.stdout.splitlines()]
+    assert texts.count("S" + "\nx" * 600) == 3, "blank cells take no memory"
 
 
 def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> None:

@@ -13,17 +13,18 @@ from .kinds import Metadata, Refused, note_damage, noted
 from .office import read_part
 from .packages import LOCKED, Package, tree
 
-_CELLS = 10_000_000
+_CELLS = 4_000_000
 """Cells of a sheet, blank ones included, which calamine has in memory: 32 bytes each."""
 _REPEATED = rb"\s+[\w-]+:number-(?:rows|columns)-repeated=[\"']\d+[\"']"
-_BLANK = rb"<(?:[\w-]+:)?(?:covered-)?table-cell\b(?![^<>]*[:-]value=)[^<>]*"
-_END = rb"(?:/>|></(?:[\w-]+:)?(?:covered-)?table-cell>)"
+_CELL = rb"(?:[\w-]+:)?(?:covered-)?table-cell\b"
+_BLANK = rb"<%b(?![^<>]*[:-]value=[\"'][^\"'])[^<>]*" % _CELL
+_END = rb"(?:/>|>\s*(?:<(?!/?%b)[^<>]*>\s*)*+</%b>)" % (_CELL, _CELL)
 _BLANK_CELLS = re.compile(rb"(%b?)%b([^<>]*?%b)" % (_BLANK, _REPEATED, _END))
 _BLANK_ROWS = re.compile(
     rb"(<(?:[\w-]+:)?table-row\b[^<>]*?)%b([^<>]*(?:/>|>\s*(?:%b%b\s*)*+</(?:[\w-]+:)?table-row>))"
     % (_REPEATED, _BLANK, _END)
 )
-"""Cells and rows of OpenDocument without a value, and how often they are repeated."""
+"""Cells and rows of OpenDocument without a value or text, and how often they are repeated."""
 _INTEGER = struct.Struct("<I")
 _BINARY_SHEET = re.compile(r"xl/worksheets/[^/]+\.bin")
 _ROW_RECORD, _CELL_RECORDS, _SIZE_RECORD = 0, {*range(1, 12), 62}, 148
