@@ -32,6 +32,9 @@ class DedupOutputs(Options):
             section=OUTPUT,
         ),
     ] = None
+    overwrite: Annotated[
+        bool, Option("Delete what earlier runs wrote to the directory OUTPUT.")
+    ] = False
     annotate: Annotated[
         str | None,
         Option("Write all rows, with their clusters.", metavar="OUTPUT"),
@@ -133,7 +136,10 @@ def _job(
 
     references = [*map(reference_of_text, rows.against or ())]
     # The first is the name that this command knows standard output by.
-    written = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
+    paths = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
+    kept, annotated, dropped, cuts = (
+        files.STDOUT if files.is_stdout(path) else path for path in paths
+    )
 
     def opens(settings_options: SettingsOptions) -> Store:
         file = options.DatabaseFile(db=earlier.db or parameters.DATABASE)
@@ -143,7 +149,7 @@ def _job(
         inputs=inputs,
         rows=replaced(rows, against=references or None),
         settings=settings,
-        outputs=Outputs(*(files.STDOUT if files.is_stdout(path) else path for path in written)),
+        outputs=Outputs(kept, annotated, dropped, cuts, outputs.overwrite),
         database=earlier.db,
         opens=opens,
         timeout=running.timeout(),

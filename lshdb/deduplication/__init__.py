@@ -15,6 +15,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     file_rows   the door of Database.dedup_files
     frames      the door of lshdb.dedup: rows of a program, in the form they came in
     job         the door of the command: input_tables, run_outputs, cut_list, cutting
+    output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
 Doors: containing, cut_list, deciding, file_rows, frames, job, references, rules, run, whole_texts.
 """

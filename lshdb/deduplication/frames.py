@@ -14,7 +14,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 import numpy as np
 
 from lshdb import groups
-from lshdb.deduplication import input_tables, rules, run_outputs
+from lshdb.deduplication import input_tables, output_directory, rules, run_outputs
 from lshdb.deduplication.run import Run, references_checked
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
@@ -42,10 +42,26 @@ _OF_TEXTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Rows of files, read again whenever they are needed."""
+    """Rows of files, read again whenever they are needed.
 
-    paths: Sequence[str]
+    Attributes:
+        inputs: paths and patterns, as they were given.
+        tables: the paths of the tables, each with its name in a directory of outputs.
+        rowless: files of JSON that hold no rows, likewise.
+        session: reads the tables.
+        is_stored: whether a database has kept rows of earlier runs.
+    """
+
+    inputs: Sequence[str]
+    tables: Mapping[str, str]
+    rowless: Mapping[str, str]
     session: Session
+    is_stored: bool = False
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the tables."""
+        return [*self.tables]
 
     def batches(self) -> Iterator[Batch]:
         """All rows, with their documents."""
@@ -83,13 +99,32 @@ class _Files:
         extended: list[dict[str, Any]] = rows.extend(columns)
         return extended
 
-    def save(self, path: str, mask: arrays.Mask) -> None:
-        """Write the rows that a mask selects to another file."""
-        if os.path.exists(path) and any(os.path.samefile(path, name) for name in self.paths):
-            raise UsageError(f"{path} is one of the files that are read: save to another one")
-        with run_outputs.KeptRows({path: self.paths}, self.session) as rows:
+    def save(self, path: str, mask: arrays.Mask, *, overwrite: bool) -> None:
+        """Write the rows that a mask selects to another file, or to a directory of files."""
+        targets: Mapping[str, Sequence[str]] = {path: self.paths}
+        directory = None
+        if output_directory.is_directory(path, self.inputs):
+            directory = output_directory.OutputDirectory(
+                path,
+                self.tables,
+                self.rowless,
+                appends=self.is_stored,
+                overwrites=overwrite,
+                option="overwrite=True",
+            )
+            targets = directory.targets
+        for target in filter(os.path.exists, targets):
+            if any(os.path.samefile(target, name) for name in self.tables):
+                raise UsageError(f"{target} is one of the files that are read: save to another one")
+        if directory is not None:
+            directory.make()
+        with run_outputs.KeptRows(targets, self.session) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
+        if directory is not None:
+            directory.finish()
+            for stays in directory.staying:
+                warn(UserWarning(f"{stays} stays: lshdb has not written it as it is"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,17 +241,28 @@ class Deduplicated(Result, Generic[AnyRows]):
         """
         return self._files("iter_kept").each(self.mask)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the kept rows of files to a file, in the format of its suffix.
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the kept rows of files to a file, in the format of its suffix, or to a directory.
 
-        They are read again, so that memory stays bounded. The file gets its name when complete.
+        They are read again, so that memory stays bounded. The file gets its name when complete. A
+        directory gets a file for each one that was read.
+
+        Args:
+            path: of the file or directory.
+            overwrite: delete what earlier runs wrote to the directory.
 
         Raises:
             UsageError: the rows are from a table, whose library can write files; or files of
-                several kinds would go to a table; or it is one of the files, or a database.
+                several kinds would go to a table; or it is one of the files, or a database; or a
+                directory has files that this does not write.
+            InputError: no row could be read; what was there stays.
             OSError: it cannot be written.
         """
-        self._files("save").save(os.fspath(path), self.mask)
+        files = self._files("save")
+        if self.failed and not self.kept_count + self.dropped_count:
+            first = self.failures[0]
+            raise InputError(f"no row could be read, the first: {first.where}: {first.reason}")
+        files.save(os.fspath(path), self.mask, overwrite=overwrite)
 
     def _files(self, method: str) -> _Files:
         if not isinstance(self._source, _Files):
@@ -300,6 +346,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             if reference.is_path and not reference.is_database:
                 _tables([reference.name], files_read)
         source = _source_of(data, reading, files_read)
+        if isinstance(source, _Files):
+            source = replace(source, is_stored=store is not None)
         return _decided(source, settings, options, store)
 
 
@@ -412,30 +460,31 @@ def _paths_of(names: Any) -> list[str]:
 
 def _tables(
     names: Sequence[str], files_read: FilesRead | None
-) -> tuple[list[str], counts.SkippedFiles]:
-    """The paths of tables, and what was skipped; see `input_tables.find_tables`."""
+) -> tuple[dict[str, str], dict[str, str], counts.SkippedFiles]:
+    """The tables, files of JSON without rows, and what was skipped; see `find_tables`."""
     for name in expanded(names):
         if not os.path.exists(name):
             raise InputError(
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
                 '[{"text": text} for text in texts]'
             )
-    skipped_files = counts.SkippedFiles()
-    paths = input_tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
-    return [*paths], skipped_files
+    skipped_files, rowless = counts.SkippedFiles(), dict[str, str]()
+    rules = WalkingOptions(ignore=False)
+    tables = input_tables.find_tables(names, rules, skipped_files, files_read, rowless)
+    return tables, rowless, skipped_files
 
 
 def _of_files(
     names: Sequence[str], reading: SessionOptions, reference_files: FilesRead | None
 ) -> _Files:
-    paths, skipped_files = _tables(names, FilesRead(reference_files))
+    tables, rowless, skipped_files = _tables(names, FilesRead(reference_files))
     if repeated := skipped_files["repeated"]:
-        if not paths:
+        if not tables:
             raise UsageError("against has the same files as the data, and no others are there")
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
-    input_tables.check_rows(paths, _OF_TEXTS)
+    input_tables.check_rows(tables, _OF_TEXTS)
     session = Session(reading)
-    for path in paths:
+    for path in tables:
         run_outputs.head(session, path)
-    return _Files(paths, session)
+    return _Files(names, tables, rowless, session)

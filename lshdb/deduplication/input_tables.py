@@ -11,6 +11,7 @@ from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import counts, formats, identity, outputs, walking
 from lshdb.sources.paths import (
+    binary_kind,
     expanded,
     format_of,
     is_database,
@@ -23,6 +24,8 @@ from lshdb.sources.paths import (
 
 _ROW = re.compile(rb"\[?\s*\{\s*[\"}]")
 """How lines and arrays of JSON begin."""
+_LINES = re.compile(rb"\}\s*\n\s*\{")
+"""Between lines of JSON, and within no value."""
 _BEFORE_ROW = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 """Byte order marks, half of the characters of UTF-16, and blanks."""
 _START = 1 << 16
@@ -33,6 +36,7 @@ def find_tables(
     rules: WalkingOptions,
     skipped_files: counts.SkippedFiles,
     files_read: identity.FilesRead | None = None,
+    rowless: dict[str, str] | None = None,
 ) -> dict[str, str]:
     """The named tables, and the files of directories that are tables by their suffix.
 
@@ -43,6 +47,8 @@ def find_tables(
         rules: which files of directories.
         skipped_files: counts the others, and files that are reached again.
         files_read: files that are reached elsewhere; the tables are added.
+        rowless: gets the files of JSON in directories that hold no rows, as tables are returned;
+            None to take these for tables, too.
 
     Returns:
         By their paths their names: paths from the directory that each was found in, or from the
@@ -68,7 +74,11 @@ def find_tables(
         for entry in entries:
             if isinstance(entry, Failure):
                 raise InputError(f"{entry.where}: {entry.reason}")
-            if format_of(entry.path) != "text":
+            format = format_of(entry.path)
+            if rowless is not None and format == "json" and _has_no_rows(entry.path):
+                skipped_files.add("tables", entry.path, "JSON without rows")
+                rowless[entry.path] = _name_below(entry.path, top)
+            elif format != "text":
                 has_table = True
                 take(entry.path, _name_below(entry.path, top))
             else:
@@ -115,6 +125,19 @@ def check_readable(path: str) -> None:
         )
 
 
+def _start_of(path: str) -> bytes | None:
+    """The first bytes of a file behind a byte order mark and blanks; None if it cannot be read."""
+    with suppress(InputError, OSError), opened(path, None) as file:
+        return file.read(_START).lstrip(_BEFORE_ROW).replace(b"\0", b"")
+    return None
+
+
+def _has_no_rows(path: str) -> bool:
+    """Whether a file of JSON is neither an array nor several lines, as what describes data."""
+    start = _start_of(path)
+    return start is not None and not start.startswith(b"[") and not _LINES.search(start)
+
+
 def begins_with_row(path: str) -> bool | None:
     """Whether a file that is named as a text, such as data.txt, has rows of JSON.
 
@@ -122,17 +145,27 @@ def begins_with_row(path: str) -> bool | None:
     """
     if not is_named_as_text(path) or not os.path.isfile(path):
         return None
-    with suppress(InputError, OSError), opened(path, None) as file:
-        start = file.read(_START).lstrip(_BEFORE_ROW).replace(b"\0", b"")
-        return _ROW.match(start) is not None if start else None
-    return None
+    start = _start_of(path)
+    return _ROW.match(start) is not None if start else None
 
 
 def check_rows(paths: Iterable[str], hint: str) -> None:
-    """InputError if a file of rows is a text; `hint` says what to do."""
+    """InputError if a file of rows is a text, for which `hint` says what to do, or binary."""
     for path in paths:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
+        is_text = formats.KIND.get(format_of(path), "json") != "columns"
+        if is_text and os.path.isfile(path) and (kind := _binary_kind(path)):
+            raise InputError(
+                f"{printable_path(path)}: a binary file ({kind}), and no table: these end in "
+                ".jsonl, .csv, .parquet or .arrow"
+            )
+
+
+def _binary_kind(path: str) -> str | None:
+    with suppress(InputError, OSError), opened(path, None) as file:
+        return binary_kind(file.read(_START))
+    return None
 
 
 def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:

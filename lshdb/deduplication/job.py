@@ -19,6 +19,7 @@ from lshdb.deduplication import (
     deciding,
     file_rows,
     input_tables,
+    output_directory,
     rules,
     run_outputs,
 )
@@ -34,16 +35,14 @@ from lshdb.limits import DEFAULTS
 from lshdb.options import RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
-from lshdb.sources import compression, extracting, formats, identity, proof, sinks
+from lshdb.sources import extracting, formats, identity, proof, sinks
 from lshdb.sources.counts import ReadCounts
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
     descriptor_of,
     expanded,
-    format_of,
     is_named_as_text,
     paths_of_key,
-    pattern_top,
     printable_path,
 )
 from lshdb.sources.session import Session, session_of
@@ -60,12 +59,14 @@ class Outputs:
         annotated: all rows, with their clusters.
         dropped: the list of dropped rows.
         cuts: the list of what is cut out.
+        overwrite: whether files of earlier runs in a directory are deleted.
     """
 
     kept: str | None = None
     annotated: str | None = None
     dropped: str | None = None
     cuts: str | None = None
+    overwrite: bool = False
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -123,6 +124,7 @@ class DedupJob:
             raise UsageError("--only-against stores nothing: give the database with --against")
         self.targets: Mapping[str, Sequence[str]] = {}
         self.annotated: Mapping[str, Sequence[str]] = {}
+        self._directories: list[output_directory.OutputDirectory] = []
         self._find_inputs()
         self._written_files = run_outputs.Written()
         self._check_outputs()
@@ -162,20 +164,36 @@ class DedupJob:
             self.paths = paths
             return
         walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git
-        paths_of_tables = input_tables.find_tables(self.inputs, walked, self.reading.skipped)
+        rowless: dict[str, str] | None = {} if rows.read.table.format == "auto" else None
+        paths_of_tables = input_tables.find_tables(
+            self.inputs, walked, self.reading.skipped, rowless=rowless
+        )
         if out.cuts is not None and len(paths_of_tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
 
         def targets(output: str | None) -> Mapping[str, Sequence[str]]:
             if output is None:
                 return {}
-            if _is_directory(output, self.inputs):
-                return input_tables.targets(paths_of_tables, output)
-            return {output: [*paths_of_tables]}
+            if not output_directory.is_directory(output, self.inputs):
+                return {output: [*paths_of_tables]}
+            directory = output_directory.OutputDirectory(
+                output,
+                paths_of_tables,
+                rowless or {},
+                appends=self.database is not None,
+                overwrites=out.overwrite,
+                option="--overwrite",
+            )
+            self._directories.append(directory)
+            return directory.targets
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
         self.paths = [*paths_of_tables]
         self.targets, self.annotated = targets(kept), targets(out.annotated)
+        if out.overwrite and not self._directories:
+            raise UsageError(
+                "--overwrite is for a directory: a file is replaced when it is complete"
+            )
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
@@ -242,9 +260,9 @@ class DedupJob:
                 self._proofs = proof.Proof(session.apart(ReadCounts()))
                 self._stored = _documents(store, self.root) if store is not None else {}
             run = stack.enter_context(self._run(settings, store, session))
-            outputs = self._tables_written
+            outputs, is_complete = self._tables_written, False
             with (
-                contextlib.suppress(_Repeated),
+                contextlib.suppress(_Left),
                 self._written(session) as written,
                 session.shown(self.progress, "dedup", self.paths) as run.progress,
                 contextlib.closing(run.decided()) as decided,
@@ -253,14 +271,29 @@ class DedupJob:
                     lines = self._count(rows)
                     written.write(rows, lines)
                     yield lines
-                if not self.counts["kept"] and run.is_repeated(outputs):
-                    names = ", ".join(map(printable_path, outputs))
-                    self.note(f"{names}: left as an earlier run of the same rows wrote it")
-                    raise _Repeated
+                self._check_written(run, outputs)
+                is_complete = True
+            for output_files in self._directories if is_complete else ():
+                output_files.finish()
+                for path in output_files.staying:
+                    self.note(f"{printable_path(path)} stays: lshdb has not written it as it is")
             # The output is complete, and has its name.
             run.merge(outputs if self.counts["kept"] else ())
             self.counts["replaced"] = self.reading.replaced
             self.counts["unkeyed"] = run.unkeyed
+
+    def _check_written(self, run: Run, outputs: Sequence[str]) -> None:
+        """Raise _Left if earlier outputs stay, as nothing new is in these."""
+        counts, names = self.counts, ", ".join(map(printable_path, filter(os.path.exists, outputs)))
+        if counts["kept"]:
+            return
+        if run.is_repeated(outputs):
+            self.note(f"{names}: left as an earlier run of the same rows wrote it")
+            raise _Left
+        if outputs and not counts["dropped"] and self.reading.failures.count:
+            if names:
+                self.note(f"{names}: left as before, as no row could be read")
+            raise _Left
 
     def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
@@ -362,15 +395,14 @@ class DedupJob:
         out, beside = self.outputs, self._beside()
         with contextlib.ExitStack() as stack:
             written = self._written_files
+            for directory in self._directories:
+                directory.make()
 
             def rows_to(
                 targets: Mapping[str, Sequence[str]], *, annotates: bool = False
             ) -> run_outputs.KeptRows | None:
                 if not targets:
                     return None
-                for path in targets:
-                    if path not in (STDOUT, out.kept, out.annotated):  # it is in a directory
-                        os.makedirs(os.path.dirname(path), exist_ok=True)
                 return stack.enter_context(
                     run_outputs.KeptRows(targets, session, beside, annotates, self._output)
                 )
@@ -466,8 +498,8 @@ def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
         return documents
 
 
-class _Repeated(Exception):
-    """The outputs have what an earlier run of the same rows wrote."""
+class _Left(Exception):
+    """The outputs stay as they were before the run."""
 
 
 def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
@@ -482,13 +514,3 @@ def _is_file(path: str) -> bool:
     """Whether an output is a file that gets its name at the end, and no stream or device."""
     is_stream = path == STDOUT or descriptor_of(path) is not None
     return not is_stream and (not os.path.exists(path) or os.path.isfile(path))
-
-
-def _is_directory(output: str, inputs: Sequence[str]) -> bool:
-    """Whether the output is a directory, or will be one."""
-    if output == STDOUT or (os.path.exists(output) and not os.path.isdir(output)):
-        return False
-    if os.path.isdir(output) or output.endswith(os.sep):
-        return True
-    named = format_of(output) != "text" or compression.compression_of(output) is not None
-    return not named and any(os.path.isdir(path) or pattern_top(path) for path in inputs)

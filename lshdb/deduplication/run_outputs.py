@@ -7,7 +7,7 @@ looks complete.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -16,10 +16,14 @@ from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.input_tables import checked_format
 from lshdb.model import DroppedRow
-from lshdb.sources import added_columns, formats, outputs, sinks
-from lshdb.sources.batch import Origin, TableSchema
-from lshdb.sources.paths import printable_path
+from lshdb.sources import added_columns, formats, outputs, records, sinks
+from lshdb.sources.batch import Batch, Origin, Record, TableSchema
+from lshdb.sources.paths import format_of, printable_path
 from lshdb.sources.session import Session
+
+_START = 1 << 16
+"""Bytes of the beginning of a file of JSON whose fields are looked at."""
+_FILE_MAGIC = b"ARROW1"
 
 
 @dataclasses.dataclass(eq=False)
@@ -53,6 +57,8 @@ class KeptRows:
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
             came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
+            if format == "arrow" and all(map(_is_stream, paths)):
+                format = "arrows"
             head = common_head(self.session, paths, format)
             if self.annotates and head is not None:
                 head = added_columns.head_with(head)
@@ -176,15 +182,47 @@ def head(session: Session, path: str) -> TableSchema | None:
     """The head of a file of rows; None for JSON, which has none.
 
     Raises:
-        InputError: it cannot be read in its format, or it lacks a column.
+        InputError: it cannot be read in its format, or it lacks a column; of JSON, all rows of its
+            beginning lack the field.
     """
-    if formats.KIND.get(session.options.format_of(path), "json") == "json":
+    is_json = formats.KIND.get(session.options.format_of(path), "json") == "json"
+    limits = session.options.limits
+    if is_json:
+        limits = dataclasses.replace(limits, block_bytes=_START)
+    apart = session.apart(whole=True, only_rows=is_json, limits=limits)
+    with contextlib.closing(apart.file(path)) as batches:
+        batch = next(batches, Batch())
+    if is_json:
+        _check_fields(session.options, batch, path)
         return None
-    with contextlib.closing(session.apart(whole=True).file(path)) as batches:
-        batch = next(batches)
     for _, failure in batch.failures:
         raise errors.InputError(f"{failure.where}: {failure.reason}")
     return None if batch.origin is None else sinks.rows_of(batch.origin).schema
+
+
+def _check_fields(options: records.RecordOptions, batch: Batch, path: str) -> None:
+    """InputError if no row of a batch of JSON has the fields of documents."""
+    if batch.origin is None or options.on_null == "keep" or options.of_sets == "bag":
+        return
+    rows = sinks.rows_of(batch.origin)
+
+    def read() -> Iterator[Record]:
+        for index in range(batch.count):
+            with contextlib.suppress(errors.InputError, ValueError):
+                yield from rows.records([index])
+
+    try:
+        options.check_records(read())
+    except errors.InputError as error:
+        raise errors.InputError(f"{printable_path(path)}: {error}") from error
+
+
+def _is_stream(path: str) -> bool:
+    """Whether a file is a stream of Arrow that is named as a file, as datasets of Hugging Face."""
+    if format_of(path) != "arrow" or path.lower().endswith(".arrows") or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(_FILE_MAGIC)) != _FILE_MAGIC
 
 
 def common_head(session: Session, paths: Sequence[str], format: str) -> TableSchema | None:

@@ -70,6 +70,7 @@ _BINARY_MAGIC = {
     b"\x89HDF\r\n": "HDF5",
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
+    b"Obj\1": "Avro",
     _SQLITE_MAGIC: "SQLite",
     **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
 }

@@ -253,10 +253,31 @@ class RecordOptions:
         ]
         if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
             wrong.insert(0, f"no {self._named_key()}")
+        self._refuse(wrong, "columns", names)
+
+    def check_records(self, records: Iterable[Record]) -> None:
+        """InputError if some records have fields, and none of them those of documents."""
+        lacking = {self.content_field} if self.auto_key else {self.key_field, self.content_field}
+        names: dict[str, None] = {}
+        for record in records:
+            names |= dict.fromkeys(record)
+            for name in [*lacking]:
+                paths = field_paths(name, record)
+                if any(field_value(record, path, _MISSING) is not _MISSING for path in paths):
+                    lacking.discard(name)
+            if not lacking:
+                return
+        wrong = [f"no {self._named_key()}"] if self.key_field in lacking else []
+        if self.content_field in lacking:
+            wrong.append(str(self._no_content(names, self.content_field)))
+        self._refuse(wrong if names else [], "fields", [*names])
+
+    def _refuse(self, wrong: Sequence[str], kind: str, names: Sequence[str]) -> None:
+        """InputError for what is wrong with a file's columns or fields, with their names."""
         if wrong:
             shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
-            raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
+            raise InputError(f"{'; '.join(wrong)} (the {kind} are {shown}{more})")
 
     def wanted_columns(self, names: Sequence[str]) -> list[str]:
         """The columns that documents are made of, in their order.

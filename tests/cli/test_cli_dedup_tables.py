@@ -21,6 +21,8 @@ from direct_command import command as command
 from helpers import Command, database_of, text_families
 from oracles import deduplicated, word_shingles
 
+from lshdb.deduplication.output_directory import MANIFEST
+
 Row = dict[str, Any]
 SURE = ("--recall", "0.9999")
 TEXTS = [*text_families(seed=8, families=12, copies=3, words=40, most_edits=7).values()]
@@ -239,7 +241,7 @@ def test_a_directory_becomes_one_with_files_of_the_same_names(command: Command) 
     command.done("dedup", "data", "-o", "out", *SURE)
     out = command.path("out")
     made = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
-    assert made == numbers.keys()
+    assert made == {*numbers, MANIFEST}
     rows = {name: [int(row["id"]) for row in rows_in(out / name)] for name in numbers}
     assert rows == {name: [i for i in own if i in KEPT] for name, own in numbers.items()}
     assert pq.read_table(out / "empty.parquet").schema == schema

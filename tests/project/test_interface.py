@@ -60,7 +60,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "dedup": (
         {"data", "key", "text", "set", "into", "base"},
         {
-            *("inputs", "dropped", "annotate"),
+            *("inputs", "dropped", "annotate", "overwrite"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("delimiter", "escape", "quoting"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
