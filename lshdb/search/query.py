@@ -42,8 +42,8 @@ _PAIRS = 1 << 13
 _FIRST_READ = 32
 """Documents of each bucket that are read first, if only the best matches are wanted."""
 _FEW_DOCUMENTS = 16
-"""Up to this many documents are compared with one query without the bookkeeping of `Exact`, which
-would take a sixth of its time."""
+"""Up to this many documents are compared with one query without the bookkeeping of `Exact`, with
+which a query that finds one or two of 30,000 documents of 3 KB takes 1.6 times as long."""
 
 
 @dataclass(frozen=True, slots=True)

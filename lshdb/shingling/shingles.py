@@ -66,18 +66,11 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
     """
     reuse_freed_memory()
     count, block = len(contents), BLOCK[shingling.kind]
-    if count == 1:  # a query: the arrays below would take longer
-        yield [0]
-        return
     lengths = lengths_of(contents)
-    texts = () if shingling.of_sets else cast(Sequence[str], contents)
-    if 0 < lengths.sum() + count <= block and all(map(str.isascii, texts)):
-        yield [*range(count)]  # the same of few documents
-        return
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
-        ascii = np.fromiter(map(str.isascii, texts), np.bool_, count)
+        ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
         large = lengths > block
     for index in np.flatnonzero(large).tolist():
         yield [index]
@@ -411,10 +404,7 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         first, last = folding.word_bounds(folding.code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
         begins, ends = byte_offsets[first], byte_offsets[last]
-    if len(texts) == 1:
-        counts = np.array([len(first)])
-    else:
-        counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
+    counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
     words = Words(buffer, begins, ends, first, last, counts, NO_NUMBERS)
     return words if pieces or counts.all() else _with_wordless(words, texts)
 
@@ -478,11 +468,7 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     """Shingles of `size` words each, from the hashes of the words of all documents."""
     counts = _counts(lengths, size)
     starts = offsets_of(lengths)[:-1]
-    hashes = word_sums(words, size, seed)
-    # Of one text, as of a query, all before the last ones: no mask is needed.
-    hashes = (
-        hashes[: counts[0]] if len(counts) == 1 else hashes[selection(starts, counts, len(words))]
-    )
+    hashes = word_sums(words, size, seed)[selection(starts, counts, len(words))]
     offsets = offsets_of(counts)
     (short,) = ((lengths > 0) & (lengths < size)).nonzero()
     if len(short):
@@ -562,9 +548,6 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     One sort of all hashes (by document and hash) is no faster for documents of 5 shingles, and
     takes four times as long for documents of 30 and more.
     """
-    if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
-        ordered = distinct(shingles.hashes)
-        return Shingles(ordered, np.array([0, len(ordered)]))
     hashes = shingles.hashes.copy()
     for start, end in itertools.pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()
