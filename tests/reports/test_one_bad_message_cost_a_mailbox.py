@@ -23,9 +23,9 @@ PARSER = """
 import os, time
 class LexborHTMLParser:
     def __init__(self, data):
-        if "CRASH" in data:
+        if b"CRASH" in data:
             os.abort()
-        if "SLOW" in data:
+        if b"SLOW" in data:
             time.sleep(30)
         self.root = self.text = None
     def css_first(self, _):
