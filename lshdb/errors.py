@@ -28,6 +28,11 @@ from dataclasses import dataclass
 
 from lshdb.results import Result
 
+TIMEOUT = 30.0
+"""Seconds to wait while another process writes; then the error is Busy."""
+LONGEST_TIMEOUT = 1_000_000
+"""SQLite counts milliseconds in 32 bits."""
+
 
 class LshdbError(Exception):
     """Everything that lshdb raises on purpose."""

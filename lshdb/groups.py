@@ -4,8 +4,8 @@ A group is a frozen dataclass. A field is an option, with its type and default; 
 the type adds the range, one line of help, and how the command line writes it. Or a field is another
 group, whose options are then options of this one, too: code reads `options.walk.hidden`, and users
 write `hidden=True`. A method that `takes` a group has all of these as arguments, or the group
-itself. A command whose parameter is a group has its options (lshdb.cli.running). All groups of the
-library are in lshdb.options.
+itself. A command whose parameter is a group has its options (lshdb.cli.parameters). All groups of
+the library are in lshdb.options.
 """
 
 import dataclasses

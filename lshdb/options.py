@@ -11,7 +11,7 @@ from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from lshdb.errors import SettingsError, UsageError
+from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
 from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
@@ -44,11 +44,6 @@ FileName = str | os.PathLike[str]
 SqlValue = str | int | float | bytes | None
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
-
-TIMEOUT = 30.0
-"""Seconds to wait while another process writes."""
-LONGEST_TIMEOUT = 1_000_000
-"""SQLite counts milliseconds in 32 bits."""
 
 INPUT, MATCHING, OUTPUT, INDEX, ADVANCED = "Input", "Matching", "Output", "Index", "Advanced"
 STAYS, REFERENCES, CUTTING = "What stays", "Compare with", "Cut"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from lshdb.errors import SettingsError, UsageError
+from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
 from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
@@ -26,8 +26,6 @@ Mode = Literal['create', 'read', 'write']
 FileName = str | os.PathLike[str]
 SqlValue = str | int | float | bytes | None
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
-TIMEOUT = 30.0
-LONGEST_TIMEOUT = 1000000
 INPUT, MATCHING, OUTPUT, INDEX, ADVANCED = ('Input', 'Matching', 'Output', 'Index', 'Advanced')
 STAYS, REFERENCES, CUTTING = ('What stays', 'Compare with', 'Cut')
 def names_of_text(text: str) -> list[str]: ...

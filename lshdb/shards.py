@@ -9,10 +9,11 @@ from pathlib import Path
 
 from lshdb import errors
 from lshdb.database import Database
+from lshdb.errors import TIMEOUT
 from lshdb.exchange import result_tables
 from lshdb.model import Match
 from lshdb.opening import open as open_database
-from lshdb.options import TIMEOUT, QueryOptions, SqlValue
+from lshdb.options import QueryOptions, SqlValue
 from lshdb.search.query import best
 from lshdb.sketching.settings import Settings
 from lshdb.store import partial_files

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from lshdb import __version__
 from lshdb.cli import messages, running
 from lshdb.cli.help import HelpPage, write_page
-from lshdb.options import LONGEST_TIMEOUT, TIMEOUT
+from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT
 from lshdb.sources import paths
 
 _FIRST_STEPS = """\
@@ -90,8 +90,10 @@ class Commands(TyperGroup):
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             name = cmd_name.replace("-", "_")
             function = getattr(import_module(f"lshdb.cli.{name}"), name)
+            from lshdb.cli.parameters import command  # the page of all commands needs none
+
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
-            app.command(cmd_name, cls=HelpPage)(running.command(function))
+            app.command(cmd_name, cls=HelpPage)(command(function))
             self.commands[cmd_name] = typer.main.get_command(app)
         return super().get_command(ctx, cmd_name)
 

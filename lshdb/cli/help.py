@@ -11,7 +11,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from lshdb import options
 from lshdb.sources.paths import escaped
 
 _ALL = "--help-all"
@@ -33,10 +32,12 @@ class HelpPage(TyperCommand):
     params: list[Any]
 
     def __init__(self, *args: Any, **values: Any) -> None:
+        from lshdb.options import INDEX  # the page of all commands needs no options
+
         super().__init__(*args, **values)
         self._uncommon = []
         for parameter in self.params:
-            is_of_index = parameter.rich_help_panel == options.INDEX
+            is_of_index = parameter.rich_help_panel == INDEX
             is_rare = parameter.name == "quiet" or (is_of_index and self.name not in _MAKING)
             if parameter.hidden or is_rare:
                 self._uncommon.append(parameter)

@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from lshdb.formatting import percent
-from lshdb.options import SettingsOptions, ShapeOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
+    from lshdb.options import SettingsOptions, ShapeOptions
     from lshdb.sketching.settings import Settings
 
 _LOW_RECALL = 0.9
@@ -65,7 +65,7 @@ def note_recall(settings: "Settings", threshold: float, advice: str = "") -> Non
     )
 
 
-def warn_of_low_recall(settings: "Settings", options: ShapeOptions) -> None:
+def warn_of_low_recall(settings: "Settings", options: "ShapeOptions") -> None:
     """Warn if the given bands and rows, or construction, find too little."""
     is_shaped = options.bands is not None or options.construction is not None
     if settings.recall < _LOW_RECALL and is_shaped:
@@ -76,7 +76,7 @@ def warn_of_low_recall(settings: "Settings", options: ShapeOptions) -> None:
         )
 
 
-def note_settings(settings: "Settings", options: SettingsOptions, threshold: float) -> None:
+def note_settings(settings: "Settings", options: "SettingsOptions", threshold: float) -> None:
     """Note what an index finds at a threshold, and warn if it was asked to find too little."""
     warn_of_low_recall(settings, options.shape)
     note_recall(settings, threshold)

@@ -1,18 +1,22 @@
-"""Groups of options as parameters of a command: what typer makes its options of."""
+"""Functions as commands, and groups of options as their parameters: what typer makes options of."""
 
+import errno
 import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from inspect import Parameter
+from functools import lru_cache, wraps
+from inspect import Parameter, Signature, signature
+from itertools import chain
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, ParamSpec, get_args, get_origin
 
 import typer
 
 import lshdb
-from lshdb import groups, options
-from lshdb.cli import messages
+from lshdb import errors, groups, options
+from lshdb.cli import messages, running
 from lshdb.errors import UsageError
 from lshdb.options import SqlValue
 from lshdb.sources.paths import printable_path
@@ -25,6 +29,54 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _METAVARS = {int: "N", float: "NUMBER"}
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
+_P = ParamSpec("_P")
+
+
+def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
+    """Make a function a command: its errors are one line, without a traceback.
+
+    It returns whether something failed, or was found that should not be there.
+    The command has the option --quiet besides its own. A parameter whose type is a group of options
+    stands for these; one with an `Option` beside its type is an option, too.
+    """
+    function_parameters = signature(function, eval_str=True).parameters
+    annotations = {name: parameter.annotation for name, parameter in function_parameters.items()}
+    option_groups = {name: group for name, group in annotations.items() if groups.is_group(group)}
+
+    @wraps(function)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        if kwargs.pop("quiet", False):
+            messages.be_quiet(True)
+        try:
+            for name, group in option_groups.items():
+                kwargs[name] = grouped(group, kwargs)
+            # Each once: parts of a job may have the same to say.
+            with errors.limits_to(lru_cache(lambda cut: messages.warn(f"lshdb: {cut}"))):
+                has_failed = function(*args, **kwargs)
+            # Here and not at the interpreter's end, where an error could not change the status.
+            sys.stdout.flush()
+            if has_failed:
+                raise typer.Exit(running.FAILED)
+        except errors.LshdbError as error:
+            status = running.WRONG_USAGE if isinstance(error, errors.UsageError) else running.FAILED
+            raise running.failed(str(error), status) from None
+        except OSError as error:
+            # Windows has no error of its own for a pipe that is closed.
+            closed = os.name == "nt" and error.errno == errno.EINVAL and not error.filename
+            if not (closed or isinstance(error, BrokenPipeError)):
+                raise running.output_failed(error) from None
+            # The reader has what it wanted, as in `| head`: nothing failed.
+            messages.discard(sys.stdout)
+            raise typer.Exit from None
+        except MemoryError:
+            raise running.failed("out of memory") from None
+        except KeyboardInterrupt:
+            raise running.failed("interrupted", running.INTERRUPTED) from None
+
+    quiet = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=running.Quiet)
+    parameters = chain.from_iterable(map(parameters_of, function_parameters.values()))
+    run.__signature__ = Signature([*parameters, quiet])  # type: ignore[attr-defined]
+    return run
 
 
 def parameters_of(parameter: Parameter) -> list[Parameter]:

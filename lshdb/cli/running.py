@@ -1,21 +1,15 @@
 """How a command ends: its exit status, and one line on standard error if it failed."""
 
 import errno
-import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from itertools import chain
-from typing import Annotated, ParamSpec
+from typing import Annotated
 
 import typer
 
-from lshdb import errors
-from lshdb.cli import messages, parameters
-from lshdb.groups import is_group
-from lshdb.options import TIMEOUT
+from lshdb.cli import messages
+from lshdb.errors import TIMEOUT
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -44,7 +38,6 @@ Quiet = Annotated[
     ),
 ]
 
-_P = ParamSpec("_P")
 _timeout = TIMEOUT
 
 
@@ -57,55 +50,6 @@ def set_timeout(seconds: float) -> None:
 def timeout() -> float:
     """Seconds that the command waits while another process writes."""
     return _timeout
-
-
-def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
-    """Make a function a command: its errors are one line, without a traceback.
-
-    It returns whether something failed, or was found that should not be there.
-    The command has the option --quiet besides its own. A parameter whose type is a group of options
-    stands for these; one with an `Option` beside its type is an option, too.
-    """
-    function_parameters = inspect.signature(function, eval_str=True).parameters
-    annotations = {name: parameter.annotation for name, parameter in function_parameters.items()}
-    groups = {name: group for name, group in annotations.items() if is_group(group)}
-
-    @wraps(function)
-    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        if kwargs.pop("quiet", False):
-            messages.be_quiet(True)
-        try:
-            for name, group in groups.items():
-                kwargs[name] = parameters.grouped(group, kwargs)
-            # Each once: parts of a job may have the same to say.
-            with errors.limits_to(lru_cache(lambda cut: messages.warn(f"lshdb: {cut}"))):
-                has_failed = function(*args, **kwargs)
-            # Here and not at the interpreter's end, where an error could not change the status.
-            sys.stdout.flush()
-            if has_failed:
-                raise typer.Exit(FAILED)
-        except errors.LshdbError as error:
-            status = WRONG_USAGE if isinstance(error, errors.UsageError) else FAILED
-            raise failed(str(error), status) from None
-        except OSError as error:
-            # Windows has no error of its own for a pipe that is closed.
-            closed = os.name == "nt" and error.errno == errno.EINVAL and not error.filename
-            if not (closed or isinstance(error, BrokenPipeError)):
-                raise output_failed(error) from None
-            # The reader has what it wanted, as in `| head`: nothing failed.
-            messages.discard(sys.stdout)
-            raise typer.Exit from None
-        except MemoryError:
-            raise failed("out of memory") from None
-        except KeyboardInterrupt:
-            raise failed("interrupted", INTERRUPTED) from None
-
-    quiet = inspect.Parameter(
-        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
-    )
-    options = chain.from_iterable(map(parameters.parameters_of, function_parameters.values()))
-    run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
-    return run
 
 
 def failed(reason: str, status: int = FAILED) -> typer.Exit:

@@ -16,11 +16,11 @@ import numpy as np
 from lshdb import groups
 from lshdb.deduplication import input_tables, output_directory, rules, run_outputs
 from lshdb.deduplication.run import Run, references_checked
-from lshdb.errors import InputError, SettingsWarning, UsageError, warn
+from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.model import Failure
-from lshdb.options import TIMEOUT, DataOptions, RowsOptions, SettingsOptions, WalkingOptions
+from lshdb.options import DataOptions, RowsOptions, SettingsOptions, WalkingOptions
 from lshdb.results import Result
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings

@@ -30,7 +30,7 @@ from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.references import Reference, outermost, references_of
-from lshdb.errors import InputError, UsageError, warn
+from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
@@ -41,7 +41,7 @@ from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.versions import Versions
 from lshdb.ingest.writing import Writer
 from lshdb.limits import Limits
-from lshdb.options import TIMEOUT, RowsOptions, RuleOptions
+from lshdb.options import RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling import content
 from lshdb.shingling.arrays import bounded

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from lshdb.errors import TIMEOUT
 from lshdb.limits import Limits
-from lshdb.options import TIMEOUT
 from lshdb.sketching.settings import Settings
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store

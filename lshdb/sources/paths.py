@@ -9,11 +9,13 @@ import select
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
-from lshdb.options import Format
 from lshdb.sources import compression
+
+if TYPE_CHECKING:
+    from lshdb.options import Format
 
 STDIN = "-"
 _MAX_LINKS = 40
@@ -23,7 +25,7 @@ _PIPE_WAIT = 2
 BUFFER = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
-FORMATS: dict[str, Format] = {
+FORMATS: "dict[str, Format]" = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
@@ -106,7 +108,7 @@ def _shown(character: str) -> str:
     return ascii(character)[1:-1]
 
 
-def format_of(path: str) -> Format:
+def format_of(path: str) -> "Format":
     """The format of a file by its suffix, or by the one before that of its compression."""
     return FORMATS.get(os.path.splitext(compression.without_compression(path))[1].lower(), "text")
 
