@@ -543,7 +543,13 @@ def test_labels_are_those_of_browsers(
 
 def test_mail_without_a_charset_or_with_a_wrong_one_is_read(tmp_path: Path) -> None:
     words = "Die Fähre über den Fluß fährt im Mai täglich."
-    labels = ("", "; charset=us-ascii", '; charset="', "; charset=unknown-8bit")
+    labels = (
+        "",
+        "; charset=us-ascii",
+        '; charset="',
+        "; charset=unknown-8bit",
+        "; charset=us-ascii (Plain)",
+    )
     for head in ("", *(f"Content-Type: text/plain{label}\n" for label in labels)):
         assert text(tmp_path / "a.eml", f"{head}\n{words}".encode()) == words
     assert text(tmp_path / "a.eml", f"\n{words}".encode("latin-1")) == words

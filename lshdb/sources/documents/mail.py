@@ -10,12 +10,8 @@ from .kinds import HEADER, Metadata, Refused, separates
 
 QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
 """What a message quotes of others."""
-_LONG = 2_000
-"""Characters of a header that Python parses: 100,000 of addresses take minutes."""
 _ENCODED = re.compile(r"=\?([^?\s*]{1,60})(?:\*[^?\s]{1,60})?\?([bqBQ])\?([^?]*)\?=(?:\s+(?==\?))?")
 """A word of a header in another encoding than ASCII."""
-_UNKNOWN_WORD = re.compile(r"=\?(?:x-)?(?:unknown|default|8bit)", re.I)
-"""A word that is labelled as of an unknown encoding."""
 _NAMING = re.compile(rb"(?im)^(from|to|date|subject|message-id):(.*(?:\r?\n[ \t].*)*)")
 """Headers that name a message; programs of mail change others, such as Status."""
 _BLANK = re.compile(rb"\r?\n\r?\n")
@@ -52,15 +48,9 @@ def text_and_lines(data: bytes | bytearray, about: Metadata) -> tuple[str, str]:
     return "\n".join(message_parts.texts), "\n".join(message_parts.lines())
 
 
-def header(name: str, value: str) -> str:
-    """A header as Python parses it; as it is written, if it is long or cannot be parsed."""
-    from email.policy import default
-
-    raw = value.encode("utf-8", "surrogateescape")
-    if len(value) <= _LONG and not _UNKNOWN_WORD.search(value):
-        with suppress(Exception):  # of several types, which Python does not document
-            return str(default.header_factory(name, raw.decode()))
-    return _ENCODED.sub(_word, encodings.decoded(raw))
+def header(_: str, value: str) -> str:
+    """A header as it is written, but for its encoded words: to parse some takes Python minutes."""
+    return _ENCODED.sub(_word, encodings.decoded(value.encode("utf-8", "surrogateescape")).strip())
 
 
 def _word(match: re.Match[str]) -> str:

@@ -171,7 +171,7 @@ def _digest(*parts: Any) -> str:
 def _text(part: Any) -> str:
     """The text of a part that has no others in it."""
     data = part.get_payload(decode=True) or b""
-    label = (part.get_content_charset("") or "").strip()
+    label = (part.get_content_charset("") or "").strip(' "').partition(" ")[0]
     known = encodings.codec(label)
     if part.get_content_subtype() == "html":
         from . import web
