@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
-from typing import IO, Literal
+from typing import IO, Literal, cast
 
 from lshdb import json_text, model
 from lshdb.errors import (
@@ -258,9 +258,9 @@ class RecordOptions:
     def check_records(self, records: Iterable[Record]) -> None:
         """InputError if some records have fields, and none of them those of documents."""
         lacking = {self.content_field} if self.auto_key else {self.key_field, self.content_field}
-        names: dict[str, None] = {}
+        names: Record = {}
         for record in records:
-            names |= dict.fromkeys(record)
+            names |= record
             for name in [*lacking]:
                 paths = field_paths(name, record)
                 if any(field_value(record, path, _MISSING) is not _MISSING for path in paths):
@@ -325,12 +325,15 @@ class RecordOptions:
             raise InputError(f"field {name!r} is null, and a document needs a key")
         return (where if key is None else key), False
 
-    def _no_content(self, record: Container[str], content_field: str) -> InputError:
+    def _no_content(self, record: Record, content_field: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
         if self.element_field:
             option = self.option("--set-item", "set_item=")
             return InputError(f"no field {content_field!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
+        paths = field_paths(content_field, record)
+        if found := next(filter(None, (_through_lists(record, path) for path in paths)), ""):
+            return InputError(f"no field {content_field!r}: in a list it is {found!r}")
         if other not in record:
             option = self.naming.format("set" if self.of_sets else "text")
             return InputError(f"no field {content_field!r}: name it with {option}")
@@ -367,15 +370,18 @@ class RecordOptions:
                 replaced |= is_invalid_utf8
             if isinstance(value, str):
                 texts.append(value)
-            elif value == []:
-                raise InputError(f"field {name!r} is an array without texts")
             elif isinstance(value, list):
                 texts += _texts_in(name, value)
-            elif value is not None or len(paths) == 1:
+            elif value is not None:
                 raise InputError(f"field {name!r} is {kind_of(value)}, not a string")
-        if not texts:
-            raise InputError(f"field {content_field!r} is null, not a string")
-        return "\n".join(texts), replaced
+        if texts:
+            return "\n".join(texts), replaced
+        if self.on_null == "keep":
+            return "", False
+        lists = [name for name, value in values if isinstance(value, list)]
+        if lists:
+            raise InputError(f"field {lists[0]!r} is an array without texts")
+        raise InputError(f"field {content_field!r} is null, not a string")
 
     def _other_fields(self, record: Record) -> Record:
         """The fields of a record to keep besides its key and content."""
@@ -573,18 +579,50 @@ def _outer(path: Path, names: Container[str]) -> str:
 def _null_in(record: Record, path: Path) -> str:
     """The name of the object around a field that is null; empty if there is none."""
     for end in range(1, len(path)):
-        if field_value(record, path[:end], _MISSING) is None:
-            return ".".join(path[:end])
+        *outer, name = path[:end]
+        name = name.removesuffix(LIST)
+        if field_value(record, (*outer, name), _MISSING) is None:
+            return ".".join((*outer, name))
     return ""
 
 
 def _texts_in(name: str, value: list[object]) -> list[str]:
-    """The texts of a list; InputError if there is something else."""
+    """The texts of a list, of the lists in it, and of parts of messages: objects with a `text`.
+
+    A part of another `type`, such as an image, has none. InputError if there is something else.
+    """
+    texts: list[str] = []
     for index, element in enumerate(value, 1):
-        if element is not None and not isinstance(element, str):
+        if isinstance(element, dict) and not {"text", "type"}.isdisjoint(element):
+            element = element.get("text")
+        if isinstance(element, str):
+            texts.append(element)
+        elif isinstance(element, list):
+            texts += _texts_in(name, element)
+        elif element is not None:
+            hint = ""
+            if isinstance(element, dict) and element:
+                sizes = {n: isinstance(v, str) and len(v) for n, v in element.items()}
+                inner = f"{name}{LIST}.{max(element, key=sizes.__getitem__)}"
+                hint = f"; for a field of it write {inner!r}"
             kind = kind_of(element)
-            raise InputError(f"element {index} of field {name!r} is {kind}, not a string")
-    return [element for element in value if isinstance(element, str)]
+            raise InputError(f"element {index} of field {name!r} is {kind}, not a string{hint}")
+    return texts
+
+
+def _through_lists(record: Mapping[str, object], path: Path) -> str:
+    """The name of a field with `[]` behind each list on the way to it; empty if there is none."""
+    parts, value = list[str](), cast(object, record)
+    for name in path:
+        if isinstance(value, list):
+            parts[-1] += LIST
+            value = next((e for e in value if isinstance(e, dict) and name in e), None)
+        if not isinstance(value, dict) or name not in value:
+            return ""
+        parts.append(name)
+        value = value[name]
+    shown = ".".join(parts)
+    return shown if LIST in shown else ""
 
 
 def _without(record: Record, path: Path) -> Record:

@@ -53,6 +53,9 @@ def test_members_and_padding_of_gzip(command: Command) -> None:
 
 TURNS = [{"from": "a", "value": TEXT}, {"from": "b", "value": "yes"}, {"from": "c"}]
 B = {"from": "b"}
+PARTS = [{"type": "text", "text": "b"}, {"type": "image_url", "image_url": {"url": "x"}}, "c"]
+CHAT = [{"value": "a", "from": "a"}, {"value": None}, {"value": PARTS}, {"value": ["d"]}]
+"""Messages of a chat: a text, none, and lists of parts."""
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,7 @@ B = {"from": "b"}
         ("turns[].value", {"turns": TURNS[1:]}, "yes", {"turns": [B, {"from": "c"}]}),
         ("tags", {"tags": ["a", None, "b c"], "n": 1}, "a\nb c", {"n": 1}),
 
+        ("turns[].value", {"turns": CHAT}, "a\nb\nc\nd", {"turns": [{"from": "a"}, {}, {}, {}]}),
         ("m.t[].value", {"m": {"t": TURNS[1:2], "n": 1}}, "yes", {"m": {"n": 1, "t": [B]}}),
         ("t,turns[].value", {"t": "head", "turns": TURNS[1:2]}, "head\nyes", {"turns": [B]}),
     ],
@@ -84,11 +88,30 @@ def test_texts_within_lists(
         ({"meta": {"body": ["a", 1]}}, "element 2 of field 'meta.body' is a number, not a string"),
         ({"meta": {"body": []}}, "field 'meta.body' is an array without texts"),
         ({}, "no field 'meta.body'"),
+        ({"meta": [{}, {"body": "a"}]}, "no field 'meta.body': in a list it is 'meta[].body'"),
+        ({"meta": {"body": [PARTS, {"a": 1, "b": "c"}]}}, "element 2 of field 'meta.body' is an "
+         "object, not a string; for a field of it write 'meta.body[].b'"),
     ],
-)
+)  # fmt: skip
 def test_a_row_without_a_text(command: Command, row: dict[str, object], says: str) -> None:
     command.write("a.jsonl", json.dumps({"id": 1, **row}) + "\n")
     assert f"a.jsonl:1: {says}" in command("add", "a.jsonl", "--text-field", "meta.body").err
+
+
+@pytest.mark.parametrize("value", [[], [None], [{"value": None}], [{"value": []}], None])
+def test_a_chat_without_texts_is_a_missing_text(command: Command, value: object) -> None:
+    rows = [{"id": "a", "turns": value}, {"id": "b", "turns": [{"value": PARTS[:2]}]}]
+    command.write("a.jsonl", rows)
+    pa.parquet.write_table(pa.Table.from_pylist(rows), command.path("b.parquet"))
+    field = "turns[].value"
+    for name in ("a.jsonl", "b.parquet"):
+        how = ("dedup", name, "--text-field", field, "-o")
+        assert f"{name}:1: field 'turns" in command(*how, "out.jsonl").err
+        assert len(command.path("out.jsonl").read_bytes().splitlines()) == 1
+        says = "kept 2, dropped 0, failed 0\nempty: 1 without a shingle, similar to nothing\n"
+        command.done(*how, "out.jsonl", "--on-null", "keep", says=says)
+        for data in (str(command.path(name)), pd.DataFrame(rows), rows):
+            assert lshdb.dedup(data, text=field, on_null="keep").failed == 0
 
 
 def test_texts_that_are_named_are_texts(command: Command) -> None:
