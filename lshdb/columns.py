@@ -39,7 +39,7 @@ def columns_of(kind: Any, *others: str) -> dict[str, type]:
 WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
 MATCH: Columns = columns_of(model.Match)
 PAIR: Columns = columns_of(model.Pair, *WEIGHTED)
-_STORED = ("a", "b", "similarity", "exact", "estimate", "identical")
+_STORED = ("a", "b", "similarity", "exact", "estimate", "identical", "same_text")
 STORED_PAIR: Columns = {name: PAIR[name] for name in _STORED}
 """The columns of the table similar_pairs, of pages and of Spark."""
 MEMBER: Columns = {
@@ -50,6 +50,7 @@ MEMBER: Columns = {
     "similarity": float,
     "exact": bool,
     "identical": bool,
+    "same_text": bool,
 }
 DROPPED: Columns = columns_of(model.DroppedRow, "passage")
 _COPIED_FIELDS = {

@@ -17,6 +17,15 @@ def share(value: float) -> str:
     return f"{min(value, 0.9999) if value < 1 else value:.4f}"
 
 
+def sameness(identical: bool, same_text: bool) -> str:
+    """What two documents share beyond similarity, in words; empty for other texts.
+
+    >>> sameness(True, True), sameness(False, True), sameness(False, False)
+    ('identical', 'same text', '')
+    """
+    return "identical" if identical else "same text" if same_text else ""
+
+
 def digits(value: float) -> str:
     """A share of 1 to two digits, for pages; never rounded up to 1.
 

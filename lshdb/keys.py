@@ -257,16 +257,16 @@ def distinct_key(key: str, digest: bytes, digest_at: Callable[[str], bytes | Non
     return next(name for name in chain([made], numbered) if digest_at(name) in (None, digest))
 
 
-def is_key_of(stored: str, key: str, identical: bool) -> bool:
+def is_key_of(stored: str, key: str, same_text: bool) -> bool:
     """Whether a document is stored under a key, or under the key that a later row of it got.
 
     Args:
         stored: the key that it is stored under.
         key: the document's key.
-        identical: whether the stored document has the same content, and so the same digest.
+        same_text: whether the stored document has the same content, and so the same digest.
 
     >>> is_key_of("a#0000000000000000-2", "a", True), is_key_of("a#b", "a", True)
     (True, False)
     """
     made = rf"{re.escape(key)}#[0-9a-f]{{{2 * _DIGEST_SHOWN}}}(-[0-9]+)?"
-    return stored == key or (identical and re.fullmatch(made, stored) is not None)
+    return stored == key or (same_text and re.fullmatch(made, stored) is not None)

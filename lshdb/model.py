@@ -85,9 +85,13 @@ class Match(Result):
         bands: in how many bands the two share a bucket.
         containment: the share of the query's distinct shingles that the document holds, exact
             if `similarity` is; None unless the query asked for it.
-        identical: whether it has the same content, byte by byte (a set, the same elements), by the
-            digests of both. Documents that differ in case or punctuation have similarity 1 and
-            are not identical. False where only signatures are known.
+        identical: whether it has the same bytes, by the digests of both: those of the file, of the
+            member of an archive, of the message of a mailbox (its body and parts), and of what is
+            no file those of its text in UTF-8 (of a set, the same elements). False where they are
+            not known, as where only signatures are.
+        same_text: whether it has the same text, character by character, which may have been taken
+            out of other bytes. Documents that differ in case or punctuation have similarity 1 and
+            not the same text.
         weighted: similarity of the fingerprints of both, weighted by their rarity, in [0, 1] (see
             lshdb.search.weights); None without an index of passages.
         weighted_share: the weighted overlap as a share of the smaller document.
@@ -101,6 +105,7 @@ class Match(Result):
     bands: int
     containment: float | None = None
     identical: bool = False
+    same_text: bool = False
     weighted: float | None = None
     weighted_share: float | None = None
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
@@ -163,7 +168,7 @@ class Similar(Result):
         key: its key.
         similarity: Jaccard similarity, in [0, 1].
         exact: whether it is exact, not estimated.
-        identical: whether it has the same content, byte by byte.
+        identical, same_text: as for Match.
         content: its text or the elements of its set; None where content is not kept.
         changes: the differences of the two, in order; for sets the elements that only one has.
             Empty if they differ in case, blanks or punctuation around words only, or not at all,
@@ -174,6 +179,7 @@ class Similar(Result):
     similarity: float
     exact: bool
     identical: bool
+    same_text: bool
     content: Content | None
     changes: tuple[Change, ...]
 
@@ -428,7 +434,7 @@ class Comparison(Result):
         shared: how many distinct shingles both have.
         union: how many distinct shingles at least one of them has.
         similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents.
-        identical: whether both have the same content, as for Match.
+        identical, same_text: whether both have the same bytes, and text, as for Match.
         a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
         b_in_a: shared / b_shingles, likewise.
         estimate: the similarity by how many lanes agree, 0 with an empty document.
@@ -457,6 +463,7 @@ class Comparison(Result):
     union: int | None
     similarity: float | None
     identical: bool
+    same_text: bool
     a_in_b: float | None
     b_in_a: float | None
     estimate: float
@@ -505,6 +512,7 @@ class Comparison(Result):
         shown: dict[str, object] = {
             "similarity": self.similarity,
             "identical": self.identical or None,
+            "same text": self.same_text or None,
             "a": self.a,
             "b": self.b,
             "a in b": self.a_in_b,
@@ -541,7 +549,7 @@ class Pair(Result):
         similarity: Jaccard similarity, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
         estimate: the similarity by how many of the signatures' lanes agree.
-        identical: whether both have the same content, as for Match.
+        identical, same_text: whether both have the same bytes, and text, as for Match.
         weighted, weighted_share: as for Match.
         a_metadata, b_metadata: the requested fields of each, as for Match.
     """
@@ -552,6 +560,7 @@ class Pair(Result):
     exact: bool
     estimate: float
     identical: bool = False
+    same_text: bool = False
     weighted: float | None = None
     weighted_share: float | None = None
     a_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
@@ -568,11 +577,11 @@ class ConnectedPair(Result):
         number: the place in the report, from 1.
         score: what ranks pairs, from 0 to 1, by lshdb.search.evidence.
         stands_apart: whether the pair is above the gap in the scores.
-        connected_by: `one file`, of hard links; `identical`; or which of `similar`, `copied` and
-            `reworded` hold.
+        connected_by: `one file`, of hard links; `identical`; `same text`; or which of `similar`,
+            `copied` and `reworded` hold.
         similarity: Jaccard similarity.
         exact: whether `similarity` is exact.
-        identical: whether both have the same content.
+        identical, same_text: whether both have the same bytes, and text, as for Match.
         weighted, weighted_share: as for Match, by all shingles of texts.
         a_coverage, b_coverage: the share of the words of each that are in copied passages.
         words: how many words of one are, of both the larger number; None without such a passage.
@@ -588,6 +597,7 @@ class ConnectedPair(Result):
     similarity: float | None = None
     exact: bool = True
     identical: bool = False
+    same_text: bool = False
     weighted: float | None = None
     weighted_share: float | None = None
     a_coverage: float | None = None
@@ -610,7 +620,10 @@ class Cluster(Result):
         below: how many members are less similar to the kept one than the threshold: a cluster is a
             chain of similar documents, whose ends need not be similar.
         exact: whether similarities are exact.
-        identical: whether each member has the same content as the kept one, as for Match.
+        identical, same_text: whether each member has the same bytes, and text, as the kept one, as
+            for Match.
+        copies: whether each member goes without a decision if the kept one stays, once it is as
+            similar as the threshold says: at threshold 1, a file only if it is identical.
         decided: the decision about each member: `keep`, `drop`, `different` if it is not a
             duplicate of the kept one, or None.
         metadata: the requested fields of each member, as for Match.
@@ -625,6 +638,8 @@ class Cluster(Result):
     below: int
     exact: bool
     identical: tuple[bool, ...] = field(repr=False)
+    same_text: tuple[bool, ...] = field(repr=False)
+    copies: tuple[bool, ...] = field(repr=False)
     decided: tuple[Verdict | None, ...] = field(default=(), repr=False)
     metadata: tuple[dict[str, Any], ...] | None = field(default=None, repr=False, hash=False)
 
@@ -845,7 +860,7 @@ class DroppedRow(Result):
         similarity: the similarity of the two, exact or estimated, in [0, 1]; by the rule
             `copied`, the share of the dropped document's words in passages of the kept one.
         exact: whether `similarity` is exact.
-        identical: whether both have the same content, as for Match.
+        identical, same_text: whether both have the same bytes, and text, as for Match.
         reference: the name of the reference (`against`) that has the kept document; None if it was
             kept by this run.
         metadata, kept_metadata: the requested fields of each, as for Match.
@@ -861,6 +876,7 @@ class DroppedRow(Result):
     similarity: float
     exact: bool
     identical: bool = False
+    same_text: bool = False
     reference: str | None = None
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)

@@ -81,7 +81,8 @@ CREATE TABLE bands (
 -- file was changing when it was read; ctime_ns, device and inode are NULL where they are not known.
 -- file_digest: BLAKE2b, 16 bytes, of the file's bytes (of a member of an archive, of the member's); NULL
 -- if it is not known. extracted is NULL for a text in UTF-8, else a JSON object: by names the library
--- that took the text out of a file of another kind, or that guessed the encoding of a text.
+-- that took the text out of a file of another kind, or that guessed the encoding of a text; message is,
+-- of a message in a mailbox, the digest of its body and parts in hexadecimal.
 CREATE TABLE files (
     doc_id      INTEGER PRIMARY KEY REFERENCES documents (doc_id),
     size        INTEGER NOT NULL,

@@ -92,7 +92,7 @@ def documents_of(kind: str) -> list[Document]:
     ]
 
 
-_ADDED = {"weighted", "weighted_share", "kind", "score", "file_digests"}
+_ADDED = {"weighted", "weighted_share", "kind", "score", "file_digests", "same_text", "copies"}
 _ADDED |= {f"{side}{of}" for side in ("", "stored_") for of in ("file", "page")}
 """Fields of results that were added since the files were made."""
 
@@ -129,7 +129,7 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
             for key, content in documents.items()
         },
         "pairs": [_record(pair) for pair in db.pairs(threshold=0.3)],
-        "clusters": [asdict(cluster) for cluster in db.clusters()],
+        "clusters": [_record(cluster) for cluster in db.clusters()],
         "stored metadata": _hash(db, "SELECT doc_id, metadata FROM documents"),
         "metadata": {key: db.get(key).metadata for key in documents},
         "english": [m.key for m in db.query(key=next(iter(documents)), where=ENGLISH)],

@@ -333,7 +333,9 @@ def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> dict[str, s
 
 def _scores(result: Match | Pair | Similar) -> dict[str, Any]:
     """How similar two documents are."""
-    return {name: getattr(result, name) for name in ("similarity", "exact", "identical")}
+    return {
+        name: getattr(result, name) for name in ("similarity", "exact", "identical", "same_text")
+    }
 
 
 def _changes(text: str | None, stored: StoredDocument) -> list[dict[str, str]]:
@@ -370,7 +372,7 @@ def _admitted(admission: Admission) -> str:
 def _near(similar: Similar) -> str:
     """A line about a similar document: its key, the similarity, and the words that differ."""
     changes = [f"{change.given or '-'} / {change.stored or '-'}" for change in similar.changes]
-    if similar.identical:
+    if similar.same_text:
         changes = ["the same text"]
     elif not changes and isinstance(similar.content, str):
         changes = ["the same words"]

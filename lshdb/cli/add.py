@@ -140,7 +140,7 @@ def _print_dropped(dropped: DroppedRow, *, as_json: bool) -> None:
     if as_json:
         results.json_line({name: getattr(dropped, name) for name in DROPPED})
     else:
-        kind = results.exactness(dropped.exact, dropped.identical)
+        kind = results.exactness(dropped.exact, dropped.identical, dropped.same_text)
         cells = str(formatting.number(dropped.similarity)), kind, dropped.key, dropped.kept
         print("\t".join(map(escaped, cells)))
 

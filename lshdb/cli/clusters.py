@@ -46,9 +46,10 @@ def clusters(
     that deleting them would free, both paths, and the files that were not read, such as pictures
     and hidden files: they have no counterpart. If a directory is not there, "of files read".
 
-    --drop-list prints keys, for lshdb remove. With --files it prints paths from here, of files that
-    can be deleted: each has the bytes that were compared, and so has the kept file. Both are read
-    now. Others are named with the reason, with exit status 1.
+    --drop-list prints keys, for lshdb remove; at threshold 1, those of files with the same bytes as
+    the kept one, not of others with the same text. With --files it prints paths from here, of files
+    that can be deleted: each has the bytes that were compared, and so has the kept file. Both are
+    read now. Others are named with the reason, with exit status 1.
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
 

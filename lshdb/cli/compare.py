@@ -13,18 +13,20 @@ from lshdb import errors
 from lshdb.cli import documents, messages, options, results
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
-from lshdb.formatting import number, shortened
+from lshdb.formatting import number, sameness, shortened
 from lshdb.groups import Option
 from lshdb.limits import DEFAULTS
-from lshdb.model import Comparison, Document
+from lshdb.model import Comparison
 from lshdb.options import EncodingOption
-from lshdb.sources.paths import escaped, is_always_path, printable_path
+from lshdb.search.compare import compare as compare_sides
+from lshdb.sources.paths import escaped, is_always_path
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from lshdb.review.beside import StoredContent
     from lshdb.search.differences import Line
+    from lshdb.sources.batch import Batch
 
 _NAMED = "A stored document, by its key or a path from here; a file; or - for standard input."
 _ROWS_SHOWN = 20
@@ -34,7 +36,7 @@ _LINES_SHOWN = 40
 _BESIDE = 1
 """Equal lines shown on each side of a difference."""
 _BEGINNING = 400
-"""Characters shown of texts that are identical."""
+"""Characters shown of a text that both documents have."""
 _LONGEST_LINE = 1_000
 """Characters shown of a line that differs."""
 _BREAKS = re.compile(r"\s*[\n\r]\s*")
@@ -90,9 +92,8 @@ def compare(
             f"there is no {file.db}: compared as in a database with the default settings"
         )
     with documents.temporary_database() if alone else file.reading() as database:
-        compared = database.compare(
-            *(_document(database, name, reading, as_keys=as_keys) for name in (a, b))
-        )
+        sides = (_side(database, name, reading, as_keys=as_keys) for name in (a, b))
+        compared = compare_sides(store_of(database), *sides)
         record = compared.record() | {"agreeing_bands": len(compared.shared_buckets)}
         facts = _facts(compared)
         if not form.is_text or not results.on_terminal():
@@ -113,7 +114,7 @@ def compare(
 
 def _summary(compared: Comparison, facts: Mapping[str, object]) -> dict[str, object]:
     """The values that say how similar two documents are, without what is of the index."""
-    names = ["similarity", "identical", "a", "b", "a_in_b", "b_in_a", "left_out"]
+    names = ["similarity", "identical", "same_text", "a", "b", "a_in_b", "b_in_a", "left_out"]
     if compared.similarity is None:
         names.insert(1, "estimate")
     if not compared.candidates:
@@ -137,7 +138,7 @@ def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) ->
     elements = [(element,) for element in compared.shared_elements or ()]
     drawn = results.on_terminal()
     renames = [] if drawn else compared.renames  # a terminal has them with the differences
-    if drawn and compared.identical:
+    if drawn and compared.same_text:
         passages = []  # all of both
     for what, columns, rows in (
         ("passage", names, passages),
@@ -162,7 +163,8 @@ def _print_differences(database: Database, compared: Comparison) -> None:
     from rich.console import Console
 
     contents = compared.a_content, compared.b_content
-    lines = differing_lines(database, *contents, identical=compared.identical)
+    word = sameness(compared.identical, compared.same_text)
+    lines = differing_lines(database, *contents, same=word)
     console = Console(highlight=False)
     for line in islice(lines, _LINES_SHOWN):
         console.print(line)
@@ -171,9 +173,11 @@ def _print_differences(database: Database, compared: Comparison) -> None:
 
 
 def differing_lines(
-    database: Database, a: "StoredContent", b: "StoredContent", *, identical: bool
+    database: Database, a: "StoredContent", b: "StoredContent", *, same: str
 ) -> Iterator["Text"]:
     """The lines that show how two documents differ: those of A begin with -, those of B with +.
+
+    Or what is `same` in both, such as `same text`, and the beginning of it.
 
     What differs is in [-...-] and {+...+}, as in git's word diff. In a file that indexes rare
     words, those that both have are between asterisks there, and long equal runs are reversed.
@@ -187,8 +191,8 @@ def differing_lines(
     def equal(line: str) -> Text:
         return Text(escaped(f"  {line.expandtabs(4)}"), "dim", no_wrap=True, overflow="ellipsis")
 
-    if identical:
-        yield Text("Identical", "bold")
+    if same:
+        yield Text(same.capitalize(), "bold")
         if isinstance(a, str):
             yield from map(equal, a[:_BEGINNING].splitlines())
         return
@@ -244,9 +248,9 @@ def _changed_line(sign: str, line: "Line", elsewhere: tuple[int, int] | None) ->
     return marked
 
 
-def _document(
+def _side(
     database: Database, name: str, reading: EncodingOption, *, as_keys: bool
-) -> str | Document:
+) -> "str | Batch":
     """The stored key, or the document of the file, that a name on the command line means."""
     is_file = not as_keys and (name == STDOUT or os.path.exists(name))
     if not (is_file and (name == STDOUT or is_always_path(name))):
@@ -257,8 +261,8 @@ def _document(
             nearest = store_of(database).not_found(key).nearest
             reason = f"{key}: no document has this key, and there is no such file"
             raise errors.KeyNotFound(reason, nearest)
-    content = documents.content_of_file(database.settings.shingling, name, reading)
-    return Document(printable_path(name), content)
+    session = documents.session_for(database.settings.shingling, reading)
+    return documents.document_of_file(session, name)
 
 
 def _facts(compared: Comparison) -> dict[str, object]:
@@ -266,6 +270,7 @@ def _facts(compared: Comparison) -> dict[str, object]:
     return {
         "similarity": number(compared.similarity) or "not known: contents are not kept",
         "identical": compared.identical or None,
+        "same_text": (compared.same_text and not compared.identical) or None,
         "a": compared.a,
         "b": compared.b,
         "a_in_b": number(compared.a_in_b),

@@ -86,7 +86,7 @@ def dedup(
 
     Rows keep their order, columns and types. The output's suffix says its format, else the
     input's. Without -o, a directory is a collection of text files: dedup prints the duplicates,
-    with the kept file, and deletes nothing.
+    with the kept file, and deletes nothing; at threshold 1, those with the same bytes.
 
     Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
 

@@ -18,12 +18,13 @@ from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.shingling.content import digest
-from lshdb.shingling.shingling import Content, Shingling
+from lshdb.shingling.shingling import Shingling
 from lshdb.sources import paths
 from lshdb.sources.paths import printable_path
 
 if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
+    from lshdb.sources.batch import Batch
     from lshdb.sources.counts import Failures, ReadCounts
     from lshdb.sources.session import HowRead, Session
 
@@ -68,20 +69,19 @@ def stored_keys(database: Database, names: Sequence[str], *, as_keys: bool) -> l
     ]
 
 
-def content_of_file(shingling: Shingling, name: str, read: HowRead = _DEFAULT) -> Content:
-    """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(session_for(shingling, read), name)
+def document_of_file(session: Session, name: str) -> Batch:
+    """The one document that a file or `-` holds, read by a session for it alone.
 
-
-def read_content(session: Session, name: str) -> Content:
-    """The same, of a session of its own for this file."""
-    content = session.read_one(name)
+    Raises:
+        InputError: it holds none, or several.
+    """
+    document = session.read_one(name)
     if session.counts.replaced:
         encoding = session.options.encoding or "UTF-8"
         messages.warn(f"{printable_path(name)} is not {encoding}; bad bytes are replaced")
     if session.counts.skipped["guessed"]:
         messages.warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
-    return content
+    return document
 
 
 def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
@@ -118,7 +118,7 @@ def ignored_texts(paths: Sequence[str], shingling: Shingling) -> tuple[str, ...]
         if os.path.isdir(path):
             texts += base_texts([path], shingling).values()
         else:
-            texts.append(str(content_of_file(shingling, path)))
+            texts += map(str, document_of_file(session_for(shingling), path).contents)
     return tuple(texts)
 
 

@@ -27,8 +27,8 @@ def pairs(
     once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it. With
     --top the most similar ones come when all are found. Pairs marked different are left out.
 
-    A line has the similarity of a pair, then exact, estimate or identical, then both keys. With
-    --where both must match.
+    A line has the similarity of a pair, then exact, estimate, identical (the same bytes) or same
+    text, then both keys. With --where both must match.
 
     --sample prints some pairs drawn at random, the most similar first, and from how many they were
     drawn. Read those around a similarity to see whether duplicates begin there. The same seed

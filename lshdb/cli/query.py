@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,12 +46,8 @@ class QueryChoice(groups.Options):
         if unmatched and not files:
             raise errors.UsageError("--unmatched is for FILE...")
 
-    def content(
-        self, session: "Session | None", files: Sequence[str], of_sets: shingling.OfSets
-    ) -> shingling.Content | None:
-        """What the one file has, or the text; None for a stored document."""
-        if session is not None:
-            return documents.read_content(session, files[0])
+    def content(self, of_sets: shingling.OfSets) -> shingling.Content | None:
+        """The text or set that is given; None without one."""
         if self.text is None or not of_sets:
             return self.text
         from lshdb.sources.records import RecordOptions
@@ -81,8 +77,8 @@ def query(
 ) -> bool:
     """Find the stored documents similar to a text, or to each row of a table.
 
-    A match is a line: the similarity, then exact, estimate or identical (the same content byte by
-    byte), then the key. With several queries it begins with the key of the query. A document is
+    A match is a line: the similarity, then exact, estimate, identical (the same bytes) or same
+    text, then the key. With several queries it begins with the key of the query. A document is
     not among its own matches, nor is that of a file, even if the file has changed since. -d
     "shards/*.db" asks all files of a collection.
 
@@ -110,10 +106,17 @@ def query(
             batches = counts.files_noted(session.batches(files))
             answers = _answers(databases, batches, options, session)
         else:
-            name = counts.key_noted("".join(files), store_of(databases[0]).files_root)
-            content = choice.content(session, files, databases[0].settings.shingling.of_sets)
-            single = QueryOptions(content, ranking=options, key=choice.key)
-            answers = iter([(name, shards.query_files(databases, single))])
+            content = choice.content(databases[0].settings.shingling.of_sets)
+            if session is not None:
+                document = documents.document_of_file(session, files[0])
+                key = counts.key_noted(files[0], store_of(databases[0]).files_root)
+                (content,) = document.contents
+                states = [(key, state) for _, state in document.states]
+                query_batch = replace(document, keys=[key], states=states)
+                answers = _answers(databases, [query_batch], options, session)
+            else:
+                single = QueryOptions(content, ranking=options, key=choice.key)
+                answers = iter([("", shards.query_files(databases, single))])
             if isinstance(content, str) and not content.strip():
                 messages.warn("lshdb: the query is empty, and so it is similar to no document")
                 if form.is_text and not unmatched:

@@ -225,7 +225,7 @@ def _write_text(
     def cell_of(name: str) -> Callable[[Sequence[Any]], Any]:
         index = names.index(name)
         if name == "exact" and "identical" in columns:
-            identical = names.index("identical")
+            identical, same_text = names.index("identical"), names.index("same_text")
             keys = [names.index(key) for key in ("a", "b", "key", "keep") if key in names][:2]
 
             def kind(row: Sequence[Any]) -> str:
@@ -234,7 +234,7 @@ def _write_text(
 
                     if have_one_file(row[keys[0]], row[keys[1]], root):
                         return "one file"
-                return exactness(row[index], row[identical])
+                return exactness(row[index], row[identical], row[same_text])
 
             return kind
         if columns[name] is float:
@@ -281,9 +281,9 @@ def _print_table(
     Console(highlight=False).print(table)
 
 
-def exactness(exact: bool, identical: bool) -> str:
-    """The kind of a similarity: of identical documents, exact, or an estimate."""
-    return "identical" if identical else "exact" if exact else "estimate"
+def exactness(exact: bool, identical: bool, same_text: bool) -> str:
+    """The kind of a similarity: of identical documents, of the same text, exact, or an estimate."""
+    return formatting.sameness(identical, same_text) or ("exact" if exact else "estimate")
 
 
 def print_names(names: Iterable[str], *, null: bool) -> None:

@@ -16,7 +16,7 @@ from lshdb.cli.compare import differing_lines
 from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.formatting import share
+from lshdb.formatting import sameness, share
 from lshdb.groups import Option, values_of
 from lshdb.model import Cluster
 from lshdb.options import ClusteringOptions, ClustersOptions
@@ -188,14 +188,17 @@ class _Questions:
         members.sort(key=lambda member: member["key"] not in marks)
         for member in members[:_MEMBERS]:
             key, decided = member["key"], member["decided"] or ""
-            score = "kept" if key == cluster.keep else share(member["similarity"])
-            self._say(f"{marks.get(key, ''):<3} {score:<7}{decided:<5} {key[len(prefix) :]}")
+            same = sameness(member["identical"], member["same_text"])
+            score = "kept" if key == cluster.keep else same or share(member["similarity"])
+            self._say(f"{marks.get(key, ''):<3} {score:<10}{decided:<5} {key[len(prefix) :]}")
         if len(members) > _MEMBERS:
             self._say(f"    and {len(members) - _MEMBERS:,} more")
         self._say("")
         a, b = (self.database.get(key).content for key in marks)
-        same = len({digest for _, digest in documents}) == 1
-        return differing_lines(self.database, a, b, identical=same)
+        is_same = len({digest for _, digest in documents}) == 1
+        are_identical = all(member["identical"] for member in members if member["key"] in marks)
+        same = sameness(are_identical and is_same, is_same)
+        return differing_lines(self.database, a, b, same=same)
 
     def _answer(self, lines: Iterator[Text]) -> str:
         """Show differences, as many as half of the screen has, and ask; the others on request."""

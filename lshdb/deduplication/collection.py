@@ -28,14 +28,12 @@ class DropReason:
         doc_id: the kept document.
         similarity: of the two documents.
         exact: whether the similarity is exact.
-        identical: whether both have the same content.
         passage: the longest that both share; only by the rule `copied`.
     """
 
     doc_id: int
     similarity: float
     exact: bool
-    identical: bool
     passage: CopiedPassage | None = None
 
 
@@ -105,10 +103,13 @@ class Collection:
     def documents(self) -> Iterator[list[SpooledDocument]]:
         """All documents, part by part, with -1 in place of a number."""
         for reader, doc_ids, keys in self.parts():
-            columns = doc_ids.tolist(), keys, reader.contents(doc_ids), reader.metadata_of(doc_ids)
+            files = reader.files_of(doc_ids.tolist())
+            columns = files, keys, reader.contents(doc_ids), reader.metadata_of(doc_ids)
             yield [
-                SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
-                for doc_id, key, stored, metadata in zip(*columns, strict=True)
+                SpooledDocument(
+                    -1, key, stored or "", metadata, *self.where(file.doc_id, key), file.state
+                )
+                for file, key, stored, metadata in zip(*columns, strict=True)
             ]
 
     def where(self, doc_id: int, key: str) -> RowPlace:

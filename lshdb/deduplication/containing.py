@@ -297,7 +297,9 @@ def _dropped(
 ) -> DroppedRow:
     """The row of a document that is dropped because of another one."""
     sources = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
-    matched = similarity, True, dropped.stored == kept.stored, reference
+    same_text = dropped.stored == kept.stored
+    identical = same_text and dropped.bytes_digest == kept.bytes_digest is not None
+    matched = similarity, True, identical, same_text, reference
     return DroppedRow(*sources, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
 
 

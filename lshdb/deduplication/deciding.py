@@ -354,16 +354,21 @@ class _Compared:
         self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
     ) -> Callable[[int, DropReason], DroppedRow]:
         """What makes the rows of dropped documents, or of passages, from indices in the batch."""
-        batch, fields, collection = rows.documents.batch, rows.plan.fields, self.collection
+        documents, fields, collection = rows.documents, rows.plan.fields, self.collection
+        batch, files = documents.batch, documents.batch.files
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
         keys = collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
-        columns = zip(doc_ids.tolist(), keys, metadata, strict=False)
-        kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
+        digests = self.reader.sizes(doc_ids)[1].tolist(), self.reader.bytes_digests(doc_ids)
+        columns = zip(keys, metadata, *digests, strict=False)
+        kept = dict(zip(doc_ids.tolist(), columns, strict=True))
 
         def described(row: int, reason: DropReason) -> DroppedRow:
             """The row of a document."""
-            key, stored = kept[reason.doc_id]
+            key, stored, text_digest, bytes_digest = kept[reason.doc_id]
+            digest = documents.digests[row]
+            same_text = digest == text_digest
+            has_bytes = files.get(row, digest.hex()) == bytes_digest is not None
             key = collection.original_keys.get(reason.doc_id, key)
             return DroppedRow(
                 batch.keys[row],
@@ -372,7 +377,8 @@ class _Compared:
                 *collection.where(reason.doc_id, key),
                 reason.similarity,
                 reason.exact,
-                reason.identical,
+                same_text and has_bytes,
+                same_text,
                 collection.reference,
                 *picked_fields(fields, batch.all_metadata()[row], stored),
                 reason.passage,
@@ -412,7 +418,7 @@ class _Loop:
         versions, plan = self.versions, self.plan
         itself = versions.same(key, digest) if versions.known else None
         if itself and (self._replaces(row) or itself.doc_id <= versions.before):
-            self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True, True)))
+            self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True)))
             into_database = plan.stored is plan.kept
             if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
                 self._keys[row] = itself.key

@@ -3,12 +3,11 @@
 import contextlib
 import dataclasses
 import os
-from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.references import references_of
-from lshdb.deduplication.rules import CopiedRule, IdenticalRule, Rule, rule_of
+from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
 from lshdb.deduplication.run import Run, check_read_twice, reads_twice
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
@@ -102,9 +101,6 @@ def decided_files(
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)
     rule = rule_of_rows(options.rows, options.threshold)
-    if isinstance(rule, IdenticalRule):
-        session.counts.digests, of_references.counts.digests = {}, {}
-        rule = IdenticalRule(ChainMap(session.counts.digests, of_references.counts.digests))
     if reads_twice(options.rows.choice):
         paths = list(paths)
         check_read_twice(options.rows.choice, paths)

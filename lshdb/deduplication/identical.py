@@ -6,7 +6,7 @@ or folded for it, and no bucket is too large. A digest takes 24 bytes of memory.
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 
@@ -19,9 +19,6 @@ _NO_BYTES = digest(b"")
 _RECENT = 1 << 16
 """Minimum number of digests that are sorted at once."""
 
-FileDigests = Mapping[str, bytes | None]
-"""The digests of the bytes of files, by the keys of their documents; None for an unknown one."""
-
 
 class DigestIndex:
     """The documents of a collection by their digests, in arrays except for recent ones."""
@@ -33,14 +30,14 @@ class DigestIndex:
         self._replaced: dict[int, bytes] = {}  # the digests of documents that had another one
 
     @classmethod
-    def of(cls, collection: Collection, files: FileDigests) -> "DigestIndex":
+    def of(cls, collection: Collection) -> "DigestIndex":
         """The documents that a collection has now."""
         index = cls()
-        for reader, doc_ids, keys in collection.parts():
-            texts = reader.sizes(doc_ids)[1].tolist()
-            stored = {file.doc_id: file.file_digest for file in reader.files_of(doc_ids.tolist())}
-            for doc_id, key, text in zip(doc_ids.tolist(), keys, texts, strict=True):
-                index.add(stored.get(doc_id) or files.get(key) or text, doc_id)
+        for reader, doc_ids, _ in collection.parts():
+            stored = zip(reader.bytes_digests(doc_ids), doc_ids.tolist(), strict=True)
+            for bytes_digest, doc_id in stored:
+                if bytes_digest is not None:
+                    index.add(bytes.fromhex(bytes_digest), doc_id)
         return index
 
     def add(self, content_digest: bytes, doc_id: int, *, replaces: bool = False) -> None:
@@ -83,26 +80,20 @@ class IdenticalMatcher:
     digests: Sequence[bytes | None]
 
     @classmethod
-    def of(
-        cls, index: DigestIndex, part: SignedPart, files: FileDigests, *, of_sets: bool
-    ) -> "IdenticalMatcher":
+    def of(cls, index: DigestIndex, part: SignedPart, *, of_sets: bool) -> "IdenticalMatcher":
         """A matcher of the documents of a part."""
-        nothing, digests = "[]" if of_sets else "", list[bytes | None]()
-        columns = part.keys, part.stored, part.digests, part.batch.where()
-        for key, stored, text_digest, (file, _) in zip(*columns, strict=True):
-            file_digest = files.get(key) if file == key else None
-            if file_digest is None:
-                digests.append(None if stored == nothing else text_digest)
-            else:
-                digests.append(None if file_digest == _NO_BYTES else file_digest)
-        return cls(index, digests)
+        digests: list[bytes | None] = [*part.digests]
+        for row, bytes_digest in part.batch.files.items():
+            digests[row] = None if bytes_digest is None else bytes.fromhex(bytes_digest)
+        nothing = digest(b"[]") if of_sets else _NO_BYTES
+        return cls(index, [None if each == nothing else each for each in digests])
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         """See Matcher: the first one."""
         if (content_digest := self.digests[row]) is None:
             return None
         doc_ids = [each for each in self.index.doc_ids(content_digest) if each not in without]
-        return DropReason(doc_ids[0], 1.0, True, True) if doc_ids else None
+        return DropReason(doc_ids[0], 1.0, True) if doc_ids else None
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import itertools
 import os
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -135,9 +135,6 @@ class DedupJob:
         self.left: list[LeftFile] = []
         if self.are_texts:
             self.reading.digests, self._of_references.digests = {}, {}
-            if isinstance(self.rule, rules.IdenticalRule):
-                digests = ChainMap(self.reading.digests, self._of_references.digests)
-                self.rule = rules.IdenticalRule(digests)
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property
@@ -446,7 +443,7 @@ class DedupJob:
             dropped = [row for row in dropped if self._is_proved(row)]
         elif self.database is not None:
             counts["stored"] += sum(
-                not row.reference and is_key_of(row.kept, row.key, row.identical) for row in dropped
+                not row.reference and is_key_of(row.kept, row.key, row.same_text) for row in dropped
             )
         return [result_tables.dropped_row(row, copied=self._copied) for row in dropped]
 

@@ -70,6 +70,8 @@ class Scored:
         min_similarity: of a pair that counts.
         is_exact: whether similarities are exact.
         also: what a similar pair has to fulfil besides, bool[c] for pairs; None for nothing.
+        bytes_digests: of the files of the batch, and of stored documents, what says that their
+            bytes are the same, if that has to be so; a number that is not here may go for any.
     """
 
     scorer: Scorer | CopiedShares
@@ -77,6 +79,7 @@ class Scored:
     min_similarity: float
     is_exact: bool
     also: Callable[[IntArray, IntArray], Mask] | None = None
+    bytes_digests: Mapping[int, str | None] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(eq=False)
@@ -187,8 +190,7 @@ class BucketMatcher:
         doc_ids = int_array(self._doc_id)
         pairs = copied.covering(rows, np.flatnonzero(is_used), is_source, doc_ids)
         for row, other, share, passage in pairs:
-            is_same = self._same[row] == self._same[other]
-            yield row, DropReason(self._doc_id[other], share, True, is_same, passage)
+            yield row, DropReason(self._doc_id[other], share, True, passage)
 
     def named(self, reasons: Sequence[tuple[int, DropReason]]) -> Sequence[tuple[int, DropReason]]:
         """See Matcher."""
@@ -205,8 +207,7 @@ class BucketMatcher:
 
     def _reason(self, row: int, other: int, similarity: float) -> DropReason:
         self._reasons[row] = other
-        identical = self._same[row] == self._same[other]
-        return DropReason(self._doc_id[other], similarity, self._scored.is_exact, identical)
+        return DropReason(self._doc_id[other], similarity, self._scored.is_exact)
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""
@@ -228,7 +229,11 @@ class BucketMatcher:
         return any(len(self._members[code]) > self._listed for code in self._codes[row])
 
     def _candidates(self, row: int) -> set[int]:
-        return set().union(*(self._members[code][: self._listed] for code in self._codes[row]))
+        numbers = set().union(*(self._members[code][: self._listed] for code in self._codes[row]))
+        if row not in (digests := self._scored.bytes_digests):
+            return numbers
+        wanted = digests[row]
+        return {other for other in numbers if wanted and digests.get(other) == wanted}
 
     def _compare_block(self, first: int) -> None:
         """Compare documents from the first on with all that may be needed.

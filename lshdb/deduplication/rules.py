@@ -7,7 +7,7 @@ call names one as NAME or NAME:ARGUMENT.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -146,7 +146,12 @@ class SimilarRule:
                 # In a cascade, sharing one bucket is not enough for a candidate.
                 also = estimates.share_bucket if settings.construction.higher else None
                 scorer: similarity.Scorer = exact if is_exact else estimates
-                return matching.Scored(scorer, exact.same, min_similarity, is_exact, also)
+                digests: dict[int, str | None] = {}
+                if min_similarity == 1 and query.files:
+                    digests = dict(enumerate(reader.bytes_digests(doc_ids), len(query)))
+                    digests |= query.files
+                how = exact.same, min_similarity, is_exact, also, digests
+                return matching.Scored(scorer, *how)
 
             return matching.BucketMatcher(
                 reader, len(query), codes, reader.documents_of_buckets, scored, replaced
@@ -246,13 +251,8 @@ class ContainedRule:
 
 @dataclass(frozen=True, slots=True)
 class IdenticalRule:
-    """A document is dropped if a kept one has the same characters, or as a file the same bytes.
+    """A document is dropped if a kept one has the same characters, or as a file the same bytes."""
 
-    Attributes:
-        file_digests: of the bytes of files, by the keys of their documents, as they are read.
-    """
-
-    file_digests: identical.FileDigests = field(default_factory=dict)
     columns: ClassVar[Columns] = {}
 
     @classmethod
@@ -271,11 +271,10 @@ class IdenticalRule:
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        files = self.file_digests
-        index = identical.DigestIndex.of(collection, files)
+        index = identical.DigestIndex.of(collection)
         of_sets = bool(collection.store.settings.shingling.of_sets)
         return lambda _reader, part, _decided, _replaced: identical.IdenticalMatcher.of(
-            index, part, files, of_sets=of_sets
+            index, part, of_sets=of_sets
         )
 
 

@@ -390,8 +390,9 @@ class Run:
             field_ranks = None if field_order is None else field_order.ranks(batch)
             ranks = self._ranks(batch, numbers, sizes, field_ranks, inside)
             columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
+            states = dict(batch.states)
             spool.add(
-                (number, key, *rank, form, metadata, *where)
+                (number, key, *rank, form, metadata, *where, states.get(key))
                 for number, key, rank, form, metadata, where in zip(*columns, strict=True)
             )
             spool.count += batch.count
@@ -461,6 +462,7 @@ class Run:
                 for document in documents
             ],
             [document.metadata for document in documents],
+            states=[(document.key, document.state) for document in documents if document.state],
             size=sum(document.stored.__sizeof__() for document in documents),
             wheres=[(document.file, document.line) for document in documents],
         )
@@ -565,7 +567,9 @@ class Run:
                 version = versions.same(document.key, content_digest)
                 if version is not None:
                     columns = document.key, document.file, document.line, version.key, None, None
-                    rows.append((document.number, model.DroppedRow(*columns, 1.0, True, True)))
+                    rows.append(
+                        (document.number, model.DroppedRow(*columns, 1.0, True, True, True))
+                    )
             spool.drop(rows)
             marked += (number for number, _ in rows)
         return marked

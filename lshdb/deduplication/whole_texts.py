@@ -153,7 +153,7 @@ class WholeTexts:
         longest = min(offsets, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
         short = self.runs[longest]
         passage = run.passage_of(short, offsets[longest])
-        return DropReason(longest, short.count / run.count, True, short.text == run.text, passage)
+        return DropReason(longest, short.count / run.count, True, passage)
 
 
 def warn_of_shortest(reference: str, keys: Sequence[str]) -> None:

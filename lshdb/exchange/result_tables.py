@@ -479,6 +479,7 @@ def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator
             "similarity": cluster.similarities,
             "exact": itertools.repeat(cluster.exact),
             "identical": cluster.identical,
+            "same_text": cluster.same_text,
         }
         all_metadata = cluster.metadata or ({},) * len(cluster.members)
         for row, metadata in zip(rows_of(columns, MEMBER), all_metadata, strict=True):
@@ -486,9 +487,9 @@ def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator
 
 
 def dropped_members(cluster: model.Cluster, threshold: float) -> list[str]:
-    """The members of a cluster to drop: similar to the kept document, or decided to drop."""
-    keys_and_roles = zip(cluster.members, roles(cluster, threshold), strict=True)
-    return [key for key, role in keys_and_roles if role in ("member", "drop")]
+    """The members of a cluster to drop: copies of the kept document, or decided to drop."""
+    members = zip(cluster.members, roles(cluster, threshold), cluster.copies, strict=True)
+    return [key for key, role, goes in members if role == "drop" or (role == "member" and goes)]
 
 
 def roles(cluster: model.Cluster, threshold: float) -> list[str]:

@@ -88,9 +88,8 @@ def _similar(store: Store, match: model.Match, content: Content) -> model.Simila
         only_given, only_stored, _ = differences.sets_beside([*content], [*stored])
         changes = [model.Change(str(element), "") for element in only_given]
         changes += [model.Change("", str(element)) for element in only_stored]
-    return model.Similar(
-        match.key, match.similarity, match.exact, match.identical, stored, tuple(changes)
-    )
+    likeness = match.similarity, match.exact, match.identical, match.same_text
+    return model.Similar(match.key, *likeness, stored, tuple(changes))
 
 
 def _in_use(document: model.StoredDocument) -> str:

@@ -132,7 +132,10 @@ class Writer:
             repeated=repeated,
         )
         self.report += report
-        if part.batch.states and not store.keys_repeat:
+        if part.batch.states and store.keys_repeat:
+            states, new = dict(part.batch.states), zip(doc_ids, part_keys, strict=True)
+            store.set_files((doc_id, states[key]) for doc_id, key in new if key in states)
+        elif part.batch.states:
             store.set_files(part.batch.states)
         return report
 
@@ -227,7 +230,7 @@ def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
 def query_batch(part: SignedPart) -> QueryBatch:
     """The signed documents of a part, as queries."""
     assert part.signed is not None
-    return QueryBatch(part.stored, part.digests, part.signed)
+    return QueryBatch(part.stored, part.digests, part.signed, files=part.batch.files)
 
 
 def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:

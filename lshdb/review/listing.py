@@ -484,7 +484,7 @@ class Listing:
         """An item as pages show it; of a cluster, the `count` members nearest to the kept one.
 
         A member is `left` if it can be dropped when the kept document stays: it is undecided and
-        similar to that document.
+        a copy of that document.
         """
         verdicts, threshold = self.verdicts, self.survey.threshold
         if isinstance(item, Pair):
@@ -500,12 +500,15 @@ class Listing:
                 "key": key,
                 "similarity": score,
                 "identical": identical,
+                "same_text": same_text,
                 "decided": (decided := verdicts.of_member(key, item.keep)),
                 # The document that others are compared with is kept unless a decision drops it.
                 "kept": decided == "keep" or (key == item.keep and decided != "drop"),
-                "left": not (is_gone or decided or key == item.keep) and score >= threshold,
+                "left": not (is_gone or decided or key == item.keep)
+                and score >= threshold
+                and is_copy,
             }
-            for key, score, identical in _nearest(item)[:count]
+            for key, score, identical, same_text, is_copy in _nearest(item)[:count]
         ]
         return {
             **{name: getattr(item, name) for name in ("keep", "lowest", "mean", "below", "exact")},
@@ -517,10 +520,14 @@ class Listing:
         }
 
 
-def _nearest(cluster: Cluster) -> list[tuple[str, float, bool]]:
-    """The members, the kept one first, then the most similar to it; and which are identical."""
+def _nearest(cluster: Cluster) -> list[tuple[str, float, bool, bool, bool]]:
+    """The members, the kept one first, then the most similar to it.
+
+    Of each the similarity, and whether it is identical, has the same text and is a copy.
+    """
+    sameness = cluster.identical, cluster.same_text, cluster.copies
     return sorted(
-        zip(cluster.members, cluster.similarities, cluster.identical, strict=True),
+        zip(cluster.members, cluster.similarities, *sameness, strict=True),
         key=lambda member: (member[0] != cluster.keep, -member[1]),
     )
 

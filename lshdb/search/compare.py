@@ -16,6 +16,7 @@ from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingling import Element
 from lshdb.sketching import constructions, minhash, signing
+from lshdb.sources.batch import Batch
 from lshdb.store.store import Store
 
 _PlainContent = str | tuple[Element, ...]
@@ -28,15 +29,19 @@ class _ComparedDocument:
 
     key: str
     digest: bytes
+    bytes_digest: str | None
     content: _PlainContent | None
     signature: arrays.Lanes | None
 
 
-def compare(store: Store, a: str | model.Document, b: str | model.Document) -> model.Comparison:
-    """Compare two documents; see Database.compare."""
+def compare(
+    store: Store, a: str | model.Document | Batch, b: str | model.Document | Batch
+) -> model.Comparison:
+    """Compare two documents, of which one that was just read is a batch; see Database.compare."""
     with store.reading():
         a_side, b_side = _side(store, a), _side(store, b)
     settings = store.settings
+    same_text = a_side.digest == b_side.digest and not settings.shingling.foreign
     lanes = settings.permutations
     agreeing = 0
     buckets: tuple[model.SharedBucket, ...] = ()
@@ -72,7 +77,8 @@ def compare(store: Store, a: str | model.Document, b: str | model.Document) -> m
         shared=shared,
         union=union,
         similarity=similarity,
-        identical=a_side.digest == b_side.digest and not settings.shingling.foreign,
+        identical=same_text and a_side.bytes_digest == b_side.bytes_digest is not None,
+        same_text=same_text,
         a_in_b=a_in_b,
         b_in_a=b_in_a,
         estimate=estimate,
@@ -103,21 +109,26 @@ def _found_in(
     return partial(search, a, b) if isinstance(a, str) and isinstance(b, str) else list
 
 
-def _side(store: Store, document: str | model.Document) -> _ComparedDocument:
+def _side(store: Store, document: str | model.Document | Batch) -> _ComparedDocument:
     shingling = store.settings.shingling
     if isinstance(document, str):
         row = query.row_of_key(store, document)
         content = None if row.content is None else from_stored(row.content, shingling)
-        stored_digest = store.sizes(np.array([row.doc_id]))[1][0].tobytes()
-        return _ComparedDocument(row.key, stored_digest, content, row.signature)
-    if not isinstance(document, model.Document):
+        [file] = store.files_of([row.doc_id])
+        [bytes_digest] = store.bytes_digests(np.array([row.doc_id]))
+        return _ComparedDocument(row.key, file.digest, bytes_digest, content, row.signature)
+    if isinstance(document, model.Document):
+        document = Batch([document.key], [document.content])
+    if not isinstance(document, Batch):
         raise errors.UsageError(
             f"{with_article(type(document).__name__)} is neither a key nor a Document"
         )
-    content = cleaned(document.content, shingling)
+    content = cleaned(document.contents[0], shingling)
     signed = signing.sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
-    return _ComparedDocument(document.key, digest(encoded(content).encode()), content, signature)
+    text_digest = digest(encoded(content).encode())
+    bytes_digest = document.files.get(0, text_digest.hex())
+    return _ComparedDocument(document.keys[0], text_digest, bytes_digest, content, signature)
 
 
 def _passages(

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import options
+from lshdb.formatting import sameness
 from lshdb.groups import replaced
 from lshdb.model import ConnectedPair
 from lshdb.progress import Progress
@@ -224,7 +225,7 @@ def _ranked(
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     floor = 0.0 if reader.settings.passages else lowest
     apart, gap = standing_apart(scores[order], len(join), floor)
-    identical, root = join.identical(a, b), reader.files_root
+    (identical, same_text), root = join.sameness(a, b), reader.files_root
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
         pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
@@ -236,19 +237,23 @@ def _ranked(
             similarity=float(similarities[index]),
             exact=join.exact,
             identical=bool(identical[index]),
+            same_text=bool(same_text[index]),
             weighted=float(weighted[0, index]) if is_weighted else None,
             weighted_share=float(weighted[1, index]) if is_weighted else None,
-            connected_by=_connected_by(pair, identical[index], similarities[index] >= lowest, root),
         )
-        ranked.append(described)
+        is_similar = similarities[index] >= lowest
+        words = _connected_by(described, is_similar=is_similar, root=root)
+        ranked.append(dataclasses.replace(described, connected_by=words))
     counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
     return Connections(ranked, len(pairs), apart, gap, counts, limit)
 
 
-def _connected_by(pair: ConnectedPair, is_identical: bool, is_similar: bool, root: str) -> str:
+def _connected_by(pair: ConnectedPair, *, is_similar: bool, root: str) -> str:
     """What connects a pair, in words."""
-    if is_identical:
-        return "one file" if have_one_file(pair.a, pair.b, root) else "identical"
+    if pair.identical and have_one_file(pair.a, pair.b, root):
+        return "one file"
+    if pair.same_text:
+        return sameness(pair.identical, pair.same_text)
     reasons = {"similar": is_similar, "copied": pair.words, "reworded": pair.reworded is not None}
     return ", ".join(reason for reason, holds in reasons.items() if holds)
 

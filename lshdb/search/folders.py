@@ -29,8 +29,9 @@ from lshdb.sources.paths import paths_of_key, printable_path
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store
 
-_File = tuple[int, bytes, str, bool]
-"""The size and the digest of a file, its key, and whether the document was read from a file."""
+_File = tuple[int, str | None, str, bool]
+"""The size of a file, what says that its bytes are those of another (see
+`StoreReader.bytes_digests`), its key, and whether the document was read from a file."""
 _Below = dict[str, dict[int, list[_File]]]
 """The files below each directory, by their clusters."""
 _LEAST_SHARE = 0.5
@@ -104,7 +105,7 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
         doc_ids = int_array(sorted(file.doc_id for file in files))
         if keep is not None:
             doc_ids = doc_ids[keep(doc_ids)]
-        digests, lengths = reader.sizes(doc_ids)[1].tolist(), reader.byte_lengths(doc_ids).tolist()
+        digests, lengths = reader.bytes_digests(doc_ids), reader.byte_lengths(doc_ids).tolist()
     known = dict(zip(doc_ids.tolist(), zip(lengths, digests, strict=True), strict=True))
     for stored_file in files:
         if stored_file.doc_id in known:
@@ -291,7 +292,7 @@ def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderP
         sides.append((share, len(folder), folder, common_files, size_share))
     # a can rather go: it has the larger share in the other, and a longer name.
     (b_share, _, b, b_common, b_size), (a_share, _, a, a_common, a_size) = sorted(sides)
-    digests = {file[1] for file in b_common}
+    digests = {file[1] for file in b_common} - {None}
     identical = [file for file in a_common if file[1] in digests]
     freed = a_common
     if disk is not None:

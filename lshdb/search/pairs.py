@@ -156,16 +156,36 @@ class Join:
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return left[kept], right[kept], scores[kept]
 
-    def identical(self, left: IntArray, right: IntArray) -> Mask:
-        """Whether pairs int64[c] have the same content, bool[c]; unknown for foreign signatures."""
-        same: Mask = self.same[left] == self.same[right]
-        return same & (not self.settings.shingling.foreign)
+    def sameness(self, left: IntArray, right: IntArray) -> tuple[Mask, Mask]:
+        """Whether pairs int64[c] are identical, and have the same text, bool[c] both.
+
+        That is unknown for foreign signatures.
+        """
+        same_text: Mask = self.same[left] == self.same[right]
+        same_text &= not self.settings.shingling.foreign
+        identical, doc_ids = same_text.copy(), self.doc_ids
+        identical[same_text] = self.reader.have_same_bytes(
+            doc_ids[left[same_text]], doc_ids[right[same_text]]
+        )
+        return identical, same_text
+
+    def copies(self, members: IntArray, kept: IntArray) -> Mask:
+        """Which documents int64[n] go without a decision if others int64[n] stay, bool[n].
+
+        At threshold 1, a file only if the other one has the same bytes.
+        """
+        if self.threshold < 1 or not self.reader.has_files():
+            return np.ones(len(members), dtype=np.bool_)
+        states = (file.state for file in self.reader.files_of(self.doc_ids[members].tolist()))
+        are_rows = np.fromiter((state is None for state in states), np.bool_, len(members))
+        return are_rows | self.sameness(members, kept)[0]
 
     def block(self, left: IntArray, right: IntArray, scores: npt.NDArray[np.float64]) -> Block:
         """The columns of similar pairs int64[c]: the fields of Pair, metadata if requested."""
         count = len(left)
         estimates = self.estimates.scores(left, right, 0) if self.exact else scores
         keys, metadata = self.described(np.concatenate([left, right]))
+        identical, same_text = self.sameness(left, right)
         weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None:
             weighted = weights.weigh(self.reader, self.contents, self.shingles, left, right)
@@ -175,7 +195,8 @@ class Join:
             "similarity": scores.tolist(),
             "exact": [self.exact] * count,
             "estimate": estimates.tolist(),
-            "identical": self.identical(left, right).tolist(),
+            "identical": identical.tolist(),
+            "same_text": same_text.tolist(),
             **dict(zip(("weighted", "weighted_share"), weighted, strict=True)),
         }
         if metadata:
@@ -440,8 +461,12 @@ def all_clusters(
             member_lists = [
                 members[begins[number] : ends[number]] for number in numbers[part].tolist()
             ]
-            described = join.described(np.concatenate(member_lists))
+            described_members = np.concatenate(member_lists)
+            described = join.described(described_members)
             keys, metadata = iter(described[0]), iter(described[1])
+            of_kept = described_members, keeper[described_members]
+            identical, same_text = map(iter, map(np.ndarray.tolist, join.sameness(*of_kept)))
+            copies = iter(join.copies(*of_kept).tolist())
             for number, cluster_members in zip(numbers[part].tolist(), member_lists, strict=True):
                 member_keys = tuple(islice(keys, len(cluster_members)))
                 kept = int(keeper[cluster_members[0]])
@@ -455,9 +480,9 @@ def all_clusters(
                     mean=float(mean[number]),
                     below=int((others < join.threshold).sum()),
                     exact=join.exact,
-                    identical=tuple(
-                        join.identical(cluster_members, keeper[cluster_members]).tolist()
-                    ),
+                    identical=tuple(islice(identical, len(cluster_members))),
+                    same_text=tuple(islice(same_text, len(cluster_members))),
+                    copies=tuple(islice(copies, len(cluster_members))),
                     decided=tuple(
                         join.decided.of_member(member, kept) for member in cluster_members.tolist()
                     ),
@@ -473,12 +498,11 @@ def _singles(join: Join, doc_id: int | None, count: int, top: int | None) -> Ite
     """Clusters of one document, with the numbers after `count`: all, or that of one document."""
     chosen = np.arange(len(join)) if doc_id is None else np.flatnonzero(join.doc_ids == doc_id)
     chosen = chosen[:top]
-    identical = join.identical(chosen, chosen).tolist()
+    is_known = not join.settings.shingling.foreign
     for part in chunks(len(chosen), join.limits.pairs_rows):
         chosen_part = chosen[part]
         keys, metadata = join.described(chosen_part)
-        named = zip(chosen_part.tolist(), keys, identical[part], strict=True)
-        for index, (number, key, is_identical) in enumerate(named):
+        for index, (number, key) in enumerate(zip(chosen_part.tolist(), keys, strict=True)):
             yield Cluster(
                 cluster=count + number + 1,
                 keep=key,
@@ -488,7 +512,9 @@ def _singles(join: Join, doc_id: int | None, count: int, top: int | None) -> Ite
                 mean=1.0,
                 below=0,
                 exact=join.exact,
-                identical=(is_identical,),
+                identical=(is_known,),
+                same_text=(is_known,),
+                copies=(True,),
                 decided=(join.decided.of_member(number, number),),
                 metadata=(metadata[index],) if metadata else None,
             )

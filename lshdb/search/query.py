@@ -11,8 +11,8 @@ of these are compared. Documents in smaller buckets are never left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -55,12 +55,15 @@ class QueryBatch:
         digests: of these, 16 bytes each; empty if they are not known yet.
         signed: their signatures, with the bucket keys of the queried file.
         doc_id: of the one document of a query by its key, or -1.
+        files: by the index of each that is a file, what says that its bytes are those of another;
+            see `StoreReader.bytes_digests`.
     """
 
     stored: Sequence[str]
     digests: Sequence[bytes]
     signed: signing.Signed
     doc_id: int = -1
+    files: Mapping[int, str | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.signed.shingles)
@@ -68,7 +71,8 @@ class QueryBatch:
     def part(self, first: int, last: int) -> QueryBatch:
         """The documents between two indices."""
         signed = self.signed.take(np.arange(first, last))
-        return QueryBatch(self.stored[first:last], self.digests[first:last], signed)
+        files = {index - first: self.files[index] for index in self.files if index >= first}
+        return QueryBatch(self.stored[first:last], self.digests[first:last], signed, files=files)
 
 
 class _Pairs(NamedTuple):
@@ -82,7 +86,7 @@ class _Pairs(NamedTuple):
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
-        identical: bool[c], whether the two have the same content; False where nobody looked.
+        same_text: bool[c], whether the two have the same content; False where nobody looked.
         containments: float64[c], if they are asked for.
     """
 
@@ -93,7 +97,7 @@ class _Pairs(NamedTuple):
     bands: IntArray
     estimates: Shares
     similarities: Shares
-    identical: Mask
+    same_text: Mask
     containments: Shares
 
     @classmethod
@@ -442,15 +446,15 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     if query.similar.estimate or not store.settings.content:
         pass
     elif few and not query.similar.distinguish:
-        scores, identical = similarity.similarities(
+        scores, same_text = similarity.similarities(
             store, batch.stored[0], pairs.doc_ids[pairs.document]
         )
-        pairs = pairs._replace(similarities=scores, identical=identical)
+        pairs = pairs._replace(similarities=scores, same_text=same_text)
         return pairs.ranked(containment, top, threshold)
     else:
         pairs = _verified(store, query, batch, pairs, exact, level, needed)
     pairs = pairs.ranked(containment, top, threshold)
-    return pairs._replace(identical=_identical(store, batch, pairs))
+    return pairs._replace(same_text=_same_text(store, batch, pairs))
 
 
 def _verified(
@@ -586,7 +590,8 @@ def _matches(
         "exact": [is_exact] * len(doc_ids),
         "estimate": pairs.estimates.tolist(),
         "bands": pairs.bands.tolist(),
-        "identical": pairs.identical.tolist(),
+        "identical": _identical(store, batch, pairs).tolist(),
+        "same_text": pairs.same_text.tolist(),
     }
     if query.containment:
         columns["containment"] = pairs.containments.tolist()
@@ -623,21 +628,44 @@ def contents_of(
 
 
 def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
+    """Which pairs have the same bytes, of those that have the same text."""
+    (indices,) = pairs.same_text.nonzero()
+    identical = pairs.same_text.copy()
+    if len(indices) and (batch.files or store.has_files()):
+        stored = store.bytes_digests(pairs.doc_ids[pairs.document[indices]])
+        if batch.doc_id >= 0:
+            digests = store.bytes_digests(np.array([batch.doc_id]))
+        else:
+            digests = [*map(bytes.hex, _digests(batch))]
+            for index, bytes_digest in batch.files.items():
+                digests[index] = bytes_digest
+        of_queries = (digests[index] for index in pairs.query[indices].tolist())
+        identical[indices] = [
+            a is not None and a == b for a, b in zip(of_queries, stored, strict=True)
+        ]
+    return identical
+
+
+def _digests(batch: QueryBatch) -> Sequence[bytes]:
+    """The digests of the documents; computing one loads OpenSSL."""
+    return batch.digests or [digest(text.encode()) for text in batch.stored]
+
+
+def _same_text(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
     """Which pairs have the same content."""
-    identical = np.zeros(len(pairs.query), dtype=np.bool_)
-    # Only useful if all lanes agree: computing a digest loads OpenSSL.
+    same_text = np.zeros(len(pairs.query), dtype=np.bool_)
+    # Only useful if all lanes agree.
     possible = np.flatnonzero(pairs.estimates == 1)
     if len(possible) and not store.settings.shingling.foreign:
-        digests = batch.digests
         if batch.doc_id >= 0:
-            digests = store.sizes(np.array([batch.doc_id]))[1].tolist()
-        elif not digests:
-            digests = [digest(text.encode()) for text in batch.stored]
+            digests: Sequence[bytes] = store.sizes(np.array([batch.doc_id]))[1].tolist()
+        else:
+            digests = _digests(batch)
         if digests:
             stored_digests = store.sizes(pairs.doc_ids[pairs.document[possible]])[1].tolist()
             queries = pairs.query[possible].tolist()
-            identical[possible] = [
+            same_text[possible] = [
                 digests[i] == stored_digest
                 for i, stored_digest in zip(queries, stored_digests, strict=True)
             ]
-    return identical
+    return same_text

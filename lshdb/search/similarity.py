@@ -182,10 +182,10 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Sh
             sets = Shingles(sets.hashes[sets.offsets[1] :], sets.offsets[1:] - sets.offsets[1])
         shared = intersections(query_hashes, sets)
         scores += jaccard(shared, len(query_hashes), sizes_of(sets.offsets)).tolist()
-    identical = np.array(same, dtype=np.bool_)
+    same_text = np.array(same, dtype=np.bool_)
     all_scores = np.ones(len(same))
-    all_scores[~identical] = scores
-    return all_scores, identical
+    all_scores[~same_text] = scores
+    return all_scores, same_text
 
 
 def check_numbers(settings: Settings) -> None:

@@ -137,6 +137,18 @@ class Batch:
         name, numbers = self.origin.name if self.origin.in_file else None, self.origin.numbers
         return [(name, numbers[index]) for index in self.indices]
 
+    @property
+    def files(self) -> dict[int, str | None]:
+        """By the indices of documents that are files, what says that their bytes are the same.
+
+        See `FileState.bytes_digest`; None where it is not known.
+        """
+        if not self.states:
+            return {}
+        states = dict(self.states)
+        known = enumerate(map(states.get, self.keys))
+        return {index: state.bytes_digest for index, state in known if state is not None}
+
     def all_metadata(self) -> Sequence[str | None]:
         """The metadata of each document."""
         return self.metadata or [None] * len(self.keys)

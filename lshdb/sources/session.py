@@ -20,7 +20,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.groups import values_of
 from lshdb.model import Document, Failure
 from lshdb.progress import BYTES, Progress, shown, silent
-from lshdb.shingling.shingling import Content, Shingling
+from lshdb.shingling.shingling import Shingling
 from lshdb.sources import (
     extracting,
     formats,
@@ -311,28 +311,27 @@ class Session:
                 return path  # a set is a JSON array
         return path if format == "text" else None
 
-    def read_one(self, path: str) -> Content:
-        """The one document, without a key, that a file or `-` holds; InputError if it does not."""
+    def read_one(self, path: str) -> Batch:
+        """The one document that a file or `-` holds, by its path; InputError if it does not."""
+        key = printable_path(path)
         try:
             with self._opened(path) as file:
                 source = self._input(file, path)
                 if self.options.of_sets or path == STDIN:
                     text = source.whole_text(None if self.options.of_sets else lambda: None)
                     self._note_guess(source)
-                    content = self.options.content_of(text)
+                    batch = Batch([key], [self.options.content_of(text)])
                 else:
-                    batches = [*self._text(source, path, printable_path(path))]
+                    batches = [*self._text(source, path, key)]
                     for _, failure in chain.from_iterable(batch.failures for batch in batches):
                         raise InputError(failure.reason)
-                    contents = [*chain.from_iterable(batch.contents for batch in batches)]
-                    if len(contents) != 1:
-                        raise InputError(f"it has {'several' if contents else 'no'} messages")
-                    (content,) = contents
-                    self.counts.replaced += sum(batch.replaced for batch in batches)
-                self.counts.replaced += source.invalid_texts
-                return content
+                    batch = Batch.joined(batches)
+                    if len(batch.contents) != 1:
+                        raise InputError(f"it has {'several' if batch.contents else 'no'} messages")
+                self.counts.replaced += batch.replaced + source.invalid_texts
+                return batch
         except (InputError, OSError) as error:
-            raise InputError(f"{printable_path(path)}: {reason(error)}") from error
+            raise InputError(f"{key}: {reason(error)}") from error
 
     def digest_of(self, path: str) -> bytes | None:
         """The digest of the bytes of a file or an archive's member; None if it cannot be read."""

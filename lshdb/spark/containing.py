@@ -119,6 +119,7 @@ def contained(
         "coalesce(double(shingles) / larger, 1) AS similarity",
         "true AS exact",
         "a IS NULL AND identical AS identical",
+        "a IS NULL AND identical AS same_text",
     )
 
 

@@ -168,8 +168,8 @@ def copied(
         for pair, longest in zip(similar, passages_of_pairs, strict=True):
             assert longest is not None, "a share is that of passages"
             first, second = indices[:, pair].tolist()
-            identical = texts[first] == texts[second]
-            row = a[pair], b[pair], float(shares[pair]), True, identical, *copied_values(longest)
+            same = [texts[first] == texts[second]] * 2
+            row = a[pair], b[pair], float(shares[pair]), True, *same, *copied_values(longest)
             records.append(dict(zip(_COPIED, row, strict=True)))
         return pa.RecordBatch.from_pylist(records, to_arrow_schema(schema))
 
@@ -212,15 +212,15 @@ def whole_texts(
     warn_of_shortest("references", keys)
 
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
-        reasons = short.reasons([str(content) for content in contents])
+        given = [str(content) for content in contents]
         rows = [
             (
                 texts[reason.doc_id][0],
                 keys[number].as_py(),
-                *(reason.similarity, True, reason.identical),
+                *(reason.similarity, True, *[texts[reason.doc_id][1] == given[number]] * 2),
                 *copied_values(reason.passage),
             )
-            for number, reason in reasons.items()
+            for number, reason in short.reasons(given).items()
         ]
         return {name: [row[i] for row in rows] for i, name in enumerate(_COPIED)}
 

@@ -48,8 +48,9 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
         df: one row per document.
 
     Returns:
-        a string, b string, similarity double, exact boolean, estimate double, identical boolean;
-        a is before b in the order of their UTF-8 bytes.
+        a string, b string, similarity double, exact boolean, estimate double, identical boolean,
+        same_text boolean (the same as identical, as no document is a file); a is before b in the
+        order of their UTF-8 bytes.
 
     Raises:
         UsageError: a missing column, or a threshold or limit out of range.
@@ -85,13 +86,14 @@ def similar(
             similarity[a != b] = 0
         chosen = np.flatnonzero(similarity >= minimum)
         indices, similarity = indices[:, chosen], similarity[chosen]
-        identical = [contents[i] == contents[j] for i, j in indices.T.tolist()]
+        same_text = [contents[i] == contents[j] for i, j in indices.T.tolist()]
         columns = {
             **{side: rows.column(side).take(pa.array(chosen)) for side in "ab"},
             "similarity": similarity,
             "exact": np.full(len(chosen), exact),
             "estimate": _estimates(contents, indices, settings) if exact else similarity,
-            "identical": identical,
+            "identical": same_text,
+            "same_text": same_text,
         }
         return pa.RecordBatch.from_pydict(columns, to_arrow_schema(schema))
 

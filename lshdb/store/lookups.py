@@ -27,7 +27,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray, Lanes, bounded, chunks, is_new
+from lshdb.shingling.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
@@ -328,6 +328,25 @@ class StoreReader:
             blobs = self._packed(stored, DIGEST_BYTES, "digest")
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
         return shingles, digests
+
+    def bytes_digests(self, doc_ids: IntArray) -> list[str | None]:
+        """Of these documents what says that their bytes are the same; None if it is not known."""
+        rows = self._all_rows_of(sql.BYTES_DIGESTS, doc_ids)
+        return [bytes_digest for row in rows for (bytes_digest,) in [typed(row, str | None)]]
+
+    def has_files(self) -> bool:
+        """Whether a document was read from a file."""
+        return self._number(sql.LAST_FILE) > 0
+
+    def have_same_bytes(self, a: IntArray, b: IntArray) -> Mask:
+        """Which pairs int64[c] of documents with the same text have the same bytes, bool[c]."""
+        if not self.has_files():
+            return np.ones(len(a), dtype=np.bool_)
+        doc_ids, numbers = np.unique(np.append(a, b), return_inverse=True)
+        digests = np.array(self.bytes_digests(doc_ids), dtype=object)[numbers]
+        pairs = zip(digests[: len(a)], digests[len(a) :], strict=True)
+        same = np.fromiter((x is not None and x == y for x, y in pairs), np.bool_, len(a))
+        return same | np.asarray(a == b, dtype=np.bool_)
 
     def files_below(self, directory: str) -> list[StoredFile]:
         """The documents whose keys begin with this text, in the order of their keys.

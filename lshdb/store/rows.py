@@ -36,7 +36,8 @@ class FileState:
         size: in bytes.
         mtime_ns: the last change, in nanoseconds since 1970; None if that is so recent that the
             file may change again at the same time.
-        extracted: what took the text out of a file of another kind, as JSON; None for a text.
+        extracted: what took the text out of a file of another kind, as JSON, with the digest of a
+            `message` of a mailbox in hexadecimal; None for a text.
         ctime_ns: the last change of its content, name or mode, in nanoseconds since 1970.
         device, inode: which file it was, as signed integers of 64 bits.
         digest: BLAKE2b, 16 bytes, of its bytes, or of those of a member of an archive.
@@ -51,6 +52,12 @@ class FileState:
     device: int | None = dataclasses.field(default=None, compare=False)
     inode: int | None = dataclasses.field(default=None, compare=False)
     digest: bytes | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def bytes_digest(self) -> str | None:
+        """The digest of what makes the document identical to others, as of BYTES_DIGESTS."""
+        message: str | None = json.loads(self.extracted or "{}").get("message")
+        return message or (None if self.digest is None else self.digest.hex())
 
 
 def checked(value: SqlValue, kind: type[_T]) -> _T:

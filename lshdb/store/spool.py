@@ -5,16 +5,18 @@ Documents wait until they are decided on, and elements of sets until all of each
 
 import dataclasses
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lshdb import json_text
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, DroppedRow
+from lshdb.shingling import content
 from lshdb.shingling.arrays import bounded
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
+from lshdb.store.rows import FileState
 
 RowDecision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
@@ -74,7 +76,10 @@ class GroupedElements:
 
 
 class SpooledDocument(NamedTuple):
-    """A document: its number, key and stored form, its metadata as stored, its file and line."""
+    """A document: its number, key and stored form, its metadata as stored, its file and line.
+
+    Of a file also the state; see FileState.
+    """
 
     number: int
     key: str
@@ -82,6 +87,24 @@ class SpooledDocument(NamedTuple):
     metadata: str | None
     file: str | None
     line: int | None
+    state: FileState | None
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> "SpooledDocument":
+        """A document as `Spool.add` wrote it."""
+        *values, state = row
+        if state is not None:
+            fields = json_text.loads(state.encode())
+            fields[-1] = fields[-1] and bytes.fromhex(fields[-1])
+            state = FileState(*fields)
+        return cls._make([*values, state])
+
+    @property
+    def bytes_digest(self) -> str | None:
+        """What says that its bytes are those of another one; see `StoreReader.bytes_digests`."""
+        if self.state is not None:
+            return self.state.bytes_digest
+        return content.digest(self.stored.encode()).hex()
 
 
 @dataclasses.dataclass(eq=False)
@@ -102,12 +125,13 @@ class Spool:
         self._file = _PrivateFile(self.path, sql.SPOOL_TABLES)
         self.close = self._file.close
 
-    def add(self, documents: Iterable[tuple[object, ...]]) -> None:
-        """Add documents: number, key, place, rank, stored form, metadata, file, line.
+    def add(self, documents: Iterable[tuple[Any, ...]]) -> None:
+        """Add documents: number, key, place, rank, stored form, metadata, file, line, state.
 
         They are decided on by place, then by rank, which is of any type of SQLite.
         """
-        self._file.write(sql.SPOOL_ADD, documents)
+        rows = ((*values, state and _state_text(state)) for *values, state in documents)
+        self._file.write(sql.SPOOL_ADD, rows)
 
     def order(self, *, descending: bool) -> None:
         """Order the documents by their ranks, and those of equal rank by their numbers."""
@@ -116,17 +140,17 @@ class Spool:
 
     def in_order(self) -> Generator[SpooledDocument]:
         """The documents in the order that `order` has set."""
-        yield from map(SpooledDocument._make, self._file.read(self._ordered))
+        yield from map(SpooledDocument.of, self._file.read(self._ordered))
 
     def kept(self) -> Iterator[list[SpooledDocument]]:
         """The documents that are not dropped, by number, some at a time."""
-        documents = map(SpooledDocument._make, self._file.read(sql.SPOOL_KEPT))
+        documents = map(SpooledDocument.of, self._file.read(sql.SPOOL_KEPT))
         return bounded(documents, lambda document: len(document.stored), self.limits.block_bytes)
 
     def documents(self, numbers: Iterable[int]) -> Iterator[SpooledDocument]:
         """Documents by their numbers, read lazily."""
         rows = self._file.read(sql.SPOOL_DOCUMENTS, json_text.dumps(list(numbers)))
-        return map(SpooledDocument._make, rows)
+        return map(SpooledDocument.of, rows)
 
     def drop(self, decided: Iterable[tuple[int, DroppedRow]]) -> None:
         """Record why documents are dropped, by number; the first reason of a document counts."""
@@ -146,6 +170,11 @@ class Spool:
             (number - first, key, reason and _dropped(reason), cluster)
             for number, key, reason, cluster in rows
         ]
+
+
+def _state_text(state: FileState) -> str:
+    *values, file_digest = dataclasses.astuple(state)
+    return json_text.dumps([*values, file_digest and file_digest.hex()])
 
 
 def _dropped(reason: str) -> DroppedRow:

@@ -64,6 +64,9 @@ SET_FILE = """
     INSERT OR REPLACE INTO files
         (doc_id, size, mtime_ns, extracted, ctime_ns, device, inode, file_digest)
     SELECT doc_id, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM documents WHERE key = ?1"""
+SET_FILE_OF_ID = """
+    INSERT INTO files (doc_id, size, mtime_ns, extracted, ctime_ns, device, inode, file_digest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
 FILES_BELOW = """
@@ -181,6 +184,14 @@ CONTENTS = """
 SIZES = """
     SELECT d.shingles, d.digest
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+# In hexadecimal: of a message, of a file, and of what is no file its text's; NULL if not known.
+BYTES_DIGESTS = """
+    SELECT CASE WHEN f.doc_id IS NULL THEN lower(hex(d.digest))
+        ELSE coalesce(f.extracted ->> 'message', nullif(lower(hex(f.file_digest)), '')) END
+    FROM json_each(?) AS wanted
+    CROSS JOIN documents AS d ON d.doc_id = wanted.value
+    LEFT JOIN files AS f USING (doc_id)"""
+LAST_FILE = "SELECT coalesce(max(doc_id), 0) FROM files"
 KEYS_OF = """
     SELECT d.key
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
@@ -293,6 +304,7 @@ SIMILAR_PAIRS = {
     exact      INTEGER NOT NULL,
     estimate   REAL    NOT NULL,
     identical  INTEGER NOT NULL,
+    same_text  INTEGER NOT NULL,
     PRIMARY KEY (a, b)
 ) STRICT, WITHOUT ROWID""",
     "similar_pairs_made": """CREATE TABLE similar_pairs_made (
@@ -402,17 +414,18 @@ UPDATE_CONTENT = "UPDATE documents SET content = ?2 WHERE doc_id = ?1"
 SPOOL_TABLES = """
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL, rank ANY,
-    content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER
+    content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER,
+    state TEXT
 ) STRICT;
 CREATE TABLE dropped (number INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 CREATE TABLE clusters (number INTEGER PRIMARY KEY, cluster INTEGER NOT NULL) STRICT;
 """
-SPOOL_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+SPOOL_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SPOOL_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?)"
 SPOOL_CLUSTER = "INSERT OR IGNORE INTO clusters VALUES (?, ?)"
 SPOOL_UP = "CREATE INDEX in_order ON documents (place, rank)"
 SPOOL_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
-_SPOOL = "SELECT number, documents.key, content, metadata, file, line FROM"
+_SPOOL = "SELECT number, documents.key, content, metadata, file, line, state FROM"
 SPOOL_ASCENDING = f"{_SPOOL} documents ORDER BY place, rank, number"
 SPOOL_DESCENDING = f"{_SPOOL} documents ORDER BY place, rank DESC, number"
 SPOOL_DOCUMENTS = (

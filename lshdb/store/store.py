@@ -224,11 +224,14 @@ class Store(lookups.StoreReader):
         if documents:
             self._run_many(sql.UPDATE_METADATA, documents)
 
-    def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
-        """Note the files that stored documents were read from, by their keys."""
+    def set_files(self, files: Iterable[tuple[str | int, FileState]]) -> None:
+        """Note the files that stored documents were read from.
+
+        By their keys, or by the ids of new documents where keys are repeated.
+        """
+        statement = sql.SET_FILE_OF_ID if self.keys_repeat else sql.SET_FILE
         self._connection.run_many(
-            sql.SET_FILE,
-            ((key, *_values_of(state)) for key, state in files),
+            statement, ((document, *_values_of(state)) for document, state in files)
         )
 
     def set_root(self, directory: options.FileName) -> None:

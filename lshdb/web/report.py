@@ -46,7 +46,7 @@ _OPEN = 5
 _EQUAL = 2
 """Equal lines of a text shown at the beginning and the end of a long run of them."""
 _COPIES = 50
-"""Maximum number of identical pairs that are listed."""
+"""Maximum number of pairs with the same text that are listed."""
 _CLUSTERS = 50
 _MEMBERS = 8
 _TEXT = 100_000
@@ -87,10 +87,10 @@ def report(
     with limits_noted() as limits:
         survey = _survey_clusters(database, folders, options.grouping, progress)
         scale = rendering.similarity_scale(survey.threshold, database.settings.shingling)
-        identical = [pair for pair in connected.pairs if pair.identical]
+        same_text = [pair for pair in connected.pairs if pair.same_text]
         # Of each document on the right only the first pair.
-        copies = list({pair.b: pair for pair in reversed(identical)}.values())[: -_COPIES - 1 : -1]
-        others = [pair for pair in connected.pairs if not pair.identical]
+        copies = list({pair.b: pair for pair in reversed(same_text)}.values())[: -_COPIES - 1 : -1]
+        others = [pair for pair in connected.pairs if not pair.same_text]
         chosen = _chosen(others, survey.items, pairs)
         comparisons = _side_by_side(folders, database, chosen, hidden, scale, progress)
         shown = chosen[: len(comparisons)]
@@ -109,7 +109,7 @@ def report(
             histogram=_histogram(connected, {pair.number for pair in shown}),
             min_gap=evidence.MIN_GAP,
             scale=scale,
-            identical=len(identical),
+            same_text=len(same_text),
             copies=copies,
             orders=_orders(listed, database),
             shown={pair.number for pair in shown},

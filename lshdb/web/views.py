@@ -583,7 +583,7 @@ def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[
     shown_keys = [member["key"] for member in members]
     starts = beginnings.beginnings_of(visit.database, [kept, *shown_keys])
     others = [
-        member["key"] for member in members if member["key"] != kept and not member["identical"]
+        member["key"] for member in members if member["key"] != kept and not member["same_text"]
     ]
     changes = beginnings.changes_from(visit.database, kept, others, _CHANGES)
     return [

@@ -56,7 +56,7 @@ def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
     assert records(command.path("dropped.jsonl")) == [
         {"key": key, "file": "in.jsonl", "line": n, "kept": "a", "kept_file": "in.jsonl"}
         | {"kept_line": kept, "similarity": 1.0, "exact": True, "identical": False}
-        | {"reference": None}
+        | {"same_text": False, "reference": None}
         for key, n, kept in (("c", 4, 1), ("7", 7, 5))
     ]
     assert files(command.directory) == {"in.jsonl", "out.jsonl", "dropped.jsonl"}

@@ -187,15 +187,15 @@ def test_a_message_is_a_document(command: Command, folder: Path) -> None:
         (folder / "mail" / name).mkdir(parents=True)
     (folder / "mail/cur/1234.M5.host:2,S").write_bytes(bytes(box[0]))
     command.done("add", "d", "--no-quotes", says="added 4, updated 0, unchanged 0, failed 0\n")
-    attached = "\napplication/octet-stream 363cc5f6f4ca34f4"  # behind the text, quoted lines or not
-    ferry = f"The ferry leaves at noon.{attached}"
+    ferry = "The ferry leaves at noon."
     assert stored(command, "content") == {
         "in.mbox#<1@example.org>": ferry,
         "mail/cur/1234.M5.host:2,S": ferry,
         "in.mbox#<2@example.org>": bus,
-        "in.mbox#<2@example.org> 2": bus + attached,
+        "in.mbox#<2@example.org> 2": bus,
     }
-    assert "Ferry" in stored(command, "metadata")["in.mbox#<1@example.org>"]
+    about = json.loads(stored(command, "metadata")["in.mbox#<1@example.org>"])
+    assert (about["subject"], about["attachments"]) == ("Ferry", ["application/octet-stream"])
     (folder / "in.mbox").unlink()
     documents.mbox(folder / "in.mbox", box[1:])
     said = "added 0, updated 0, moved 0, removed 1, unchanged 3, failed 0\n"

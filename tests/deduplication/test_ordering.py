@@ -148,7 +148,7 @@ def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
         db.decide("different", ["a", "stored"])
         db.remove("a")
         found = keys_and_reasons(outcomes_of(db, [str(path)], keep="last"))
-        of_b = DroppedRow("b", str(path), 2, "stored", None, None, 1.0, True, True)
+        of_b = DroppedRow("b", str(path), 2, "stored", None, None, 1.0, True, True, True)
         assert found == {"a": None, "b": of_b}
 
 
@@ -171,7 +171,7 @@ def test_what_fails_costs_only_itself_in_any_order(
     of_row: Any = ("a", paths[0], 2)
     of_note: Any = ("notes/note.txt", "notes/note.txt", None)
     first, last = (of_row, of_note) if keep == "first" else (of_note, of_row)
-    dropped = DroppedRow(*[*last, *first, 1.0, True, True])
+    dropped = DroppedRow(*[*last, *first, 1.0, True, True, True])
     assert found == {first[0]: None, last[0]: dropped, "b": None}
     assert [(failure.where, failure.reason[:21]) for failure in failures] == [
         (f"{paths[0]}:1", "longer than 100 bytes"),

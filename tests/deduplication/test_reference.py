@@ -60,7 +60,7 @@ def test_what_a_query_of_the_reference_finds_goes(tmp_path: Path, options: dict[
                 assert dropped is None or dropped.kept not in db
             else:
                 where = row["id"], str(tmp_path / "rows.jsonl"), number, match.key, None, None
-                how = match.similarity, match.exact, match.identical
+                how = match.similarity, match.exact, match.identical, match.same_text
                 assert dropped == DroppedRow(*where, *how, str(known))
                 named += 1
     assert named > 15
@@ -87,7 +87,7 @@ def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path:
     Path(path).write_text(json.dumps({"id": "b", "text": text, "n": 2}))
     with database_of(tmp_path / "own.db", {"b": other}) as db:
         (line,) = db.dedup_files([f"{path}.none", path], against=seen)
-        dropped = DroppedRow("b", path, 1, "a", None, None, 1.0, True, True, seen)
+        dropped = DroppedRow("b", path, 1, "a", None, None, 1.0, True, True, True, seen)
         assert (line.dropped, db.get("b").content) == (dropped, other)
 
 

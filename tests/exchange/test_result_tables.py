@@ -64,11 +64,18 @@ def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     assert len(pairs) == 3
     table = db.pairs(estimate=True).to_arrow()
     assert [Pair(**row) for row in table.to_pylist()] == pairs
-    assert kinds(table) == [*["string"] * 2, "double", "bool", "double", "bool", *["double"] * 2]
+    assert kinds(table) == [
+        *["string"] * 2,
+        "double",
+        "bool",
+        "double",
+        *["bool"] * 2,
+        *["double"] * 2,
+    ]
     assert db.pairs().df()["a"].tolist() == [pair.a for pair in pairs]
     (cluster,) = db.clusters(keep="last")
     table = db.clusters(keep="last").to_arrow()
-    assert kinds(table) == ["int64", *["string"] * 3, "double", *["bool"] * 2]
+    assert kinds(table) == ["int64", *["string"] * 3, "double", *["bool"] * 3]
     members = table.to_pydict()
     assert members["key"] == list(cluster.members)
     assert members["similarity"] == list(cluster.similarities)

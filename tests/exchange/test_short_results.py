@@ -199,7 +199,7 @@ def test_a_small_result_is_shown_whole_and_stays_a_plain_dataclass() -> None:
     match = lshdb.Match("a", 0.5, True, 0.25, 3, metadata={"n": 1})
     assert repr(match) == (
         "Match(key='a', similarity=0.5, exact=True, estimate=0.25, bands=3, containment=None, "
-        "identical=False, weighted=None, weighted_share=None)"
+        "identical=False, same_text=False, weighted=None, weighted_share=None)"
     )
     cluster = lshdb.Failure("a.txt:1", "it's \\ empty")
     assert eval(repr(cluster), {"Failure": lshdb.Failure}) == cluster

@@ -1,7 +1,7 @@
 """Documents as programs of every kind write them, and as other programs read them.
 
 Each situation is from reports about programs that take text out of documents: values of forms that
-make no difference, chapters that are lost without a word, a bad byte that costs a page.
+are lost, chapters that are lost without a word, a bad byte that costs a page.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import re
 import struct
 import zipfile
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-import documents
 import pytest
 
 from lshdb.sources.documents import kinds, process, web
@@ -102,22 +99,20 @@ def form(path: Path, values: dict[str, str], *, is_checked: bool = False) -> Non
     canvas.save()
 
 
-def test_forms_with_other_values_are_other_documents(tmp_path: Path) -> None:
-    path, texts = tmp_path / "a.pdf", []
-    for values, is_checked in (
-        ({"name": "Ann", "town": ""}, False),
-        ({"name": "", "town": "Ann"}, True),
-    ):
-        form(path, values, is_checked=is_checked)
-        texts.append(text(path))
-    assert "name: Ann" in texts[0]
-    assert "return: Yes" not in texts[0]
-    assert "town: Ann" in texts[1]
-    assert "return: Yes" in texts[1]
+def test_values_of_forms_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    form(path, {"name": "Ann", "town": ""})
+    assert text(path) == "Application for a ferry ticket\nAnn"
+    # Also where the program that filled it in has not drawn them.
+    field = (
+        b"<</Type/Annot/Subtype/Widget/FT/Tx/T(name)/V(Ann)/Rect[72 500 272 550]/F 4/DA(/F 9 Tf)>>"
+    )
+    drawn = b"/AcroForm<</Fields[]/DA(/F 9 Tf)/DR<</Font<</F 5 0 R>>>>>>"
+    assert text(path, annotated(field, form=drawn)) == "the contract\nAnn"
 
 
-def annotated(*annotations: bytes, form: bytes = b"", data: bytes = b"") -> bytes:
-    """A PDF of one page, with annotations that are written out, and a form with data."""
+def annotated(*annotations: bytes, form: bytes = b"") -> bytes:
+    """A PDF of one page, with annotations that are written out, and a form."""
     body = b"BT /F 12 Tf 72 400 Td (the contract) Tj ET"
     font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
     stamp = b"BT /F 12 Tf 5 5 Td (PAID IN MAY) Tj ET"
@@ -130,7 +125,6 @@ def annotated(*annotations: bytes, form: bytes = b"", data: bytes = b"") -> byte
         font,
         b"<</Type/XObject/Subtype/Form/BBox[0 0 200 50]/Resources<</Font<</F 5 0 R>>>>/Length %d>>"
         b"stream\n%s\nendstream" % (len(stamp), stamp),
-        b"<</Length %d>>stream\n%s\nendstream" % (len(data), data),
     ]
     file, places = bytearray(b"%PDF-1.4\n"), []
     for number, own in enumerate(objects, 1):
@@ -141,23 +135,11 @@ def annotated(*annotations: bytes, form: bytes = b"", data: bytes = b"") -> byte
     return bytes(file) + table + trailer % (len(places) + 1, len(file))
 
 
-def test_notes_free_text_and_stamps_are_read(tmp_path: Path) -> None:
-    where = b"/Rect[72 500 272 550]/F 4"
-    data = annotated(
-        b"<</Type/Annot/Subtype/Text%s/Contents(please check)>>" % where,
-        b"<</Type/Annot/Subtype/FreeText%s/DA(/F 12 Tf)/Contents(agreed)>>" % where,
-        b"<</Type/Annot/Subtype/Stamp%s/AP<</N 6 0 R>>>>" % where,
-        b"<</Type/Annot/Subtype/Text/Rect[0 0 9 9]/F 2/Contents(hidden)>>",
-    )
-    said = text(tmp_path / "a.pdf", data)
-    assert said.split("\n") == ["the contract", "PAID IN MAY", "please check", "agreed"]
-
-
-def test_values_of_forms_that_a_program_draws_are_read(tmp_path: Path) -> None:
-    values = b"<d:datasets xmlns:d='urn:d'><d:data><f><name>Ann</name><town> </town></f></d:data>"
-    form = b"/AcroForm<</Fields[]/XFA[(datasets) 7 0 R]>>"
-    data = annotated(form=form, data=values + b"</d:datasets>")
-    assert text(tmp_path / "a.pdf", data) == "the contract\nname: Ann"
+def test_what_is_drawn_over_a_page_is_read(tmp_path: Path) -> None:
+    where = b"/Rect[72 500 272 550]/AP<</N 6 0 R>>"
+    stamp, hidden = (b"<</Type/Annot/Subtype/Stamp/F %d%s>>" % (flag, where) for flag in (4, 2))
+    assert text(tmp_path / "a.pdf", annotated(stamp)) == "the contract\nPAID IN MAY"
+    assert text(tmp_path / "a.pdf", annotated(hidden)) == "the contract"
 
 
 @pytest.mark.parametrize(
@@ -171,8 +153,9 @@ def test_values_of_forms_that_a_program_draws_are_read(tmp_path: Path) -> None:
          [[f"Total {n}", f"a{n}"] for n in (900, 20, 7)]),
         ([[f"Invoice 1001, page {n}", f"a{n}"] for n in (1, 2, 3)],
          [[f"Invoice 1002, page {n}", f"a{n}"] for n in (1, 2, 3)]),
-        ([["PAID", f"a{n}"] if n < 4 else ["a4"] for n in (1, 2, 3, 4)],
-         [["PAID", f"a{n}"] for n in (1, 2, 3, 4)]),
+        # What is on the edges of pages far apart is no header.
+        ([["Paid", f"a{n}"] if n % 3 == 0 else [f"a{n}"] for n in range(9)],
+         [["Paid", f"a{n}"] if n == 0 else [f"a{n}"] for n in range(9)]),
         ([["007"]] * 3, [["7"]] * 3),
     ],
 )  # fmt: skip
@@ -192,15 +175,6 @@ def test_numbers_that_count_pages_are_left_out() -> None:
         pages = [f"words {['ab', 'cd', 'ef'][n]}\n{own}" for n, own in enumerate(numbers)]
         assert normalized(pages, of_paper=True) == "words ab\n\fwords cd\n\fwords ef"
     assert "2" in normalized(["a\n1", "b\n2"], of_paper=True)
-
-
-def test_choices_in_forms_of_word_are_text(tmp_path: Path) -> None:
-    box = "<w:ffData><w:checkBox><w:checked w:val='{}'/></w:checkBox></w:ffData>"
-    off, on = (text(tmp_path / "a.docx", word(paragraph(box.format(v)))) for v in (0, 1))
-    assert (off, on) == ("", "[x]")
-    entries = "".join(f"<w:listEntry w:val='{town}'/>" for town in ("Rome", "Oslo"))
-    chosen = f"<w:ffData><w:ddList><w:result w:val='1'/>{entries}</w:ddList></w:ffData>"
-    assert text(tmp_path / "a.docx", word(paragraph(chosen))) == "Oslo"
 
 
 # whole texts
@@ -399,19 +373,18 @@ def test_slides_come_in_their_order_with_what_is_on_them(tmp_path: Path) -> None
 
 
 def test_nothing_of_an_opendocument_file_is_lost_or_glued(tmp_path: Path) -> None:
-    spaces = "xmlns:o='urn:o' xmlns:t='urn:t' xmlns:d='urn:d' xmlns:f='urn:f'"
+    spaces = "xmlns:o='urn:o' xmlns:t='urn:t' xmlns:d='urn:d'"
     note = "<t:note><t:note-citation>1</t:note-citation><t:p>a note</t:p></t:note>"
     frame = "<d:frame><d:text-box><t:p>box</t:p></d:text-box></d:frame>"
-    field = "<f:forms><f:form><f:text f:name='name' f:current-value='Ann'/></f:form></f:forms>"
     body = f"<t:p>at noon{note} it leaves</t:p><t:p>before{frame} after</t:p>"
     styles = f"<o:s {spaces}><o:header><t:p>No. 450</t:p></o:header></o:s>"
     files: dict[str, str | bytes] = {
         "mimetype": "application/vnd.oasis.opendocument.text",
         "META-INF/manifest.xml": "<m/>",
-        "content.xml": f"<o:c {spaces}>{field}{body}</o:c>",
+        "content.xml": f"<o:c {spaces}>{body}</o:c>",
         "styles.xml": styles,
     }
-    lines = ["at noon it leaves", "before after", "a note", "box", "name: Ann", "No. 450"]
+    lines = ["at noon it leaves", "before after", "a note", "box", "No. 450"]
     assert text(tmp_path / "a.odt", packed(files)).split("\n") == lines
     files["META-INF/manifest.xml"] = "<m><encryption-data/></m>"
     assert "password" in refused(tmp_path / "a.odt", packed(files))
@@ -568,17 +541,15 @@ def part(head: str, body: str) -> str:
 
 
 PICTURE = part("Content-Type: image/png\nContent-Disposition: inline", "x")
-X = blake2b(b"1 x", digest_size=8).hexdigest()
 PLAIN, HTML = "Content-Type: text/plain", "Content-Type: text/html"
 
 
 @pytest.mark.parametrize(
     ("kind", "parts", "words"),
     [
-        # A picture of the page has a digest, another one a name (here its type), too.
-        ("related", PICTURE + part(HTML, "<p>the page"), ["the page", X]),
+        ("related", PICTURE + part(HTML, "<p>the page"), ["the page"]),
 
-        ("mixed", PICTURE + part(PLAIN, "words"), ["words", f"image/png {X}"]),
+        ("mixed", PICTURE + part(PLAIN, "words"), ["words"]),
         ("alternative", part(PLAIN, " ") + part(HTML, "<p>the page"), ["the page"]),
         ("mixed", part(PLAIN + "\nContent-Disposition: attachment", "words"), ["words"]),
 
@@ -587,7 +558,7 @@ PLAIN, HTML = "Content-Type: text/plain", "Content-Type: text/html"
          + part(HTML, "<p>Your receipt of 450"), ["Your receipt of 450"]),
 
         ("report", part(PLAIN, "failed") + part("Content-Type: message/delivery-status", "To: bob"),
-         ["failed", "message/delivery-status 35176a37833fa3d5"]),
+         ["failed"]),
         ("mixed", part(HTML, "<p>the page") + part(PLAIN, "list"), ["the page", "list"]),
         ("mixed", part(PLAIN, "see") + part("Content-Type: message/rfc822", "Subject: s\n\nsent"),
          ["see", "s", "sent"]),
@@ -598,28 +569,6 @@ def test_the_text_of_a_message_is_found(
 ) -> None:
     data = MIXED.format(kind, parts).encode()
     assert text(tmp_path / "a.eml", data).split("\n") == words
-
-
-def mail_with(content: bytes, name: str = "scan.pdf", *, sent_as: str = "attachment") -> bytes:
-    made = documents.message("Ferry", "Your ticket.", page=True)
-    made.add_attachment(
-        content, maintype="application", subtype="pdf", disposition=sent_as, filename=name
-    )
-    return made.as_bytes()
-
-
-def test_messages_that_differ_in_an_attachment_are_different(tmp_path: Path) -> None:
-    sent = [
-        mail_with(b"450 Euro"),
-        mail_with(b"900 Euro"),
-        mail_with(b"450 Euro", sent_as="inline"),  # as Apple's Mail sends it
-        mail_with(b"450 Euro", "a\t long   name.pdf"),
-        mail_with(b"450 Euro").replace(b"NDUwIEV1cm8=", b"NDUw\nIEV1\ncm8="),
-    ]
-    first, *others = (text(tmp_path / "a.eml", data) for data in sent)
-    assert re.fullmatch(r"Your ticket.\nscan\.pdf [0-9a-f]{16}", first)
-    assert [other == first for other in others] == [False, True, False, True]
-    assert others[2].partition("\n")[2].startswith("a long name.pdf ")
 
 
 def test_a_part_of_an_unknown_charset_costs_itself(tmp_path: Path) -> None:
@@ -660,9 +609,6 @@ def test_parts_within_too_many_parts_are_named(tmp_path: Path) -> None:
         data = f"Content-Type: multipart/mixed; boundary=b{depth}\n\n--b{depth}\n{data}"
     deep = answer(tmp_path / "a.eml", data.encode())
     assert deep["metadata"]["damaged"] == ["part: it is within 30 others, and is not read"]
-    assert (
-        deep["text"] != answer(tmp_path / "a.eml", data.replace("deep", "other").encode())["text"]
-    )
 
 
 def messages(path: Path) -> list[str]:

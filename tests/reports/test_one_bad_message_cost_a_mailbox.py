@@ -104,7 +104,7 @@ def test_each_message_fails_alone_and_is_not_gone(command: Command) -> None:
 )
 def test_a_header_that_python_takes_minutes_for_is_read(head: str) -> None:
     about: dict[str, object] = {}
-    assert "w7" in mail.text_and_lines(message(7, head).partition(b"\n")[2], about)[0]
+    assert "w7" in mail.text_of(message(7, head).partition(b"\n")[2], about)
     assert about["subject"] == "7" or "Subject" in head
 
 

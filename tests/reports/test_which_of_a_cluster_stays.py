@@ -52,7 +52,7 @@ def test_clusters_keep_what_dedup_keeps(command: Command) -> None:
     assert kept(command, "--keep", "newest", "--keep-in", str(Path("f/sub"))) == "f/sub/b.txt"
 
     review = command("review", "--keep", "newest", stdin="q\n")
-    assert "A - kept         f/cc.txt" in review.out
+    assert "A - kept            f/cc.txt" in review.out
 
 
 def test_a_file_that_had_just_changed_is_not_taken_for_an_old_one(command: Command) -> None:

@@ -65,7 +65,7 @@ def by_brute_force(
         scores = (similarity, estimate) if share is None else (share, similarity)
         if scores[0] >= threshold and (bands or exhaustive):
             same = elements == held
-            match = Match(key, similarity, exact, estimate, bands, share, same)
+            match = Match(key, similarity, exact, estimate, bands, share, same, same)
             ranked.append((-scores[0], -scores[1], index, match))
     return [match for *_, match in sorted(ranked, key=lambda rank: rank[:3])]
 

@@ -10,6 +10,6 @@ other by relative names, and a library where a file needs it.
     encodings     bytes to text: labels as browsers read them, and guessing
     packages      ZIP files of parts, and XML
     pdf, office, opendocument, sheets, web, books, rtf, mail, notebooks    a function for each kind
-    parts         the parts of a message: its text, and a line for each attachment
+    parts         the parts of a message: its text, and the names of the others
     process       the jobs of the process: one answer for each document
 """

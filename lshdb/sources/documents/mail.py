@@ -14,6 +14,8 @@ _ENCODED = re.compile(r"=\?([^?\s*]{1,60})(?:\*[^?\s]{1,60})?\?([bqBQ])\?([^?]*)
 """A word of a header in another encoding than ASCII."""
 _NAMING = re.compile(rb"(?im)^(from|to|date|subject|message-id):(.*(?:\r?\n[ \t].*)*)")
 """Headers that name a message; programs of mail change others, such as Status."""
+_DESCRIBING = re.compile(rb"(?im)^content-(?!length)[\w-]+:.*(?:\r?\n[ \t].*)*")
+"""Headers that say how the body and its parts are read."""
 _BLANK = re.compile(rb"\r?\n\r?\n")
 LARGEST_MESSAGE = 1 << 28
 """Bytes of a message with its attachments, which Python's parser takes five times in memory."""
@@ -27,13 +29,13 @@ _QUOTED_SEPARATOR = re.compile(rb">+From ")
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
-    """The text of a file of one message, and the lines of its attachments."""
+    """The text of a file of one message."""
     with open(path, "rb") as file:
-        yield from text_and_lines(file.read(), about)
+        yield text_of(file.read(), about)
 
 
-def text_and_lines(data: bytes | bytearray, about: Metadata) -> tuple[str, str]:
-    """The text of a message, or its page, and a line for each attachment."""
+def text_of(data: bytes | bytearray, about: Metadata) -> str:
+    """The text of a message, or its page."""
     from email import message_from_bytes
     from email.policy import default
 
@@ -45,7 +47,7 @@ def text_and_lines(data: bytes | bytearray, about: Metadata) -> tuple[str, str]:
         about[name] = str(message[name] or "")
     message_parts = parts.Parts(message, about)
     about["attachments"] = [parts.name_of(part) for part in message_parts.attached]
-    return "\n".join(message_parts.texts), "\n".join(message_parts.lines())
+    return "\n".join(message_parts.texts)
 
 
 def header(_: str, value: str) -> str:
@@ -70,6 +72,21 @@ def _word(match: re.Match[str]) -> str:
     return match[0]
 
 
+def _halves(data: bytes | bytearray) -> tuple[bytes | bytearray, bytes | bytearray]:
+    """The headers of a message, and its body."""
+    blank = _BLANK.search(data)
+    return (data[: blank.start()], data[blank.end() :]) if blank else (data, b"")
+
+
+def digest_of(data: bytes | bytearray) -> str:
+    """The digest of a message in its mailbox: of its body and parts, not of how it was sent."""
+    from hashlib import blake2b
+
+    head, body = _halves(data)
+    read = b"\n".join([*_DESCRIBING.findall(head), b"", body.strip()])
+    return blake2b(read, digest_size=16).hexdigest()
+
+
 def name_of(data: bytes | bytearray) -> str:
     """The name of a message in its mailbox: its id, or else a digest of its headers and body.
 
@@ -78,8 +95,7 @@ def name_of(data: bytes | bytearray) -> str:
     """
     from hashlib import blake2b
 
-    blank = _BLANK.search(data)
-    head, body = (data[: blank.start()], data[blank.end() :]) if blank else (data, b"")
+    head, body = _halves(data)
     headers = [(name.lower(), value) for name, value in _NAMING.findall(head)]
     with suppress(KeyError, UnicodeDecodeError):
         message_id = dict(reversed(headers))[b"message-id"].decode().strip()

@@ -22,7 +22,7 @@ _OF_WORD = (
 _OF_SLIDE = ("diagramData", "chart", "notesSlide", "comments")
 """The types of related parts that have text, in the order in which it is read."""
 _NAMES = {"chart": ("p", "t", "v"), "comments": (*_BREAKS, "t", "text", "sym")}
-_TEXT = (*_BREAKS, "t", "sym", "ffData", "checkbox")
+_TEXT = (*_BREAKS, "t", "sym")
 """The elements of text, of parts of some types and of others."""
 _SYMBOLS = dict(
     zip(
@@ -78,7 +78,7 @@ def _other_file(data: bytes, about: Metadata, depth: int) -> str:
     if kind == "rtf":
         return rtf.text_of(data)
     if data[:200].lower().lstrip().startswith((b"mime-version:", b"from:", b"content-type:")):
-        return mail.text_and_lines(data, {})[0]
+        return mail.text_of(data, {})
     if kind == "html" or b"<" in data[:1000]:
         return web.page(data, {})
     if kind is None:
@@ -129,10 +129,6 @@ def _text_in(root: Any, names: Sequence[str]) -> str:
                 parts.append("\n")
         elif name == "sym":
             parts.append(_symbol(element))
-        elif name == "ffData":
-            parts.append(_form_field(element))
-        elif name == "checkbox":
-            parts.append(" [x] " if _is_on(element, "checked") else "")
         else:
             # Tab stops are tabs, too.
             parent = element.getparent()
@@ -156,24 +152,3 @@ def _symbol(element: Any) -> str:
     if _attribute(element, "font").lower() == "symbol" and code & 0xFF in _SYMBOLS:
         return str(_SYMBOLS[code & 0xFF])
     return chr(code) if code < 0xD800 or 0xE000 <= code <= 0x10FFFF else ""
-
-
-def _form_field(element: Any) -> str:
-    """The chosen value of a form field whose text does not show it."""
-    entries = [_attribute(entry, "val") for entry in element.iter("{*}listEntry")]
-    if entries:
-        result = next(element.iter("{*}result"), None)
-        index = "0" if result is None else _attribute(result, "val")
-        return entries[int(index)] if index.isdecimal() and int(index) < len(entries) else ""
-    for box in element.iter("{*}checkBox"):
-        if _is_on(box, "checked", "default"):
-            return " [x] "
-    return ""
-
-
-def _is_on(element: Any, *names: str) -> bool:
-    """Whether the first setting of these names that an element has is on."""
-    for name in names:
-        for setting in element.iter(f"{{*}}{name}"):
-            return (_attribute(setting, "val") or "1") not in ("0", "false", "off")
-    return False

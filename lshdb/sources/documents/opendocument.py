@@ -16,15 +16,13 @@ _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
-    """The text, then the values of form fields, and headers and footers."""
+    """The text, then headers and footers."""
     package = Package(path)
     if b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise Refused(LOCKED)
     package.properties(about, "meta.xml")
     root = package.tree("content.xml", about)
-    fields = [*_fields(root)]
     yield _text_of(root)
-    yield "\n".join(fields)
     if (part := "styles.xml") in package:
         with noted(about, part):
             styles = package.tree(part, about)
@@ -56,21 +54,3 @@ def _plain(root: Any) -> str:
         if element.tail:
             element.tail = "\n" + element.tail
     return "".join(root.itertext("{*}*"))
-
-
-def _fields(root: Any) -> Iterator[str]:
-    """The fields of forms that have a value, each with its name."""
-    for form in root.iter("{*}forms"):
-        for element in form.iter("{*}*"):
-            attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
-            value = attributes.get("current-value") or attributes.get("value") or ""
-            if attributes.get("current-state", attributes.get("state")) == "checked":
-                value = value or "x"
-            elif element.tag.endswith(("}checkbox", "}radio")):
-                continue
-            if attributes.get("current-selected", attributes.get("selected")) == "true":
-                value = attributes.get("label", "")
-            elif element.tag.endswith(("}button", "}hidden", "}password", "}property", "}option")):
-                continue
-            if value:
-                yield f"{attributes.get('name', '')}: {value}"

@@ -1,18 +1,11 @@
-"""The parts of a message: those that are its text, and a line for each of the others.
+"""The parts of a message: those that are its text, and the names of the others.
 
 The text of attached documents is not read: it has its own size, faults and password, the same
 document in two messages would make these similar whatever they say, and who wants it compared can
-have it as a file. But messages that differ in an attachment alone are different documents. So each
-attachment has a line: its name and 16 hexadecimal digits of a digest of its bytes. Eight digits
-would make 10,000 messages of one text and name (a scanner's mails) collide once in 90 times; 16
-do once in 10^11 times. Its size would add nothing to that.
-
-Pictures that a page shows in its text have no names that people gave. All of a message have one
-digest together, so that a logo in each mail is one word at its end.
+have it as a file.
 """
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -28,8 +21,6 @@ _MESSAGES = ("message/rfc822", "message/global", "message/news")
 """Messages within a message; other parts of this family, such as reports, are read by programs."""
 _LONG = 2_000
 """Characters of a header with a name: of 100,000, Python takes some seconds."""
-_SIGNATURES = re.compile(r"application/(?:pgp-signature|(?:x-)?pkcs7-signature)")
-"""Parts that differ each time the same text is sent."""
 _FLOWED = re.compile(r"(?m)^(>*)(?!>)(?:(?!-- \r?$).* \r?\n\1(?!>) ?)+")
 """Lines of one paragraph, as quoted as the next line, that end in a blank: it is not part of the
 text if the message says so (RFC 3676, delsp)."""
@@ -44,32 +35,21 @@ class Parts:
 
     Attributes:
         texts: of the parts that a program of mail shows as text.
-        attached: the parts that are not read.
-        shown: pictures that pages have in their text.
+        attached: the parts that are not read, without the pictures that pages have in their text.
     """
 
     def __init__(self, message: Any, about: Metadata) -> None:
         self._about = about
         self.attached: list[Any] = []
-        self.shown: list[Any] = []
         self.texts = self._texts(message, _NESTED)
         if not any(map(str.strip, self.texts)):  # a text that is marked as an attachment
             bodies = [part for part in self.attached if part.get_content_type() in _READ][:1]
             self.texts = [_text(part) for part in bodies]
             self.attached = [part for part in self.attached if part not in bodies]
 
-    def lines(self) -> Iterator[str]:
-        """A line for each attachment, and one for all pictures that are shown."""
-        for part in self.attached:
-            yield f"{name_of(part)} {_digest(part)}"
-        if self.shown:
-            yield _digest(*self.shown)
-
     def _texts(self, part: Any, depth: int, *, is_alone: bool = True) -> list[str]:
-        """The texts of a part; its other contents are added to the attachments and pictures."""
+        """The texts of a part; its other contents are added to the attachments."""
         kind = part.get_content_type()
-        if _SIGNATURES.fullmatch(kind):
-            return []
         is_report = kind.startswith("message/") and kind not in _MESSAGES
         if is_report or part.get_content_disposition() == "attachment":
             self.attached.append(part)
@@ -107,14 +87,13 @@ class Parts:
         return chosen
 
     def _related(self, part: Any, depth: int) -> list[str]:
-        """One page; the pictures in it are noted."""
+        """One page, without the pictures in it."""
         chosen: list[str] = []
         inner, start = part.get_payload(), part.get_param("start")
         for inner_part in sorted(inner, key=lambda part: not start or part["content-id"] != start):
             is_picture = inner_part.get_content_maintype() == "image"
             is_attached = inner_part.get_content_disposition() == "attachment"
             if is_picture and not (is_attached and not inner_part["content-id"]):
-                self.shown.append(inner_part)
                 continue
             texts = self._texts(inner_part, depth, is_alone=False)
             has_words = any(map(str.strip, texts))
@@ -137,35 +116,6 @@ def name_of(part: Any) -> str:
         if max(len(str(header or "")) for header in headers) <= _LONG:
             name = " ".join((part.get_filename() or "").split())
     return name or str(part.get_content_type())
-
-
-def _digest(*parts: Any) -> str:
-    """A digest of the bytes of parts, which does not depend on how they were sent.
-
-    Of a message, or of parts within a part, the headers and bytes of all count, but for those that
-    say how they are packed. The ends of lines of texts are one.
-    """
-    from hashlib import blake2b
-
-    digests = set()
-    for part in parts:
-        state = blake2b(digest_size=8)
-        for inner in part.walk():
-            headers = [] if inner is part else inner.items()
-            header_lines = [
-                f"{name}:{value}"
-                for name, value in headers
-                if not name.lower().startswith(("content-", "mime-"))
-            ]
-            data = inner.get_payload(decode=True) or b""
-            if b"\0" not in data:
-                data = data.replace(b"\r\n", b"\n").rstrip(b"\n")
-            for piece in (*(text.encode("utf-8", "surrogatepass") for text in header_lines), data):
-                state.update(b"%d " % len(piece) + piece)
-        digests.add(state.hexdigest())
-    if len(digests) == 1:
-        return digests.pop()
-    return blake2b("".join(sorted(digests)).encode(), digest_size=8).hexdigest()
 
 
 def _text(part: Any) -> str:

@@ -133,7 +133,7 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
             module, _, function = reader.partition(".")
             pages = getattr(import_module(f".{module}", __package__), function)(path, about)
         else:
-            pages = mail.text_and_lines(message, about)
+            pages = [mail.text_of(message, about)]
         library = KINDS[kind].library
         by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
         texts = pages_within(pages, job["largest"])
@@ -142,7 +142,10 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
         text = normalized(texts, of_paper=kind == "pdf")
         about["scanned"] = kind == "pdf" and not text
         known_fields = {name: value for name, value in about.items() if value}
-        return {"text": text, "metadata": {"type": kind, **known_fields}, "extracted": {"by": by}}
+        extracted = {"by": by}
+        if message is not None:
+            extracted["message"] = mail.digest_of(message)
+        return {"text": text, "metadata": {"type": kind, **known_fields}, "extracted": extracted}
     except Exception as error:
         return {"refused": reason(error, kind)}
 

@@ -1,11 +1,11 @@
 """Pages to one text that is as comparable as a text file.
 
-What is left out of paper (PDF) must never make two documents equal: a line goes only where the
-text has it elsewhere, or where it counts the pages.
+What is left out of paper (PDF) must not make two texts the same: a line goes only where one of the
+pages around has it, too, or where it counts the pages.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -29,10 +29,15 @@ _CHARACTERS = {
     **dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)),
 }
 """Soft hyphens, characters without a width, and ligatures; with the replacement of each."""
-_DIGITS = re.compile(r"\d{1,9}")
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_APART = 2
+"""Pages from one header or footer to the next, at most: sums that agree by chance are further."""
 _PageLine = tuple[int, int]
 """The indices of a page, and of a line of it."""
+_Form = tuple[str, int | None, str]
+"""A line before and after a number, and what the number is beyond the index of its page; or a whole
+line, and None."""
+_DIGITS = re.compile(r"\d{1,9}")
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 def normalized(pages: list[str], *, of_paper: bool) -> str:
@@ -99,26 +104,47 @@ def _join_pages(texts: list[str], compounds: set[str]) -> None:
 
 def _drop_headers(texts: list[list[str]]) -> None:
     """Leave out the numbers of pages, and all but the first of headers and footers."""
-    edges = [
-        (page, index)
-        for page, lines in enumerate(texts)
-        for index in sorted({*range(len(lines))[:_EDGE], *range(len(lines))[-_EDGE:]})
-    ]
-    dropped = {*_page_numbers(texts, edges), *_repeated(texts, edges)}
+    alike = defaultdict[_Form, list[_PageLine]](list)
+    for page, lines in enumerate(texts):
+        for index in sorted({*range(len(lines))[:_EDGE], *range(len(lines))[-_EDGE:]}):
+            for form in _forms(lines[index], page):
+                alike[form].append((page, index))
+    dropped, counting = set[_PageLine](), set[int | None]()
+    for form, indices in alike.items():
+        for run in _runs(indices):
+            if len({page for page, _ in run}) >= _EDGE:
+                counting.add(form[1])
+                dropped.update(run[1:])
+    for offset in counting - {None}:
+        dropped.update(alike["", offset, ""])
     for page, index in sorted(dropped, reverse=True):
         del texts[page][index]
 
 
-def _page_numbers(texts: list[list[str]], edges: list[_PageLine]) -> Iterator[_PageLine]:
-    """The lines that are numbers of pages: those of at least three pages that count them."""
-    by_offset = defaultdict(list)
-    for page, index in edges:
-        line = texts[page][index]
-        if len(line) <= _LONGEST_NUMBER and (match := _NUMBER.fullmatch(line)):
-            by_offset[_value(match[1]) - page].append((page, index))
-    for same_offset in by_offset.values():
-        if len({page for page, _ in same_offset}) >= _EDGE:
-            yield from same_offset
+def _forms(line: str, page: int) -> Iterator[_Form]:
+    """What a header or footer has in common with those of other pages: itself, and its numbers.
+
+    Each number may count the pages, from an offset on. Sums do not, and have no form in common. A
+    line that is only the number of a page has no text.
+    """
+    yield line, None, ""
+    for number in _DIGITS.finditer(line):
+        yield line[: number.start()], int(number[0]) - page, line[number.end() :]
+    if len(line) <= _LONGEST_NUMBER and (match := _NUMBER.fullmatch(line)):
+        yield "", _value(match[1]) - page, ""
+
+
+def _runs(indices: list[_PageLine]) -> list[list[_PageLine]]:
+    """The lines of pages, cut into those of each page, or of each second page, of a range."""
+    runs, step = [indices[:1]], 0
+    for (page, _), following in pairwise(indices):
+        gap = following[0] - page
+        if gap > _APART or (gap and step and gap != step):
+            runs.append([])
+            step = gap = 0
+        step = step or gap
+        runs[-1].append(following)
+    return runs
 
 
 def _value(number: str) -> int:
@@ -128,56 +154,3 @@ def _value(number: str) -> int:
     values = [_ROMAN[letter] for letter in number.lower()]
     following = [*values[1:], 0]
     return sum(-a if a < b else a for a, b in zip(values, following, strict=True))
-
-
-def _repeated(texts: list[list[str]], edges: list[_PageLine]) -> Iterator[_PageLine]:
-    """The lines that repeat a header or footer of an earlier page, of at least three in all.
-
-    Its numbers are the same on each page, or count the pages. A line with other differences, such
-    as sums, is no repetition.
-    """
-    shapes = defaultdict(list)
-    for page, index in edges:
-        line = texts[page][index]
-        shapes[_DIGITS.sub("0", line)].append((page, index, _DIGITS.findall(line)))
-    for same_shape in shapes.values():
-        if len({page for page, _, _ in same_shape}) < _EDGE:
-            continue
-        counting = [
-            Counter(int(numbers[column]) - page for page, _, numbers in same_shape)
-            .most_common(1)[0][1] >= max(_EDGE, len(same_shape) // 2 + 1)
-            for column in range(len(same_shape[0][2]))
-        ]  # fmt: skip
-        equal = defaultdict(list)
-        for page, index, numbers in same_shape:
-            counted_numbers = tuple(
-                int(number) - page if counts_pages else number
-                for number, counts_pages in zip(numbers, counting, strict=True)
-            )
-            equal[counted_numbers].append((page, index))
-        for places in equal.values():
-            yield from _between(places, len(texts))
-
-
-def _between(repetitions: list[_PageLine], pages: int) -> Iterator[_PageLine]:
-    """All but the first of the lines on each page, or each second page, of a range.
-
-    The last one stays, too, if pages without the line follow: so the range can be seen.
-    """
-    run: list[_PageLine] = []
-    step = 0
-    for page_line in repetitions:
-        gap = page_line[0] - run[-1][0] if run else 0
-        if gap > 2 or (gap and step and gap != step):
-            yield from _repeated_in(run, step, pages)
-            run, step, gap = [], 0, 0
-        step = step or gap
-        run.append(page_line)
-    yield from _repeated_in(run, step, pages)
-
-
-def _repeated_in(run: list[_PageLine], step: int, pages: int) -> list[_PageLine]:
-    """The same, of one range in which pages with the line are `step` apart."""
-    if len({page for page, _ in run}) < _EDGE:
-        return []
-    return run[1:] if run[-1][0] + step >= pages else run[1:-1]
