@@ -731,7 +731,7 @@ def _parquet_schema(schema: pa.Schema) -> pa.Schema:
     for field, written in zip(schema, plain, strict=True):
         file = io.BytesIO()
         try:
-            pa.parquet.write_table(pa.schema([written]).empty_table(), file)
+            pa.parquet.ParquetWriter(file, pa.schema([written])).close()
         except (pa.ArrowException, TypeError, OSError) as error:
             raise UsageError(
                 f"Parquet cannot have column {field.name!r} of type {field.type}: write .arrow, "
