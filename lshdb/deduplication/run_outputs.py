@@ -9,7 +9,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from lshdb import errors
 from lshdb.deduplication.cut_list import CutList
@@ -248,10 +248,16 @@ def common_head(session: Session, paths: Sequence[str], format: str) -> TableSch
         if common is None or schema is None:
             common = common or schema
             continue
-        sinks.check_columns(printable_path(path), schema, common.columns)
+        new = [name for name in schema.columns if name not in common.columns]
+        sinks.check_columns(printable_path(path), schema, common.columns, frozenset(new))
+        changes: dict[str, Any] = {}
+        if new:  # the rows before have no value
+            changes = {"columns": (*common.columns, *new), "heading": b""}
+            changes["later"] = common.later.union(new)
         if common.schema is not None:
             from lshdb.sources.arrow_rows import common_schema
 
-            merged_schema = common_schema(common.schema, schema.schema, printable_path(path))
-            common = dataclasses.replace(common, schema=merged_schema, replaces_dictionaries=True)
+            changes["schema"] = common_schema(common.schema, schema.schema, printable_path(path))
+            changes["replaces_dictionaries"] = True
+        common = dataclasses.replace(common, **changes)
     return common

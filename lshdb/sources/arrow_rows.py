@@ -58,6 +58,10 @@ _BYTES = {
 _WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of each unit of time."""
+_UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
+"""Other names of the zone UTC."""
+_MAX_PRECISION = 76
+"""Digits of the largest decimals."""
 _NUMBERS = {int, float}
 _EXACT_INTEGER = 1 << 53
 """Floats have all integers up to this one."""
@@ -437,9 +441,8 @@ def _is_of_json(kind: pa.DataType) -> bool:
         return all(_is_of_json(field.type) for field in kind)
     if hasattr(kind, "value_type") and not types.is_map(kind):
         return _is_of_json(kind.value_type)
-    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     is_number = types.is_integer(kind) or types.is_floating(kind)
-    return bool(is_text or is_number or types.is_boolean(kind) or types.is_null(kind))
+    return bool(_is_text(kind) or is_number or types.is_boolean(kind) or types.is_null(kind))
 
 
 def _has_infinity(column: Any) -> bool:
@@ -759,17 +762,18 @@ def _without_view(kind: pa.DataType) -> pa.DataType:
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with the types of a schema, and the columns in its order."""
-    try:
-        batch = batch.select(schema.names)
-        if batch.schema.equals(schema):
-            return batch  # a cast would lose where a part of run ends begins
-        for index, (column, field) in enumerate(zip(batch.columns, schema, strict=True)):
-            if column.type != field.type:
-                batch = batch.set_column(index, field.name, decoded(column))
-        return batch.cast(schema)
-    except (pa.ArrowException, KeyError, ValueError) as error:
-        raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error
+    """The batch with the types of a schema, and the columns in its order; null for missing ones."""
+    columns = []
+    for field in schema:
+        index = batch.schema.get_field_index(field.name)
+        column = pa.nulls(batch.num_rows, field.type) if index < 0 else batch.column(index)
+        try:
+            # A cast would lose where a part of run ends begins.
+            is_same = column.type == field.type
+            columns.append(column if is_same else decoded(column).cast(field.type))
+        except (pa.ArrowException, ValueError) as error:
+            raise InputError(_no_type(field.name, column.type, field.type, error)) from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _first_line(error: Exception) -> str:
@@ -777,18 +781,87 @@ def _first_line(error: Exception) -> str:
 
 
 def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
-    """The schema, with types of another one, of this name, for its columns without values.
+    """The schema of the rows of two tables; columns that only the other one has come last.
 
     Raises:
-        InputError: they have columns of different types.
+        InputError: no type has all values of a column; the other table has this name.
     """
-    try:
-        merged = pa.unify_schemas([schema.remove_metadata(), other.remove_metadata()])
-    except (pa.ArrowException, TypeError) as error:
-        reason = _first_line(error)
-        raise InputError(f"{name}: columns of other types than earlier ones: {reason}") from error
-    fields = [field.with_type(merged.field(field.name).type) for field in schema]
-    return pa.schema(fields, schema.metadata)
+    fields = dict(zip(schema.names, schema, strict=True))
+    for field in other:
+        if field.name not in fields:
+            fields[field.name] = field.with_nullable(True)
+            continue
+        kind = fields[field.name].type
+        wider = _wider(kind, field.type)
+        if wider is None:
+            raise InputError(f"{name}: {_no_type(field.name, field.type, kind)}")
+        is_nullable = field.nullable or fields[field.name].nullable
+        fields[field.name] = fields[field.name].with_type(wider).with_nullable(is_nullable)
+    return pa.schema(fields.values(), schema.metadata)
+
+
+def _no_type(column: str, kind: pa.DataType, earlier: pa.DataType, error: object = "") -> str:
+    """Why the values of a column of two types cannot be in one table."""
+    reason = f" ({_first_line(error)})" if isinstance(error, Exception) else ""
+    return (
+        f"column {column!r} is {kind} here and {earlier} in earlier rows, and no type has the "
+        f"values of both{reason}: -o DIRECTORY writes a file for each table"
+    )
+
+
+def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that has all values of two types; None if there is none, or it is not of this list.
+
+    Integers of one sign, decimals, texts, and times, whose values must fit the finer unit.
+    """
+    types = pa.types
+    if kind == other or types.is_null(kind):
+        return other
+    if types.is_null(other):
+        return kind
+    for is_one_sign in (types.is_signed_integer, types.is_unsigned_integer):
+        if is_one_sign(kind) and is_one_sign(other):
+            return max(kind, other, key=lambda integer: integer.bit_width)
+    if _is_text(kind) and _is_text(other):
+        return pa.large_string()
+    if types.is_decimal(kind) and types.is_decimal(other):
+        scale = max(kind.scale, other.scale)
+        precision = scale + max(kind.precision - kind.scale, other.precision - other.scale)
+        if precision > _MAX_PRECISION:
+            return None
+        return (
+            pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+        )
+    for is_of_time in (types.is_timestamp, types.is_duration, types.is_time):
+        if is_of_time(kind) and is_of_time(other):
+            return _finer(kind, other)
+    if types.is_struct(kind) and types.is_struct(other) and kind.names == other.names:
+        inner = [_wider(field.type, other.field(field.name).type) for field in kind]
+        return None if None in inner else pa.struct([*zip(kind.names, inner, strict=True)])
+    for is_list, list_of in ((types.is_list, pa.list_), (types.is_large_list, pa.large_list)):
+        if is_list(kind) and is_list(other):
+            element = _wider(kind.value_type, other.value_type)
+            return None if element is None else list_of(element)
+    return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Whether values are texts, also of a dictionary."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _finer(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type of two types of times that has the finer unit; None if they differ otherwise."""
+    unit = min(kind.unit, other.unit, key=lambda unit: _UNITS[unit])
+    if pa.types.is_duration(kind):
+        return pa.duration(unit)
+    if pa.types.is_time(kind):
+        return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+    zones = {_UTC_NAMES.get(zone, zone) for zone in (kind.tz, other.tz)}
+    return pa.timestamp(unit, zones.pop()) if len(zones) == 1 else None
 
 
 class JsonColumn:

@@ -34,6 +34,7 @@ class TableSchema:
         compression: of Parquet, that of the first column, in the words of pyarrow.
         replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
             and streams of Arrow.
+        later: columns that not all tables of these rows have.
     """
 
     columns: tuple[str, ...]
@@ -45,6 +46,7 @@ class TableSchema:
     has_heading: bool = True
     compression: str = "snappy"
     replaces_dictionaries: bool = True
+    later: frozenset[str] = frozenset()
 
 
 class Rows(Protocol):

@@ -6,7 +6,7 @@ go out: JSON as in metadata (lshdb.sources.metadata), CSV with texts as they are
 JSON, null as an empty field.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -42,6 +42,7 @@ class Sink:
         self._file = target.file
         self._screen = target.screen
         self._columns: Sequence[str] | None = None
+        self._later = frozenset[str]()
         self._noted: set[str] = set()
         self._format = target.format
         if head is not None:
@@ -49,7 +50,7 @@ class Sink:
 
     def _begin(self, head: batch.TableSchema) -> None:
         """Write the beginning of the format, for rows with these columns."""
-        self._columns = head.columns
+        self._columns, self._later = head.columns, head.later
 
     def write(self, origin: batch.Origin, indices: Sequence[int]) -> None:
         """Write rows as they were read, by their indices, ascending.
@@ -61,7 +62,7 @@ class Sink:
         if self._columns is None and rows.schema is not None:
             self._begin(rows.schema)
         if self._columns is not None:
-            check_columns(origin.name, rows.schema, self._columns)
+            check_columns(origin.name, rows.schema, self._columns, self._later)
         self._write(rows, indices)
 
     def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
@@ -118,13 +119,21 @@ def rows_of(origin: batch.Origin) -> batch.Rows:
     return origin.rows
 
 
-def check_columns(name: str, schema: batch.TableSchema | None, earlier: Sequence[str]) -> None:
-    """InputError if the rows of a table of this name have other columns than earlier rows."""
-    if schema is not None and (differ := set(schema.columns) ^ set(earlier)):
-        where = "this one" if min(differ) in schema.columns else "those"
+def check_columns(
+    name: str,
+    schema: batch.TableSchema | None,
+    earlier: Sequence[str],
+    later: Set[str] = frozenset(),
+) -> None:
+    """InputError if the rows of a table of this name have other columns than earlier rows.
+
+    Columns that came later may be missing, or new.
+    """
+    if schema is not None and (differ := (set(schema.columns) ^ set(earlier)) - later):
+        where = "these rows" if min(differ) in schema.columns else "earlier rows"
         raise errors.InputError(
-            f"{name}: its columns differ from those of earlier rows: {min(differ)!r} is only in "
-            f"{where}; a directory as output, or JSON lines, may have both"
+            f"{name}: column {min(differ)!r} is only in {where}: -o DIRECTORY writes a file for "
+            "each table, and JSON lines have both"
         )
 
 
