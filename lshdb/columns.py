@@ -52,7 +52,9 @@ MEMBER: Columns = {
     "identical": bool,
     "same_text": bool,
 }
-DROPPED: Columns = columns_of(model.DroppedRow, "passage")
+DROPPED: Columns = columns_of(model.DroppedRow, "passage", "references")
+REFERENCES: Columns = {"references": list}
+"""The column of all documents of references that a row matches, if it is wanted."""
 _COPIED_FIELDS = {
     "start": "start",
     "end": "end",

@@ -865,6 +865,8 @@ class DroppedRow(Result):
             kept by this run.
         metadata, kept_metadata: the requested fields of each, as for Match.
         passage: by the rule `copied`, the longest passage that it copies from the kept document.
+        references: with `all_references`, the keys of the documents of references that it matches,
+            the most similar first: at most ten, then how many more; else None.
     """
 
     key: str
@@ -881,6 +883,7 @@ class DroppedRow(Result):
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     passage: CopiedPassage | None = None
+    references: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1093,6 +1093,10 @@ class RuleOptions(Options):
     drop_all: Annotated[bool, uncommon("Keep none of similar rows.")] = False
     estimate: Estimate = False
     distinguish: Distinguish = None
+    all_references: Annotated[
+        bool,
+        uncommon("List all rows of references that match.", section=REFERENCES),
+    ] = False
 
     def __post_init__(self) -> None:
         if self.order.ordered and self.drop_all:

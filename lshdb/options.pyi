@@ -1200,6 +1200,7 @@ class RuleOptions(Options):
     drop_all: bool
     estimate: Estimate
     distinguish: Distinguish
+    all_references: bool
     @overload
     def __init__(
         self,
@@ -1213,6 +1214,7 @@ class RuleOptions(Options):
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        all_references: bool = False,
     ) -> None: ...
     @overload
     def __init__(
@@ -1223,6 +1225,7 @@ class RuleOptions(Options):
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        all_references: bool = False,
     ) -> None: ...
 
 class RowsOptions(Options):
@@ -1271,6 +1274,7 @@ class RowsOptions(Options):
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        all_references: bool = False,
         cut: int | None = None,
         min_words: int = 1,
         against: Against = None,
@@ -1335,6 +1339,7 @@ class DedupOptions(Options):
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        all_references: bool = False,
         cut: int | None = None,
         min_words: int = 1,
         against: Against = None,
@@ -1393,6 +1398,7 @@ class DataOptions(Options):
         drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        all_references: bool = False,
         base: BaseTexts = None,
         against: Against = None,
         only_against: OnlyAgainst = False,

@@ -18,6 +18,8 @@ from lshdb.store.spool import SpooledDocument
 from lshdb.store.store import Store
 
 NOWHERE: RowPlace = (None, None)
+REFERENCES_LISTED = 10
+"""Documents of references that are listed of a row that matches more."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,6 +117,16 @@ class Collection:
     def where(self, doc_id: int, key: str) -> RowPlace:
         """The file and line that a document is from."""
         return NOWHERE if self.locations is None else self.locations.where(doc_id, key)
+
+
+def listed_references(keys: Sequence[str], count: int) -> tuple[str, ...]:
+    """The keys of the first of some documents of references, and how many more there are.
+
+    >>> listed_references(["a", "b"], 2), listed_references([*"abcdefghij"], 12)[-2:]
+    (('a', 'b'), ('j', 'and 2 more'))
+    """
+    more = [f"and {count - REFERENCES_LISTED:,} more"] if count > REFERENCES_LISTED else []
+    return (*keys[:REFERENCES_LISTED], *more)
 
 
 def picked_fields(

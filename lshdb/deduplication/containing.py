@@ -12,12 +12,18 @@ measures the cost of a pair.
 """
 
 import dataclasses
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.deduplication.collection import Collection, picked_fields
+from lshdb.deduplication.collection import (
+    REFERENCES_LISTED,
+    Collection,
+    listed_references,
+    picked_fields,
+)
 from lshdb.model import DroppedRow
 from lshdb.shingling import arrays
 from lshdb.shingling.content import from_stored
@@ -121,11 +127,12 @@ class Codes:
     def decisions(
         self,
         spool: Spool,
-        references: Iterable[Collection],
+        references: Sequence[Collection],
         is_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool],
         *,
         fields: Sequence[str],
         drop_all: bool,
+        all_references: bool,
         only_against: bool,
     ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
         """The waiting documents that others contain, batch by batch.
@@ -141,10 +148,16 @@ class Codes:
                 the collection, its document and the other.
             fields: the fields of metadata that dropped rows have.
             drop_all: whether documents that contain others are dropped, too.
+            all_references: whether rows name all documents of references that contain them.
             only_against: whether documents are compared with collections only.
         """
         self.spool = spool
         self.finish(spool.count)
+        if all_references:
+            yield self._by_all_references(
+                [each for each in references if each.is_reference], fields
+            )
+            references = [each for each in references if not each.is_reference]
         for collection, batch in _all(spool, references):
             if collection is None and only_against:
                 return
@@ -169,6 +182,36 @@ class Codes:
                 dropped = _dropped(smaller, larger, similarity, fields, reference)
                 rows.append((smaller.number, dropped, larger.number))
             yield rows
+
+    def _by_all_references(
+        self, references: Iterable[Collection], fields: Sequence[str]
+    ) -> list[tuple[int, DroppedRow, int]]:
+        """The documents that those of references contain, as `decisions` yields them."""
+        rows, keys = dict[int, DroppedRow](), defaultdict[int, list[str]](list)
+        counts = Counter[int]()
+        for collection in references:
+            for batch in collection.documents():
+                numbers = np.array([document.number for document in batch])
+                texts = [document.stored for document in batch]
+                for index, smaller, similarity in self.contained(texts, numbers, all_of=True):
+                    number, larger = smaller.number, batch[index]
+                    self.dropped[number] = True
+                    counts[number] += 1
+                    if len(keys[number]) < REFERENCES_LISTED:
+                        keys[number].append(larger.key)
+                    if number not in rows:
+                        reference = collection.reference
+                        rows[number] = _dropped(smaller, larger, similarity, fields, reference)
+        return [
+            (
+                number,
+                dataclasses.replace(
+                    row, references=listed_references(keys[number], counts[number])
+                ),
+                -1,
+            )
+            for number, row in rows.items()
+        ]
 
     def contained(
         self, stored: Sequence[str], larger_numbers: arrays.IntArray, *, all_of: bool

@@ -9,7 +9,7 @@ on how they are cut into batches.
 import itertools
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,13 @@ from functools import partial
 import numpy as np
 
 from lshdb.deduplication import rules
-from lshdb.deduplication.collection import Collection, DropReason, picked_fields
+from lshdb.deduplication.collection import (
+    REFERENCES_LISTED,
+    Collection,
+    DropReason,
+    listed_references,
+    picked_fields,
+)
 from lshdb.deduplication.cutting import Cutting, covering, without
 from lshdb.deduplication.matching import Matcher
 from lshdb.errors import warn_of_limit
@@ -135,6 +141,7 @@ class Plan:
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `Versions.key_of`). A text file always does.
         fields: the fields of metadata that dropped rows have.
+        all_references: whether dropped rows name all documents of references that they match.
         cutting: how passages are cut out of documents, which are all kept; None to drop documents.
         clusters: numbers the clusters; None if nobody wants them.
     """
@@ -146,6 +153,7 @@ class Plan:
     is_ordered: bool = False
     replaces: bool = False
     fields: Sequence[str] = ()
+    all_references: bool = False
     cutting: Cutting | None = None
     clusters: Clusters | None = None
 
@@ -196,6 +204,7 @@ class Decider:
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
+        rows.name_references()
         batch = documents.batch
         report = AddReport(
             failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
@@ -226,6 +235,7 @@ class Decider:
         rows: "_Rows",
     ) -> None:
         """Drop documents that resemble one of a collection that does not change."""
+        matches = dict[int, list[tuple[float, int]]]()
         with ExitStack() as stack:
             compared = self._read(stack, collection, comparing, parts)
             for row, dropped in enumerate(rows.dropped):
@@ -234,9 +244,13 @@ class Decider:
                 reason = compared.matcher.reason(row, itself)
                 if reason is None:
                     self.unsure += compared.matcher.is_cut(row)
-                elif dropped is None or reason.similarity > dropped.similarity:
+                    continue
+                if dropped is None or reason.similarity > dropped.similarity:
                     compared.reasons.append((row, reason))
+                if self.plan.all_references and collection.is_reference:
+                    matches[row] = compared.matcher.matches(row)
             rows.drop(compared)
+            rows.note_references(compared, matches)
 
     def _read(
         self,
@@ -302,6 +316,28 @@ class _Rows:
         self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
         self.copied: defaultdict[int, list[_Copied]] = defaultdict(list)
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
+        self._references: dict[int, tuple[int, list[tuple[float, str]]]] = {}
+
+    def note_references(
+        self, compared: "_Compared", matches: Mapping[int, Sequence[tuple[float, int]]]
+    ) -> None:
+        """Note the documents of a reference that dropped documents match, the best first."""
+        first = {row: scores[:REFERENCES_LISTED] for row, scores in matches.items()}
+        doc_ids = np.unique(int_array(doc_id for scores in first.values() for _, doc_id in scores))
+        keys = dict(zip(doc_ids.tolist(), compared.reader.keys_of(doc_ids), strict=True))
+        for row, scores in first.items():
+            before, known = self._references.get(row, (0, []))
+            known = [*known, *((similarity, keys[doc_id]) for similarity, doc_id in scores)]
+            known.sort(key=lambda match: -match[0])  # of equal ones those of the first reference
+            self._references[row] = before + len(matches[row]), known[:REFERENCES_LISTED]
+
+    def name_references(self) -> None:
+        """Give dropped documents the names of all documents of references that they match."""
+        for row, (total, known) in self._references.items():
+            dropped = self.dropped[row]
+            assert dropped is not None, "what matches is dropped"
+            names = listed_references([key for _, key in known], total)
+            self.dropped[row] = replace(dropped, references=names)
 
     def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""

@@ -95,6 +95,10 @@ class IdenticalMatcher:
         doc_ids = [each for each in self.index.doc_ids(content_digest) if each not in without]
         return DropReason(doc_ids[0], 1.0, True) if doc_ids else None
 
+    def matches(self, row: int) -> list[tuple[float, int]]:
+        """See Matcher."""
+        return [(1.0, doc_id) for doc_id in self.index.doc_ids(self.digests[row] or _NO_BYTES)]
+
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""
         self.index.add(self.digests[row] or _NO_BYTES, doc_id, replaces=replaces)

@@ -128,7 +128,7 @@ class DedupJob:
         self._find_inputs()
         self._written_files = run_outputs.Written()
         self._check_outputs()
-        self.columns = result_tables.dropped_columns(rows.fields, copied=self._copied)
+        self.columns = result_tables.dropped_columns(rows.fields, **self._further)
         self._of_references = ReadCounts()
         self._stored: dict[str, proof.Compared] = {}
         self._references: dict[str, dict[str, proof.Compared]] = {}
@@ -138,8 +138,12 @@ class DedupJob:
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property
-    def _copied(self) -> bool:
-        return bool(self.rule.columns)
+    def _further(self) -> dict[str, bool]:
+        """Which further columns the list of dropped rows has."""
+        return {
+            "copied": bool(self.rule.columns),
+            "references": self.rows.choice.all_references,
+        }
 
     def _find_inputs(self) -> None:
         rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
@@ -445,7 +449,7 @@ class DedupJob:
             counts["stored"] += sum(
                 not row.reference and is_key_of(row.kept, row.key, row.same_text) for row in dropped
             )
-        return [result_tables.dropped_row(row, copied=self._copied) for row in dropped]
+        return [result_tables.dropped_row(row, **self._further) for row in dropped]
 
     def _is_proved(self, row: model.DroppedRow) -> bool:
         """Whether a file can be deleted: it and the kept one are read again. If not, it is noted.

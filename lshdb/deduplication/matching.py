@@ -35,6 +35,12 @@ class Matcher(Protocol):
             without: doc_ids that are no reason.
         """
 
+    def matches(self, row: int) -> list[tuple[float, int]]:
+        """All that are a reason to drop a document, after `reason`: similarities and doc_ids.
+
+        The most similar ones first, of equal ones the first.
+        """
+
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """Note that a document stays: later ones are compared with it, too.
 
@@ -97,7 +103,8 @@ class BucketMatcher:
         scored: how candidates are compared, from the doc_ids of the stored ones, ascending.
         replaced: how many documents of the batch may replace a stored one; None if none of the
             batch is kept.
-        whole_texts: a reason to drop documents that counts if it is more similar than all others.
+        whole_texts: further reasons to drop documents, the best first, which counts if it is more
+            similar than all others.
     """
 
     reader: StoreReader
@@ -106,7 +113,7 @@ class BucketMatcher:
     look_up: Callable[[IntArray, int], tuple[IntArray, IntArray]]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
-    whole_texts: Mapping[int, DropReason] = dataclasses.field(default_factory=dict)
+    whole_texts: Mapping[int, Sequence[DropReason]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.count
@@ -139,33 +146,54 @@ class BucketMatcher:
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         """See Matcher: the kept document that is most similar, of equal ones the first."""
-        reason, whole = self._most_similar(row, without), self.whole_texts.get(row)
+        reason, whole = self._most_similar(row, without), None
+        if row in self.whole_texts:
+            whole = self.whole_texts[row][0]
         is_whole = whole is not None and (reason is None or whole.similarity > reason.similarity)
         return whole if is_whole else reason
 
     def _most_similar(self, row: int, without: Set[int]) -> DropReason | None:
         if not self._codes[row]:
             return None
-        same = self._same[row]
         candidates = self._candidates(row)
         if without:
             candidates -= {self._number.get(doc_id, -1) for doc_id in without}
-        if equal := [other for other in candidates if self._same[other] == same]:
+        if equal := self._equal(row, candidates):
             return self._reason(row, min(equal, key=self._doc_id.__getitem__), 1.0)
-        if row >= self._until:
-            self._compare_block(row)
-        if others := candidates - self._compared[same]:
-            self._compare({same: others})
-            self._compared[same] |= others
         similar = [
             (-similarity, self._doc_id[other], other)
-            for other, similarity in self._similar.get(same, {}).items()
-            if other in candidates
+            for other, similarity in self._scores(row, candidates).items()
         ]
         if not similar:
             return None
         similarity, _, other = min(similar)
         return self._reason(row, other, -similarity)
+
+    def _equal(self, row: int, candidates: set[int]) -> list[int]:
+        return [other for other in candidates if self._same[other] == self._same[row]]
+
+    def _scores(self, row: int, candidates: set[int]) -> dict[int, float]:
+        """The candidates of a document that are similar to it, and how similar."""
+        same = self._same[row]
+        if row >= self._until:
+            self._compare_block(row)
+        if others := candidates - self._compared[same]:
+            self._compare({same: others})
+            self._compared[same] |= others
+        similar = self._similar.get(same, {})
+        return {other: score for other, score in similar.items() if other in candidates}
+
+    def matches(self, row: int) -> list[tuple[float, int]]:
+        """See Matcher."""
+        candidates = self._candidates(row)
+        scores = self._scores(row, candidates) if candidates else {}
+        scores |= dict.fromkeys(self._equal(row, candidates), 1.0)
+        by_id = {reason.doc_id: reason.similarity for reason in self.whole_texts.get(row, ())}
+        by_id |= {self._doc_id[number]: score for number, score in scores.items()}
+        return sorted(
+            ((score, doc_id) for doc_id, score in by_id.items()),
+            key=lambda match: (-match[0], match[1]),
+        )
 
     def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
         """See Matcher."""

@@ -324,6 +324,7 @@ class Run:
             None if self._only_against else kept,
             is_ordered=reads_twice(self._choice),
             fields=rows.fields,
+            all_references=self._choice.all_references,
             cutting=cutting,
             clusters=deciding.Clusters() if self.clusters else None,
         )
@@ -352,6 +353,7 @@ class Run:
                 self._is_reason,
                 fields=self.rows.fields,
                 drop_all=self._choice.drop_all,
+                all_references=self._choice.all_references,
                 only_against=self._only_against,
             ):
                 spool.drop((number, row) for number, row, _ in decisions)
@@ -625,6 +627,8 @@ def references_checked(options: RuleOptions, against: Any, only_against: bool) -
     references = references_of(against)
     for reference in references:
         reference.check()
+    if options.all_references and not references:
+        raise UsageError("all_references lists what references have: give one with against")
     if not only_against:
         return references
     if not references:

@@ -134,13 +134,15 @@ class WholeTexts:
             rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
             self._led[rarest].append(doc_id)
 
-    def reasons(self, texts: Sequence[str]) -> dict[int, DropReason]:
-        """The reasons of texts that have a short text, by the indices of the texts."""
-        runs = enumerate(_runs_of(texts, self.shingling) if self.runs else ())
-        return {row: reason for row, run in runs if (reason := self._reason(run))}
+    def reasons(self, texts: Sequence[str]) -> dict[int, list[DropReason]]:
+        """The reasons of texts that have short texts, by the indices of the texts.
 
-    def _reason(self, run: _Run) -> DropReason | None:
-        """The longest short text that a text has, the first one of equally long ones."""
+        The longest short text comes first, and of equally long ones the first; it has its passage.
+        """
+        runs = enumerate(_runs_of(texts, self.shingling) if self.runs else ())
+        return {row: reasons for row, run in runs if (reasons := self._reasons(run))}
+
+    def _reasons(self, run: _Run) -> list[DropReason]:
         offsets = dict.fromkeys(self._equal.get(run.folded, ()), 0)
         offsets |= {
             doc_id: offset
@@ -148,12 +150,15 @@ class WholeTexts:
             for doc_id in self._led[unit]
             if (offset := run.folded.find(self.runs[doc_id].folded)) >= 0
         }
-        if not offsets:
-            return None
-        longest = min(offsets, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
-        short = self.runs[longest]
-        passage = run.passage_of(short, offsets[longest])
-        return DropReason(longest, short.count / run.count, True, passage)
+        reasons = [
+            DropReason(doc_id, self.runs[doc_id].count / run.count, True)
+            for doc_id in sorted(offsets, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
+        ]
+        if reasons:
+            longest = reasons[0].doc_id
+            passage = run.passage_of(self.runs[longest], offsets[longest])
+            reasons[0] = dataclasses.replace(reasons[0], passage=passage)
+        return reasons
 
 
 def warn_of_shortest(reference: str, keys: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ from lshdb.columns import (
     PAIR,
     PAIR_TOTALS,
     PASSAGE,
+    REFERENCES,
     STORED_PAIR,
     WEIGHTED,
     Columns,
@@ -85,21 +86,28 @@ def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict
     return all_columns
 
 
-def dropped_columns(fields: Iterable[str], *, copied: bool = False) -> dict[str, type]:
+def dropped_columns(
+    fields: Iterable[str], *, copied: bool = False, references: bool = False
+) -> dict[str, type]:
     """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept row, kept.NAME.
 
-    Rows that are dropped because of copied passages have the columns of `COPIED` too.
+    Rows that are dropped because of copied passages have the columns of `COPIED` too, and those
+    with all references that they match the column of `REFERENCES`.
     """
-    return with_fields({**DROPPED, **(COPIED if copied else {})}, fields, "", "kept.")
+    others = {**(REFERENCES if references else {}), **(COPIED if copied else {})}
+    return with_fields({**DROPPED, **others}, fields, "", "kept.")
 
 
-def dropped_row(row: model.DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
+def dropped_row(
+    row: model.DroppedRow, *, copied: bool = False, references: bool = False
+) -> tuple[Any, ...]:
     """The values of `dropped_columns`."""
     metadata, kept_metadata = row.metadata or {}, row.kept_metadata or {}
     passage: tuple[Any, ...] = ()
     if copied:
         passage = (None,) * len(COPIED) if row.passage is None else copied_values(row.passage)
-    return *_dropped(row), *passage, *metadata.values(), *kept_metadata.values()
+    matching = (row.references and [*row.references],) if references else ()
+    return *_dropped(row), *matching, *passage, *metadata.values(), *kept_metadata.values()
 
 
 class Tabular(Result):

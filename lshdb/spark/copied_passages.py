@@ -220,7 +220,7 @@ def whole_texts(
                 *(reason.similarity, True, *[texts[reason.doc_id][1] == given[number]] * 2),
                 *copied_values(reason.passage),
             )
-            for number, reason in short.reasons(given).items()
+            for number, (reason, *_) in short.reasons(given).items()
         ]
         return {name: [row[i] for row in rows] for i, name in enumerate(_COPIED)}
 

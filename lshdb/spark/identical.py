@@ -50,4 +50,5 @@ def identical(
     pairs = firsts.where("a <> b").where(~of_reference("b"))
     if only_against:
         pairs = pairs.where(of_reference("a"))
-    return pairs.selectExpr("a", "b", "1D AS similarity", "true AS exact", "true AS identical")
+    same = "true AS exact", "true AS identical", "true AS same_text"
+    return pairs.selectExpr("a", "b", "1D AS similarity", *same)

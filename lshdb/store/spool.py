@@ -179,6 +179,6 @@ def _state_text(state: FileState) -> str:
 
 def _dropped(reason: str) -> DroppedRow:
     """A row as it was recorded."""
-    *values, passage = json_text.loads(reason.encode())
-    row = DroppedRow(*values)
-    return row if passage is None else dataclasses.replace(row, passage=CopiedPassage(*passage))
+    *values, passage, references = json_text.loads(reason.encode())
+    values += passage and CopiedPassage(*passage), references and tuple(references)
+    return DroppedRow(*values)

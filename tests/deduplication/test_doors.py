@@ -147,6 +147,9 @@ class FirstWords:
         doc_id = self.first.get(self.words[row], 0)
         return DropReason(doc_id, 1.0, True, False) if doc_id and doc_id not in without else None
 
+    def matches(self, row: int) -> list[tuple[float, int]]:
+        return [(1.0, self.first[self.words[row]])]
+
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:  # noqa: ARG002
         self.first.setdefault(self.words[row], doc_id)
 

@@ -165,6 +165,51 @@ def test_rows_that_share_a_footer_are_not_compared_with_each_other(pages: Comman
 
 
 @pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
+@pytest.mark.parametrize("keep", ["first", "longest"])
+@pytest.mark.parametrize(
+    ("rule", "row", "listed"),
+    [
+        ("copied:9", [1, 2, 5], ["q1", "q2", "q5"]),
+        ("copied:9", [*range(1, 14)], [f"q{n}" for n in range(1, 11)] + ["and 3 more"]),
+        ("copied:40", [1, 2], ["q1", "q2"]),
+        ("similar", [1, 2], ["q1", "q2"]),
+        ("contained", [3], ["q3", "long"]),
+        ("identical", [3], ["q3"]),
+    ],
+)
+def test_all_references_that_a_row_matches_are_listed(
+    command: Command, rule: str, row: list[int], listed: list[str], keep: str
+) -> None:
+    """Also where they match as a whole; of a row that goes for another row there are none."""
+    texts = {f"q{n}": " ".join(f"w{n}x{word}" for word in range(10)) for n in range(1, 14)}
+    joined = " and ".join(texts[f"q{n}"] for n in row)
+    known = [{"id": key, "text": text} for key, text in texts.items()]
+    command.write("known.jsonl", known)
+    command.write("other.jsonl", [{"id": "long", "text": f"{texts['q3']} and more of it"}])
+    texts_of_rows = {"a": joined, "b": f"of other {FOOTER}", "c": f"of other {FOOTER}"}
+    command.write("rows.jsonl", [{"id": key, "text": text} for key, text in texts_of_rows.items()])
+    words = ["dedup", "rows.jsonl", "-o", "o.jsonl", "--rule", rule, "--dropped", "d.jsonl"]
+    words += ["--against", "known.jsonl"]
+    words += ["--against", "other.jsonl"] if rule in ("contained", "identical") else []
+    words += ["--threshold", "0.2"] if rule == "similar" else []
+    words += ["--keep", keep] if rule != "contained" else []
+    command.done(*words, "--all-references")
+    dropped = {
+        row["key"]: row for row in map(json.loads, command.path("d.jsonl").read_text().splitlines())
+    }
+    if rule == "contained":
+        assert sorted(dropped["a"]["references"]) == sorted(listed)
+    else:
+        assert dropped["a"]["references"] == listed
+    del dropped["a"]
+    assert [row["references"] for row in dropped.values()] == (
+        [None] if rule != "copied:40" else []
+    )
+    command.done(*words)
+    assert "references" not in command.path("d.jsonl").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
 def test_references_in_all_the_notations_of_python(pages: Command) -> None:
     fields = {"text": "question", "key": "key"}
     test, other = pages.path("test.csv"), pages.path("other.jsonl")
