@@ -62,8 +62,6 @@ GUESSED = (
 )
 """The encodings that a guess may be, as chardet calls them: those of bytes with NULs, and others.
 UTF-8 means that nothing was detected."""
-_WESTERN = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2")
-"""The encodings of Latin letters that most files have."""
 _OTHER_LETTER = re.compile("[\u0370-\u06ff]")
 """A Greek, Cyrillic, Armenian, Hebrew or Arabic one."""
 CONFIDENCE = 0.02
@@ -169,32 +167,30 @@ def guess(data: bytes | bytearray) -> Guess | None:
     is_short = len(data) < _SHORT and len(re.findall(rb"[\x80-\xff]", data)) < _FEW
     if not has_library() or (not is_wide and (is_short or is_mostly_utf8(data))):
         return None
-    sample = bytes(data[:_SAMPLE] if is_wide else _sample(data))
-    name, confidence = _detected(sample, _WIDE if is_wide else GUESSED)
-    if not is_wide and _mixes_scripts(sample.decode(name, "replace")):
-        name, confidence = _detected(sample, _WESTERN)
-    if is_wide and name != "utf-8":  # blanks and ends of lines show the order of bytes best
-        name = "utf-16-le" if data[1:_PROBE:2].count(0) > data[:_PROBE:2].count(0) else "utf-16-be"
-    if name == "utf-8" or confidence < CONFIDENCE:
-        return None
     from importlib.metadata import version
 
+    from chardet import detect
+
+    sample = bytes(data[:_SAMPLE] if is_wide else _sample(data))
+    detected = detect(
+        sample,
+        include_encodings=_WIDE if is_wide else GUESSED,
+        compat_names=False,
+        no_match_encoding="utf-8",
+    )
+    name = codecs.lookup(detected["encoding"] or "utf-8").name
+    if not is_wide and _mixes_scripts(sample.decode(name, "replace")):
+        name = "cp1252"  # accents in words of Latin letters
+    if is_wide and name != "utf-8":  # blanks and ends of lines show the order of bytes best
+        name = "utf-16-le" if data[1:_PROBE:2].count(0) > data[:_PROBE:2].count(0) else "utf-16-be"
+    if name == "utf-8" or detected["confidence"] < CONFIDENCE:
+        return None
     for encoding in (name, _SUPERSETS.get(name, name)):
         try:
             return Guess(encoding, data.decode(encoding), f"chardet {version('chardet')}")
         except UnicodeDecodeError:
             continue  # beyond the sample
     return None
-
-
-def _detected(sample: bytes, encodings: tuple[str, ...]) -> tuple[str, float]:
-    """The most likely of some encodings, by Python's name, and chardet's confidence."""
-    from chardet import detect
-
-    detected = detect(
-        sample, include_encodings=encodings, compat_names=False, no_match_encoding="utf-8"
-    )
-    return codecs.lookup(detected["encoding"] or "utf-8").name, detected["confidence"]
 
 
 def _mixes_scripts(text: str) -> bool:
