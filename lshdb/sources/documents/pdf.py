@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import pypdfium2.raw as pdfium
 from .kinds import Metadata, Refused, note_damage
 from .packages import LOCKED
 
-_SAMPLE = 16
+_SAMPLE = 8
 """Characters of a page whose angles are looked at."""
 
 
@@ -55,14 +54,13 @@ def _upright(page: Any) -> Any:
     """
     text = page.get_textpage()
     count = text.count_chars()
-    angles = Counter(
-        round(math.degrees(pdfium.FPDFText_GetCharAngle(text, index)) / 90) * 90 % 360
-        for index in range(0, count, count // _SAMPLE + 1)
-    )
-    for angle, _ in angles.most_common(1):
-        if (rotation := -angle % 360) != page.get_rotation():
-            page.set_rotation(rotation)
-            return page.get_textpage()
+    indices = range(0, count, count // _SAMPLE + 1)
+    angles = sorted(pdfium.FPDFText_GetCharAngle(text, index) for index in indices)
+    quarters = round(angles[len(angles) // 2] / (math.pi / 2)) if angles else 0
+    rotation = -quarters * 90 % 360
+    if angles and rotation != page.get_rotation():
+        page.set_rotation(rotation)
+        return page.get_textpage()
     return text
 
 

@@ -60,7 +60,7 @@ def normalized(pages: list[str], *, of_paper: bool) -> str:
     def joined(match: re.Match[str]) -> str:
         return _joined(re.split(_CUT, match[0]), compounds)
 
-    whole = [_CUT_WORD.sub(joined, text) for text in whole]
+    whole = [_CUT_WORD.sub(joined, text) if re.search(_CUT, text) else text for text in whole]
     return ("\n\f" if any(whole) else "\n").join(whole).strip("\n")
 
 
