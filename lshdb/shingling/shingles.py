@@ -65,18 +65,14 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
     ASCII texts and others go to different groups: ASCII needs no Unicode tables.
     """
     reuse_freed_memory()
-    count, block = len(contents), BLOCK[shingling.kind]
     lengths = lengths_of(contents)
-    ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
+    ascii = np.ones(len(contents), np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
-        ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
-        large = lengths > block
-    for index in np.flatnonzero(large).tolist():
-        yield [index]
+        ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_)
     for kind in (ascii, ~ascii):
-        indices = np.flatnonzero(kind & ~large)
-        for part in chunks_of(lengths[indices] + 1, block):
+        (indices,) = kind.nonzero()
+        for part in chunks_of(lengths[indices] + 1, BLOCK[shingling.kind]):
             yield indices[part].tolist()
 
 
