@@ -10,7 +10,7 @@ import typer
 
 from lshdb.cli import documents, files, messages, options, parameters, proving, results, running
 from lshdb.database import store_of
-from lshdb.errors import UsageError
+from lshdb.errors import Cut, UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
@@ -98,7 +98,13 @@ def dedup(
     files.check_distinct(job.files_read, job.files_written)
     if outputs.null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
-    with closing(job.run()) as batches:
+    notes: list[str] = []
+
+    def note(cut: Cut) -> None:
+        notes.append(str(cut))
+        messages.warn(f"lshdb: {cut}")
+
+    with limits_to(note), closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if outputs.null:
             names = (results.paths_of_keys([str(key)], job.root) for key, *_ in lines)
@@ -115,7 +121,7 @@ def dedup(
         else:
             for _ in results.noting_absent(job.columns, lines, list(rows.fields)):
                 pass
-    _report(job, as_json=outputs.as_json)
+    _report(job, notes, as_json=outputs.as_json)
     if proving.report_left(job.left) or job.reading.failures.count:
         raise typer.Exit(running.FAILED)
 
@@ -162,15 +168,21 @@ def _job(
     )
 
 
-def _report(job: "DedupJob", *, as_json: bool) -> None:
-    """Print how many rows were kept, and what was left out."""
+def _report(job: "DedupJob", notes: list[str], *, as_json: bool) -> None:
+    """Print how many rows were kept, and what was left out.
+
+    Args:
+        job: it is done.
+        notes: what limits left out.
+        as_json: whether the report is a line of JSON.
+    """
     counts, outputs, failed = job.counts, job.outputs, job.reading.failures.count
     for name, skipped in job.skipped_of_references():
         documents.report_skipped_files(skipped, of=f"{name}: ")
     skipped = job.reading.skipped.counts()
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
-        record = {name: counts[name] for name in names} | {"failed": failed}
+        record = {name: counts[name] for name in names} | {"failed": failed, "notes": notes}
         is_used = files.STDOUT in (*job.targets, *job.annotated, outputs.dropped)
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))

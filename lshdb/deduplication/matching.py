@@ -3,7 +3,8 @@
 Codes are buckets, or the fingerprints of runs. Documents are decided on in order, each as if all
 before it were kept or dropped already. Of each code, only the first `dedup_listed` kept documents
 are compared: in a bucket that a common header fills, every document would be a candidate of every
-other. The result depends only on the order of documents, not on how they are cut into batches.
+other; `Decider` counts the documents to which that happens, however often a run stands in each. The
+result depends only on the order of documents, not on how they are cut into batches.
 """
 
 import dataclasses

@@ -70,9 +70,9 @@ def dedup_cut(documents: int, listed: int) -> Cut:
     return Cut(
         "dedup",
         documents,
-        f"kept documents that share a bucket with more than {listed} others: {documents:,}; they "
-        f"were compared with the first {listed} of these and with those in their smaller buckets, "
-        "and may be similar to others",
+        f"kept documents that share a bucket, or a run of words, with more than {listed} others: "
+        f"{documents:,}; they were compared with the first {listed} of these and with those in "
+        "their smaller buckets, and may be similar to others",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 from collections.abc import Iterator
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -14,7 +15,9 @@ from direct_command import DirectCommand
 from helpers import database_of
 
 import lshdb
+from lshdb.gate import gate
 from lshdb.limits import Limits
+from lshdb.options import GateOptions
 from lshdb.progress import silent
 from lshdb.search import evidence, passage_windows
 from lshdb.search.passages import CopiedShares
@@ -137,6 +140,7 @@ def test_runs_of_all_pairs_are_those_of_brute_force(seed: int) -> None:
 
 def doors(texts: dict[str, Words], path: Path) -> Iterator[tuple[str, str, str, Figures]]:
     """What each door says of each pair of texts that are added in this order."""
+    direct = pytest.importorskip("web_pages", exc_type=ImportError).direct
     contents = {key: " ".join(words) for key, words in texts.items()}
     with database_of(path / "lsh.db", contents, shingle=f"word:{RUN}", passages=RUN) as db:
         for pair in db.passage_pairs():
@@ -152,6 +156,12 @@ def doors(texts: dict[str, Words], path: Path) -> Iterator[tuple[str, str, str, 
             words, a_share, b_share = connected.words, connected.a_coverage, connected.b_coverage
             if words is not None and a_share is not None and b_share is not None:
                 yield "report", connected.a, connected.b, (words, a_share, b_share)
+        with direct(path / "lsh.db") as site:
+            for key in contents:
+                page = json.loads(site.get("document.json", key=key).text)
+                for row in page["passages"]["sources"]:
+                    shares = row["coverage"], row["stored_coverage"]
+                    yield "pages", key, row["key"], (row["words"], *shares)
         for a, b in combinations(texts, 2):
             covers = set[int](), set[int]()
             for run in db.compare(a, b).passages or ():
@@ -182,7 +192,30 @@ def test_all_doors_say_the_same_in_any_order_under_any_keys(seed: int, tmp_path:
             seen.setdefault(door, set()).update((pair, pair[::-1]))
         shared = {pair for pair, (words, *_) in expected.items() if words}
         assert all(pairs == shared for pairs in seen.values())
-        assert len(seen) == (5 if shared else 0)
+        assert len(seen) == (6 if shared else 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gate_counts_the_words_that_files_share_whatever_their_names(
+    seed: int, tmp_path: Path
+) -> None:
+    """Of 10 words and more, the fewest that it takes."""
+    texts = repeating_texts(random.Random(seed), 50)
+    others = [[*texts[:number], *texts[number + 1 :]] for number in range(len(texts))]
+    copied = sum(
+        len(set[int]().union(*(covered_words(text, other, 10) for other in rest)))
+        for text, rest in zip(texts, others, strict=True)
+    )
+    for names in ("abcde", "edcba"):
+        directory = tmp_path / names
+        directory.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=directory, check=True)
+        for name, words in zip(names, texts, strict=False):
+            (directory / f"{name}.txt").write_text(" ".join(words))
+        subprocess.run(["git", "add", "."], cwd=directory, check=True)
+        request = GateOptions(min_tokens=10, threshold=1, count_all=True)
+        findings = gate([], request, directory=str(directory))
+        assert (findings.copied, findings.tokens) == (copied, sum(map(len, texts)))
 
 
 @pytest.mark.parametrize("seed", range(4))

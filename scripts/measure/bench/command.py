@@ -24,6 +24,7 @@ from rich.console import Console
 import lshdb
 from measure.bench import (
     against,
+    alike,
     contamination,
     dedup,
     dedup_peers,
@@ -43,6 +44,7 @@ from measure.harness.lab import Lab
 BENCHMARKS: Final[dict[str, ModuleType]] = {
     "peers": peers,
     "dedup": dedup,
+    "alike": alike,
     "dedup-peers": dedup_peers,
     "contamination": contamination,
     "passages": passages,

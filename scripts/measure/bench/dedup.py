@@ -1,11 +1,9 @@
-"""dedup: `lshdb dedup` of a million documents by format and rule, and of rows alike. An hour.
+"""dedup: `lshdb dedup` of a million documents by format and rule. An hour.
 
-Time should grow with the documents in large buckets, not with the square of their number, and rows
-that repeat a line, share one, or contain others should take little more CPU time than prose.
+Time should grow with the documents in large buckets, not with the square of their number.
 """
 
 import json
-import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,12 +25,10 @@ _WORDS: Final = 150
 _HEADER: Final = 0.85
 """The share of a document's words that is a header."""
 _MORE: Final = (("--keep", "longest"), ("--rule", "contained"), ("--rule", "copied:13"))
-_LINE: Final = 12
-_LINES: Final = 30
 
 
 def run(lab: Lab) -> None:
-    """Formats and rules, then large buckets, then rows alike."""
+    """Formats and rules, then large buckets."""
     corpus = lab.corpus(lab.count(1_000_000, quick=20_000), size=1000)
     _formats(lab, corpus)
     maximum = lab.count(100_000, quick=5_000)
@@ -41,7 +37,6 @@ def run(lab: Lab) -> None:
         case = f"{count:,} copies, {count:,} with a header of {_HEADER:.0%}"
         lab.measure(hot.documents, {case: partial(_dedup, lab, hot.path)}, 1)
         hot.path.unlink()
-    _alike(lab, lab.count(4_000, quick=400))
 
 
 def _dedup(lab: Lab, path: Path, more: tuple[str, ...] = ()) -> Values:
@@ -85,39 +80,3 @@ _WRITE: Final[dict[str, Callable[[pa.Table, Path], object]]] = {
     ".csv": write_csv,
     ".parquet": partial(pq.write_table, row_group_size=_GROUP),
 }
-
-
-# rows alike
-
-
-def _line(rng: random.Random) -> str:
-    return " ".join(f"w{rng.randrange(5_000)}" for _ in range(_LINE))
-
-
-def _prose(rng: random.Random, _: str) -> list[str]:
-    return [_line(rng) for _ in range(_LINES)]
-
-
-KINDS: Final[dict[str, Callable[[random.Random, str], list[str]]]] = {
-    "prose": _prose,
-    "one line in all rows, 29 times": lambda rng, line: [_line(rng), *[line] * (_LINES - 1)],
-    "a line of each row, 30 times": lambda rng, _: [_line(rng)] * _LINES,
-    "one line in all rows, once": lambda rng, line: [line, *_prose(rng, line)[1:]],
-    "two words in turn": lambda rng, _: [*["a b"] * (_LINES * _LINE // 2 - 1), _line(rng)],
-}
-RULES: Final = (("--cut", "8"), ("--rule", "copied:8"), ("--rule", "contained"))
-
-
-def _alike(lab: Lab, count: int) -> None:
-    """`lshdb dedup` of each kind of rows, by each rule that compares contents."""
-    for kind, lines in KINDS.items():
-        path, rng = lab.fresh(".jsonl"), random.Random(1)
-        line = _line(rng)
-        with path.open("w") as file:
-            for number in range(count):
-                row = {"id": number, "text": "\n".join(lines(rng, line))}
-                file.write(json.dumps(row) + "\n")
-        for rule in RULES:
-            case = f"{' '.join(rule)}: {count:,} rows, {kind}"
-            lab.measure(count, {case: partial(_dedup, lab, path, rule)})
-        path.unlink()
