@@ -124,17 +124,27 @@ class BucketMatcher:
         # One more shows whether all are listed.
         first = self._listed + 1 + (self.replaced or 0)
         owner, doc_ids = self.look_up(codes, first)
+        doc_ids, index = np.unique(doc_ids, return_inverse=True)
         shared = sizes > 1
         shared[owner] = True
-        inside = shared[code_of]
+        # Codes that the same documents have, as those of a line of a table do, are one.
+        numbers = np.random.default_rng().integers(1 << 62, size=count + len(doc_ids))
+        sums = np.zeros(len(codes), dtype=np.int64)
+        np.add.at(sums, code_of, numbers[documents])
+        np.add.at(sums, owner, numbers[count + index])
+        is_first = np.zeros(len(codes), dtype=np.bool_)
+        is_first[np.unique(sums, return_index=True)[1]] = True
+        shared &= is_first
+        inside, listed = shared[code_of], shared[owner]
         self._members = defaultdict[int, list[int]](list)  # of codes, in the order of doc_ids
         self._codes = defaultdict[int, list[int]](list)  # of each document
         for number, code in zip(documents[inside].tolist(), code_of[inside].tolist(), strict=True):
             self._codes[number].append(code)
-        doc_ids, index = np.unique(doc_ids, return_inverse=True)
         self._doc_id = [0] * count + doc_ids.tolist()
         self._number = {doc_id: number for number, doc_id in enumerate(doc_ids.tolist(), count)}
-        for code, number in zip(owner.tolist(), (index + count).tolist(), strict=True):
+        for code, number in zip(
+            owner[listed].tolist(), (index[listed] + count).tolist(), strict=True
+        ):
             self._members[code].append(number)
             self._codes[number].append(code)
         self._scored = self.scored(doc_ids)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
@@ -132,29 +131,6 @@ def _weighted(
     return zip(*weights.weigh(store, contents, sizes, firsts, others, base), strict=True)
 
 
-class _Part(NamedTuple):
-    """Texts that were compared together.
-
-    Attributes:
-        numbers: int64[n], those by which the caller names the texts; ascending.
-        segments: what they share.
-    """
-
-    numbers: IntArray
-    segments: Segments
-
-    def has(self, numbers: IntArray) -> Mask:
-        """Which texts int64[n] are among them, bool[n]."""
-        return passage_windows.is_in(numbers, self.numbers)
-
-    def of(
-        self, copies: IntArray, sources: IntArray, pairs: IntArray
-    ) -> tuple[Segments, IntArray, IntArray]:
-        """What they share, and the indices of both texts of some pairs."""
-        copy, source = (self.numbers.searchsorted(side[pairs]) for side in (copies, sources))
-        return self.segments, copy, source
-
-
 @dataclasses.dataclass(eq=False)
 class CopiedShares:
     """The shares of their words that texts copy, in runs, from other texts, their sources.
@@ -179,7 +155,6 @@ class CopiedShares:
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
         self._together = self.limits.passage_windows * _TOGETHER[self.settings.shingling.kind]
         self._criteria = passage_runs.Criteria(run, run, 0, self.limits.passages)
-        self._part: _Part | None = None  # the one that was compared last
 
     def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> Shares:
         """The share of the copy's words that are in passages, for each pair: float64[n].
@@ -260,14 +235,7 @@ class CopiedShares:
         Yields:
             The indices of pairs, what their texts share, and the indices of both texts there.
         """
-        waiting = np.argsort(copies, kind="stable")
-        if (part := self._part) is not None:
-            sides = copies[waiting], sources[waiting]
-            known = part.has(sides[0]) & part.has(sides[1]) & (sides[0] != sides[1])
-            if known.any():
-                yield waiting[known], *part.of(copies, sources, waiting[known])
-                waiting = waiting[~known]
-        parts = [waiting] if len(waiting) else []
+        parts = [np.argsort(copies, kind="stable")] if len(copies) else []
         while parts:
             pairs = parts.pop()
             numbers = self._distinct(copies[pairs], sources[pairs])
@@ -279,10 +247,9 @@ class CopiedShares:
                 continue
             pairs = np.sort(pairs)
             pairs = pairs[np.argsort(copies[pairs], kind="stable")]
-            alone = numbers.searchsorted(copies[pairs[copies[pairs] == sources[pairs]]])
+            copy, source = (numbers.searchsorted(side[pairs]) for side in (copies, sources))
             texts = self._counting.windows_of(self.contents(numbers))
-            self._part = part = _Part(numbers, Segments.of(texts, self.min_words, alone))
-            yield pairs, *part.of(copies, sources, pairs)
+            yield pairs, Segments.of(texts, self.min_words, copy[copy == source]), copy, source
 
     def _distinct(self, *numbers: IntArray) -> IntArray:
         """Numbers of texts, each once and sorted."""

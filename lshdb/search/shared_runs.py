@@ -467,7 +467,7 @@ def _is_verified(texts: Texts, numbers: IntArray, first: IntArray, length: IntAr
     parts, part_ends = runs(np.cumsum(~follows))
 
     def is_same(begin: IntArray, end: IntArray, offset: IntArray) -> Mask:
-        """Whether the octets from each begin to its end are the same so many before."""
+        """Whether the octets between are the same as those `offset` before them."""
         spans = zip(begin.tolist(), end.tolist(), offset.tolist(), strict=True)
         folded = texts.folded
         same = (not n or folded[i:j] == folded[i - n : j - n] for i, j, n in spans)
