@@ -67,13 +67,18 @@ def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
         assert lshdb.check(db.path, deep=True).problems == ()
     assert inspection.files(path.parent) == before
     with lshdb.open(path) as db:
-        # Signed and digested again, the documents are what is stored.
-        assert db.add_many(documents).unchanged == len(documents)
+        # Signed and digested again, the documents are what is stored, but that integers beyond 64
+        # bits in metadata are texts now.
+        exact = [each for each in documents if "123456789012345678" not in str(each.metadata)]
+        assert db.add_many(exact).unchanged == len(exact) < len(documents)
         assert make_golden.answers(db, kind) == answers
         assert lshdb.check(db.path, deep=True).problems == ()
         db.remove([document.key for document in documents])
         assert db.add_many(documents).added == len(documents)
-        assert make_golden.answers(db, kind) == answers
+        added = make_golden.answers(db, kind)
+        for name in ("metadata", "stored metadata"):
+            assert added.pop(name) != answers.pop(name)
+        assert added == answers
     inspection.check(path)
 
 
