@@ -145,7 +145,7 @@ class FirstWords:
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         doc_id = self.first.get(self.words[row], 0)
-        return DropReason(doc_id, 1.0, True, False) if doc_id and doc_id not in without else None
+        return DropReason(doc_id, 1.0, True) if doc_id and doc_id not in without else None
 
     def matches(self, row: int) -> list[tuple[float, int]]:
         return [(1.0, self.first[self.words[row]])]
