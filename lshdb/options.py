@@ -37,7 +37,7 @@ OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
-Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
 FileName = str | os.PathLike[str]

@@ -27,7 +27,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources import added_columns, counts, data_frames, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
-from lshdb.sources.paths import expanded
+from lshdb.sources.paths import expanded, file_and_sheet
 from lshdb.sources.session import Session, SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
@@ -463,7 +463,7 @@ def _tables(
 ) -> tuple[dict[str, str], dict[str, str], counts.SkippedFiles]:
     """The tables, files of JSON without rows, and what was skipped; see `find_tables`."""
     for name in expanded(names):
-        if not os.path.exists(name):
+        if not os.path.exists(file_and_sheet(name)[0]):
             raise InputError(
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
                 '[{"text": text} for text in texts]'

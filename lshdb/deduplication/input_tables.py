@@ -13,12 +13,15 @@ from lshdb.sources import counts, formats, identity, outputs, walking
 from lshdb.sources.paths import (
     binary_kind,
     expanded,
+    file_and_sheet,
     format_of,
     is_database,
     is_named_as_text,
+    is_spreadsheet,
     opened,
     pattern_top,
     printable_path,
+    rows_format_of,
     tilde_hint,
 )
 
@@ -74,7 +77,7 @@ def find_tables(
         for entry in entries:
             if isinstance(entry, Failure):
                 raise InputError(f"{entry.where}: {entry.reason}")
-            format = format_of(entry.path)
+            format = rows_format_of(entry.path)
             if rowless is not None and format == "json" and _has_no_rows(entry.path):
                 skipped_files.add("tables", entry.path, "JSON without rows")
                 rowless[entry.path] = _name_below(entry.path, top)
@@ -115,6 +118,7 @@ def check_readable(path: str) -> None:
     """Raise an error for a missing file or a database, before anything is written."""
     if path == outputs.STDOUT:
         return
+    path, _ = file_and_sheet(path)
     if not os.path.exists(path):
         missing = f"no such file or directory{tilde_hint(path)}"
         raise InputError(f"{printable_path(path)}: {missing}")
@@ -155,7 +159,12 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
         is_text = formats.KIND.get(format_of(path), "json") != "columns"
-        if is_text and os.path.isfile(path) and (kind := _binary_kind(path)):
+        if (
+            is_text
+            and not is_spreadsheet(path)
+            and os.path.isfile(path)
+            and (kind := _binary_kind(path))
+        ):
             raise InputError(
                 f"{printable_path(path)}: a binary file ({kind}), and no table: these end in "
                 ".jsonl, .csv, .parquet or .arrow"
@@ -174,7 +183,7 @@ def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:
     for path, name in tables.items():
         if path == outputs.STDOUT:
             raise UsageError(f"standard input has no name for a file in {directory}")
-        output = os.path.join(directory, name)
+        output = os.path.join(directory, name + ".jsonl" * is_spreadsheet(path))
         if output in inputs_by_output:
             raise UsageError(f"{inputs_by_output[output][0]} and {path} would both go to {output}")
         inputs_by_output[output] = [path]

@@ -79,7 +79,7 @@ class Reference:
         if path == paths.STDIN:
             raise UsageError("--against reads no standard input: save it to a file")
         is_pattern = glob.has_magic(path) and bool(glob.glob(path, recursive=True))
-        if not os.path.exists(path) and not is_pattern:
+        if not os.path.exists(paths.file_and_sheet(path)[0]) and not is_pattern:
             raise InputError(f"{path}: no such file")
         if self.fields and self.is_database:
             raise UsageError(f"{path} is a database, whose documents have no fields to name")

@@ -12,7 +12,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     extracting, user_programs   the text of documents such as PDF, by a process; those of users
     documents     that process: a module for each kind, and how texts are normalised
     formats       the table of formats, each a module that reads and writes
-    json_rows, csv_rows     JSON lines and arrays; CSV and TSV
+    json_rows, csv_rows, sheet_rows  JSON lines and arrays; CSV and TSV; spreadsheets
     arrow_rows, data_frames, long_tables  Arrow; data of a program; a row an element to sets
     keeping, ordering       which of similar documents stays; how values of a field compare
     proof         whether a file can be deleted, as it and what stays are read now

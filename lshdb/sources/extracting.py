@@ -97,8 +97,12 @@ class Extractor:
             self._commands["." + suffix.lower().lstrip(".")] = words
 
     def __del__(self) -> None:
+        self._end()
+
+    def _end(self) -> None:
         if process := self._process:
             process.end()
+        self._process = None
 
     def kind_of_name(self, name: str) -> str | None:
         """How a file is read, as far as its name says: equal bytes then give an equal text."""
@@ -130,8 +134,26 @@ class Extractor:
         install = f"needs {INSTALL}" if self.options.documents else "documents are not wanted"
         raise inputs.Skipped("documents", f"{form.name}: {install}")
 
-    def documents(self, path: str, kind: str) -> Iterator[Extracted | Unread]:
+    def cells(self, path: str, sheet: str) -> str:
+        """The cells of a sheet, as `documents.sheets.rows` gives them; InputError without any.
+
+        The process ends, as a result of rows may be kept for long.
+        """
+        self.kind_of(path)  # whether the library is there
+        try:
+            (document,) = self.documents(path, "xlsx", sheet=sheet)
+        finally:
+            self._end()
+        assert isinstance(document, Extracted)
+        return document.text
+
+    def documents(self, path: str, kind: str, **more: str) -> Iterator[Extracted | Unread]:
         """The documents in a file, and those that cannot be read, each with the reason.
+
+        Args:
+            path: of the file.
+            kind: of the file.
+            more: what the job has besides this.
 
         Raises:
             InputError: there are none, or no more, with the reason.
@@ -142,10 +164,10 @@ class Extractor:
         names = Counter[str]()
         start: int | None = 0
         while start is not None:
-            start = yield from self._documents_from(start, path, kind, names)
+            start = yield from self._documents_from(start, path, kind, names, more)
 
     def _documents_from(
-        self, start: int, path: str, kind: str, names: Counter[str]
+        self, start: int, path: str, kind: str, names: Counter[str], more: dict[str, str]
     ) -> Generator[Extracted | Unread, None, int | None]:
         """The documents in a file from a byte on, as far as one process comes.
 
@@ -155,7 +177,7 @@ class Extractor:
         process, self._process = self._process or _Process(), None
         seconds = self.options.extract_timeout
         job = {"path": os.path.abspath(path), "kind": kind, "quotes": self.options.quotes}
-        job |= {"seconds": seconds, "largest": self.largest, "start": start}
+        job |= {"seconds": seconds, "largest": self.largest, "start": start, **more}
         name = refused = None
         try:
             process.give(job)

@@ -22,6 +22,7 @@ from lshdb.sources.documents import kinds
 KIND: Mapping[str, str] = {
     "jsonl": "json",
     "json": "json",
+    "xlsx": "json",
     "csv": "csv",
     "tsv": "csv",
     "parquet": "columns",
@@ -140,7 +141,7 @@ def output_format(path: str, default: str) -> str:
                 f"{path}: no rows are written as {kind.name}: name a file that ends in .csv, "
                 ".jsonl, .parquet or .arrow"
             )
-        format = "jsonl" if default == "json" else default
+        format = "jsonl" if default in ("json", "xlsx") else default
     if format == "arrow" and path.lower().endswith(_STREAM):
         format = "arrows"
     if KIND[format] == "columns":

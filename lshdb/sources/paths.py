@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import compression
+from lshdb.sources.documents import kinds
 
 if TYPE_CHECKING:
     from lshdb.options import Format
@@ -78,6 +79,8 @@ _BINARY_MAGIC = {
 }
 """First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
 _BINARY_STARTS = tuple(_BINARY_MAGIC)
+_SHEET = re.compile(r"(?is)(.*?\.(?:xls[xmb]?|ods))#(.+)")
+"""The name of a file of sheets, and of a sheet in it."""
 _UNUSUAL = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 _BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
@@ -111,6 +114,27 @@ def _shown(character: str) -> str:
 def format_of(path: str) -> "Format":
     """The format of a file by its suffix, or by the one before that of its compression."""
     return FORMATS.get(os.path.splitext(compression.without_compression(path))[1].lower(), "text")
+
+
+def file_and_sheet(path: str) -> tuple[str, str]:
+    """The path of a spreadsheet and the name of a sheet in it; of other files the path alone.
+
+    >>> file_and_sheet("a#b.xlsx#c#d"), file_and_sheet("a.csv#b")
+    (('a#b.xlsx', 'c#d'), ('a.csv#b', ''))
+    """
+    match = _SHEET.fullmatch(path)
+    return (match[1], match[2]) if match and not os.path.exists(path) else (path, "")
+
+
+def is_spreadsheet(path: str) -> bool:
+    """Whether a file, perhaps with the name of a sheet, is a spreadsheet by its suffix."""
+    suffix = os.path.splitext(file_and_sheet(path)[0])[1].lower()
+    return kinds.OF_SUFFIX.get(suffix) == "xlsx"
+
+
+def rows_format_of(path: str) -> "Format":
+    """The format of a file of rows: that of `format_of`, or spreadsheets."""
+    return "xlsx" if is_spreadsheet(path) else format_of(path)
 
 
 def expanded(paths: Iterable[str]) -> Iterator[str]:

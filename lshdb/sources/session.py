@@ -29,6 +29,7 @@ from lshdb.sources import (
     json_rows,
     long_tables,
     records,
+    sheet_rows,
     walking,
 )
 from lshdb.sources import paths as names
@@ -107,7 +108,8 @@ class SessionOptions(records.RecordOptions):
         """The format in which a file is read."""
         if self.format != "auto":
             return self.format
-        format = names.format_of(path)
+        are_rows = self.fallback != "text" or names.file_and_sheet(path)[1]
+        format = (names.rows_format_of if are_rows else names.format_of)(path)
         return self.fallback if format == "text" else format
 
 
@@ -282,6 +284,13 @@ class Session:
         if path == STDIN:
             return self._stdin(source)
         format = self.options.format_of(path)
+        if format == "xlsx":
+            file, sheet = names.file_and_sheet(path)
+            with self.archives.on_disk(file, source.file) as (copy, _):
+                cells = self.extractor.cells(copy, sheet)
+            self.counts.bytes_read += source.size
+            source.text = sheet_rows.lines(cells, self.options)
+            return json_rows.read(source, "jsonl")
         if format != "text":
             return formats.format_named(format).read(source, format)
         names.check_key_is_free(path)
@@ -300,8 +309,11 @@ class Session:
         path, *others = paths
         if others or os.path.isdir(path) or names.pattern_top(path) is not None:
             return None
-        if path != STDIN and not os.path.exists(path):
+        file, sheet = names.file_and_sheet(path)
+        if path != STDIN and not os.path.exists(file):
             raise InputError(f"{path}: no such file; {advice}")
+        if sheet:
+            return None
         format = self.options.format
         if format == "auto":
             format = "text" if path == STDIN else names.format_of(path)
@@ -347,6 +359,7 @@ class Session:
         return None
 
     def _opened(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+        path, _ = names.file_and_sheet(path)
         if path != STDIN and guard.is_open(path):
             raise inputs.Skipped("binary", "the database itself")
         if member := self.archives.find(path):
@@ -366,6 +379,8 @@ class Session:
             return iter([self._whole(source, options.stdin_key)])
         format = options.format_of(STDIN)
         key = options.option("--key KEY", "stdin_key=")
+        if format == "xlsx":
+            raise InputError("a spreadsheet is read from a file, not from standard input")
         if options.format == "text":
             raise InputError(f"a text on standard input needs a key: give {key}")
         if format == "text":

@@ -128,6 +128,11 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
     path, kind = job["path"], job["kind"]
     about: Metadata = {}
     try:
+        if "sheet" in job:
+            from . import sheets
+
+            rows = pages_within(sheets.rows(path, job["sheet"]), job["largest"])
+            return {"text": "\n".join(rows), "metadata": {}, "extracted": {}}
         if message is None:
             kind, reader = actual_kind(path, kind)
             module, _, function = reader.partition(".")

@@ -1,6 +1,7 @@
 """Spreadsheets of all kinds, by calamine."""
 
 import io
+import json
 import re
 import struct
 from collections.abc import Iterator
@@ -34,24 +35,19 @@ _CELL_NAME = re.compile(rb"(<(?:\w+:)?(?:row|c)\b[^<>]*?)\s+r=[\"'][^\"'<>]*[\"'
 """A row or cell, and where it is."""
 _ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*?\sr=[\"'](\d+)")
 _COLUMN = re.compile(rb"\sr=[\"']([A-Za-z]{1,3})\d")
+_LAST_CELLS = re.compile(_BLANK_CELLS.pattern + rb"(?=\s*</(?:[\w-]+:)?table-row>)")
+_LAST_ROWS = re.compile(_BLANK_ROWS.pattern + rb"(?=\s*</(?:[\w-]+:)?table>)")
+"""The same behind the cells of a row and the rows of a sheet that have some."""
 _OTHERS = {"comments": ("p", "t"), "drawing": ("p", "t"), "threadedComment": ("text",)}
 """Related parts of a sheet that have text, and its elements."""
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
     """The sheets: the name of each, and its cells; then its notes and text boxes."""
-    from python_calamine import CalamineWorkbook, PasswordError
-
     package = Package(path) if is_zipfile(path) else None
     if package is not None:
         package.properties(about)
-    data = Path(path).read_bytes()
-    if package is not None:
-        data = _packed_again(package, data)
-    try:
-        book = CalamineWorkbook.from_object(io.BytesIO(data))
-    except PasswordError as error:
-        raise Refused(LOCKED) from error
+    book = _book(path, package)
     about["sheets"] = len(book.sheet_names)
     for name in book.sheet_names:
         try:
@@ -65,29 +61,77 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
         yield from _drawings_and_notes(package, about)
 
 
+def rows(path: str, name: str) -> Iterator[str]:
+    """The cells of a sheet as JSON: an array of the index of its first row, then its rows.
+
+    Args:
+        path: of the file.
+        name: of the sheet; empty for the first one.
+
+    Raises:
+        Refused: there is no such sheet, or it has too many cells.
+    """
+    book = _book(path, Package(path) if is_zipfile(path) else None, keeps_places=True)
+    names = book.sheet_names
+    if not names or name not in ("", *names):
+        raise Refused(f"no sheet {name!r}: it has {', '.join(map(repr, names))}")
+    sheet = book.get_sheet_by_name(name or names[0])
+    yield json.dumps([(sheet.start or (0, 0))[0]])
+    for row in sheet.iter_rows():
+        yield json.dumps([*map(_value, row)])
+
+
+def _value(cell: Any) -> object:
+    """A cell as a value of JSON; None for a blank one."""
+    if isinstance(cell, float):
+        return int(cell) if cell.is_integer() and abs(cell) < 1 << 53 else cell
+    if hasattr(cell, "isoformat"):
+        return cell.isoformat()
+    return cell if isinstance(cell, bool | int) else str(cell) or None
+
+
+def _book(path: str, package: Package | None, *, keeps_places: bool = False) -> Any:
+    """The sheets of a file."""
+    from python_calamine import CalamineWorkbook, PasswordError
+
+    data = Path(path).read_bytes()
+    if package is not None:
+        data = _packed_again(package, data, keeps_places)
+    try:
+        return CalamineWorkbook.from_object(io.BytesIO(data))
+    except PasswordError as error:
+        raise Refused(LOCKED) from error
+
+
 def _cell(value: object) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _packed_again(package: Package, data: bytes) -> bytes:
+def _packed_again(package: Package, data: bytes, keeps_places: bool) -> bytes:
     """A file of sheets whose parts have slashes, and no more cells than fit.
 
     A value in the last cell that a sheet can have makes 17 billion of them, as calamine has blank
     ones, too. The cells of such a sheet lose their places, so that they follow each other: blank
-    ones make no difference to the text.
+    ones make no difference to the text. Where cells keep their places, it is refused.
     """
+    cells, rows = (_LAST_CELLS, _LAST_ROWS) if keeps_places else (_BLANK_CELLS, _BLANK_ROWS)
     changed: dict[str, bytes | bytearray] = {}
+    is_large = False
     for name in package.names:
         if name == "content.xml":
             sheet = package.read(name)
-            changed[name] = _BLANK_ROWS.sub(rb"\1\2", _BLANK_CELLS.sub(rb"\1\2", sheet))
+            changed[name] = rows.sub(rb"\1\2", cells.sub(rb"\1\2", sheet))
         if _BINARY_SHEET.fullmatch(name) and (nearer := _nearer(package.read(name))):
             changed[name] = nearer
+            is_large = True
         if _SHEET.fullmatch(name):
             sheet = package.read(name)
-            rows = max(map(int, _ROW.findall(sheet)), default=0)
-            if rows > _CELLS >> 14 and rows * _columns(sheet) > _CELLS:
+            last = max(map(int, _ROW.findall(sheet)), default=0)
+            if last > _CELLS >> 14 and last * _columns(sheet) > _CELLS:
                 changed[name] = _CELL_NAME.sub(rb"\1", sheet)
+                is_large = True
+    if keeps_places and is_large:
+        raise Refused(f"a sheet with more than {_CELLS:,} cells, blank ones included")
     if not changed and not package.has_backslashes:
         return data
     packed = io.BytesIO()
