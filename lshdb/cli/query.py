@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,7 @@ from lshdb.exchange import result_tables
 from lshdb.formatting import percent
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
+from lshdb.search.query import best, search
 from lshdb.shingling import shingling
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.paths import key_of
@@ -106,17 +108,17 @@ def query(
             batches = counts.files_noted(session.batches(files))
             answers = _answers(databases, batches, options, session)
         else:
-            content = choice.content(databases[0].settings.shingling.of_sets)
-            if session is not None:
-                document = documents.document_of_file(session, files[0])
-                key = counts.key_noted(files[0], store_of(databases[0]).files_root)
-                (content,) = document.contents
-                states = [(key, state) for _, state in document.states]
-                query_batch = replace(document, keys=[key], states=states)
-                answers = _answers(databases, [query_batch], options, session)
-            else:
+            name = counts.key_noted("".join(files), store_of(databases[0]).files_root)
+            if session is None:
+                content = choice.content(databases[0].settings.shingling.of_sets)
                 single = QueryOptions(content, ranking=options, key=choice.key)
-                answers = iter([("", shards.query_files(databases, single))])
+                matches: list[Match] = shards.query_files(databases, single)
+            else:
+                document = documents.document_of_file(session, files[0])
+                (content,) = document.contents
+                by_file = (search(store_of(database), options, document) for database in databases)
+                matches = best(chain.from_iterable(by_file), options)
+            answers = iter([(name, matches)])
             if isinstance(content, str) and not content.strip():
                 messages.warn("lshdb: the query is empty, and so it is similar to no document")
                 if form.is_text and not unmatched:

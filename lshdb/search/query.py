@@ -30,6 +30,7 @@ from lshdb.shingling.hashing import distinct
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
 from lshdb.sketching.settings import Settings
+from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
@@ -86,7 +87,6 @@ class _Pairs(NamedTuple):
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
-        same_text: bool[c], whether the two have the same content; False where nobody looked.
         containments: float64[c], if they are asked for.
     """
 
@@ -97,16 +97,13 @@ class _Pairs(NamedTuple):
     bands: IntArray
     estimates: Shares
     similarities: Shares
-    same_text: Mask
     containments: Shares
 
     @classmethod
     def of(cls, doc_ids: IntArray, queries: IntArray, documents: IntArray, rest: Mask) -> _Pairs:
         """Pairs of which no more is known yet."""
         none = np.zeros(len(queries))
-        return cls(
-            doc_ids, queries, documents, rest, np.zeros_like(queries), none, none, none > 0, none
-        )
+        return cls(doc_ids, queries, documents, rest, np.zeros_like(queries), none, none, none)
 
     def chosen(self, which: Mask | IntArray) -> _Pairs:
         """Some of the pairs."""
@@ -133,8 +130,10 @@ class _Pairs(NamedTuple):
         return self.chosen(enough[first_of_each(self.query[enough], top, *keys)])
 
 
-def search(store: Store, query: RankingOptions, wanted: QueryOptions | Lanes) -> list[Match]:
-    """The matches of what is wanted, a document or a signature [k], best first."""
+def search(
+    store: Store, query: RankingOptions, wanted: QueryOptions | Batch | Lanes
+) -> list[Match]:
+    """The matches of a document, of one that was just read, or of a signature [k], best first."""
     condition = query.similar.condition
     if condition.where is None:
         with store.reading():
@@ -147,7 +146,7 @@ def _answer(
     store: StoreReader,
     query: RankingOptions,
     keep: DocumentFilter | None,
-    wanted: QueryOptions | Lanes,
+    wanted: QueryOptions | Batch | Lanes,
 ) -> list[Match]:
     if query.containment and store.settings.shingling.foreign:
         raise errors.UsageError("containment needs contents; this database has only signatures")
@@ -196,18 +195,20 @@ def _rank(match: Match) -> tuple[float, float]:
     return -match.containment, -match.similarity
 
 
-def _query_batch(store: StoreReader, wanted: QueryOptions | Lanes) -> QueryBatch:
+def _query_batch(store: StoreReader, wanted: QueryOptions | Batch | Lanes) -> QueryBatch:
     """The document of a query, or a signature, as a batch of one."""
     settings = store.settings
     shingles, stored, doc_id = 1, list[str](), -1
     signature: Lanes | None
+    if isinstance(wanted, QueryOptions) and wanted.content is not None:
+        wanted = Batch(contents=[wanted.content])
+    if isinstance(wanted, Batch):
+        content, files = cleaned(wanted.contents[0], settings.shingling), wanted.files
+        return QueryBatch([encoded(content)], [], signing.sign([content], settings), files=files)
     if not isinstance(wanted, QueryOptions):
         signature = wanted
-    elif wanted.key is None:
-        assert wanted.content is not None
-        content = cleaned(wanted.content, settings.shingling)
-        return QueryBatch([encoded(content)], [], signing.sign([content], settings))
     else:
+        assert wanted.key is not None
         row = row_of_key(store, wanted.key)
         signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
         stored = [] if row.content is None else [row.content]
@@ -446,15 +447,12 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     if query.similar.estimate or not store.settings.content:
         pass
     elif few and not query.similar.distinguish:
-        scores, same_text = similarity.similarities(
-            store, batch.stored[0], pairs.doc_ids[pairs.document]
-        )
-        pairs = pairs._replace(similarities=scores, same_text=same_text)
+        scores = similarity.similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
+        pairs = pairs._replace(similarities=scores)
         return pairs.ranked(containment, top, threshold)
     else:
         pairs = _verified(store, query, batch, pairs, exact, level, needed)
-    pairs = pairs.ranked(containment, top, threshold)
-    return pairs._replace(same_text=_same_text(store, batch, pairs))
+    return pairs.ranked(containment, top, threshold)
 
 
 def _verified(
@@ -584,14 +582,15 @@ def _matches(
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.document]
     fields, is_exact = query.similar.fields, store.settings.content and not query.similar.estimate
+    same_text, identical = _sameness(store, batch, pairs)
     columns: dict[str, list[Any]] = {
         "key": store.keys_of(doc_ids),
         "similarity": pairs.similarities.tolist(),
         "exact": [is_exact] * len(doc_ids),
         "estimate": pairs.estimates.tolist(),
         "bands": pairs.bands.tolist(),
-        "identical": _identical(store, batch, pairs).tolist(),
-        "same_text": pairs.same_text.tolist(),
+        "identical": identical.tolist(),
+        "same_text": same_text.tolist(),
     }
     if query.containment:
         columns["containment"] = pairs.containments.tolist()
@@ -627,45 +626,31 @@ def contents_of(
     return contents
 
 
-def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
-    """Which pairs have the same bytes, of those that have the same text."""
-    (indices,) = pairs.same_text.nonzero()
-    identical = pairs.same_text.copy()
-    if len(indices) and (batch.files or store.has_files()):
-        stored = store.bytes_digests(pairs.doc_ids[pairs.document[indices]])
+def _sameness(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Mask, Mask]:
+    """Which pairs have the same text, and which of these the same bytes, bool[c] both."""
+    same_text = pairs.estimates == 1
+    identical = np.zeros_like(same_text)
+    # Only useful if all lanes agree: computing a digest loads OpenSSL.
+    (possible,) = same_text.nonzero()
+    if store.settings.shingling.foreign or not (batch.stored or batch.doc_id >= 0):
+        return identical, identical
+    if len(possible):
+        texts, bytes_digests = _digests(store, pairs.doc_ids[pairs.document[possible]])
         if batch.doc_id >= 0:
-            digests = store.bytes_digests(np.array([batch.doc_id]))
+            query_texts, query_bytes = _digests(store, np.array([batch.doc_id]))
         else:
-            digests = [*map(bytes.hex, _digests(batch))]
-            for index, bytes_digest in batch.files.items():
-                digests[index] = bytes_digest
-        of_queries = (digests[index] for index in pairs.query[indices].tolist())
-        identical[indices] = [
-            a is not None and a == b for a, b in zip(of_queries, stored, strict=True)
-        ]
-    return identical
+            query_texts = batch.digests or [digest(text.encode()) for text in batch.stored]
+            query_bytes = [text.hex() for text in query_texts]
+            for query, bytes_digest in batch.files.items():
+                query_bytes[query] = bytes_digest
+        queries = pairs.query[possible].tolist()
+        rows = zip(possible.tolist(), queries, texts, bytes_digests, strict=True)
+        for pair, query, text, bytes_digest in rows:
+            same_text[pair] = query_texts[query] == text
+            identical[pair] = same_text[pair] and query_bytes[query] == bytes_digest is not None
+    return same_text, identical
 
 
-def _digests(batch: QueryBatch) -> Sequence[bytes]:
-    """The digests of the documents; computing one loads OpenSSL."""
-    return batch.digests or [digest(text.encode()) for text in batch.stored]
-
-
-def _same_text(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
-    """Which pairs have the same content."""
-    same_text = np.zeros(len(pairs.query), dtype=np.bool_)
-    # Only useful if all lanes agree.
-    possible = np.flatnonzero(pairs.estimates == 1)
-    if len(possible) and not store.settings.shingling.foreign:
-        if batch.doc_id >= 0:
-            digests: Sequence[bytes] = store.sizes(np.array([batch.doc_id]))[1].tolist()
-        else:
-            digests = _digests(batch)
-        if digests:
-            stored_digests = store.sizes(pairs.doc_ids[pairs.document[possible]])[1].tolist()
-            queries = pairs.query[possible].tolist()
-            same_text[possible] = [
-                digests[i] == stored_digest
-                for i, stored_digest in zip(queries, stored_digests, strict=True)
-            ]
-    return same_text
+def _digests(store: StoreReader, doc_ids: IntArray) -> tuple[Sequence[bytes], list[str | None]]:
+    """Of stored documents the digests of their texts, and of their bytes."""
+    return store.sizes(doc_ids)[1].tolist(), store.bytes_digests(doc_ids)

@@ -158,12 +158,8 @@ def intersections(hashes: Hashes, others: Shingles) -> IntArray:
     return sums(hashes.take(index, mode="clip") == others.hashes, others.offsets)
 
 
-def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Shares, Mask]:
-    """How similar a document, in its stored form, is to stored ones.
-
-    Returns:
-        The Jaccard similarities float64[n], and which have the same content, bool[n].
-    """
+def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> Shares:
+    """The Jaccard similarities of a document, in its stored form, to stored ones, float64[n]."""
     shingling = store.settings.shingling
     query_hashes: Hashes | None = None
     scores: list[float] = []
@@ -182,10 +178,9 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Sh
             sets = Shingles(sets.hashes[sets.offsets[1] :], sets.offsets[1:] - sets.offsets[1])
         shared = intersections(query_hashes, sets)
         scores += jaccard(shared, len(query_hashes), sizes_of(sets.offsets)).tolist()
-    same_text = np.array(same, dtype=np.bool_)
-    all_scores = np.ones(len(same))
-    all_scores[~same_text] = scores
-    return all_scores, same_text
+    all_scores: Shares = np.ones(len(same))
+    all_scores[~np.array(same, dtype=np.bool_)] = scores
+    return all_scores
 
 
 def check_numbers(settings: Settings) -> None:

@@ -6,6 +6,7 @@ Documents wait until they are decided on, and elements of sets until all of each
 import dataclasses
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from lshdb.store.rows import FileState
 RowDecision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
 number of its cluster (0 if clusters are not recorded)."""
+_ROW = (None,) * len(dataclasses.fields(FileState))
+"""In place of the state of a file, of a document that is none."""
 ElementRow = tuple[str, str]
 """A key and an element of its set."""
 
@@ -92,12 +95,7 @@ class SpooledDocument(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[Any]) -> "SpooledDocument":
         """A document as `Spool.add` wrote it."""
-        *values, state = row
-        if state is not None:
-            fields = json_text.loads(state.encode())
-            fields[-1] = fields[-1] and bytes.fromhex(fields[-1])
-            state = FileState(*fields)
-        return cls._make([*values, state])
+        return cls._make([*row[:6], None if row[6] is None else FileState(*row[6:])])
 
     @property
     def bytes_digest(self) -> str | None:
@@ -130,7 +128,7 @@ class Spool:
 
         They are decided on by place, then by rank, which is of any type of SQLite.
         """
-        rows = ((*values, state and _state_text(state)) for *values, state in documents)
+        rows = ((*row, *(_ROW if state is None else astuple(state))) for *row, state in documents)
         self._file.write(sql.SPOOL_ADD, rows)
 
     def order(self, *, descending: bool) -> None:
@@ -156,7 +154,7 @@ class Spool:
         """Record why documents are dropped, by number; the first reason of a document counts."""
         self._file.write(
             sql.SPOOL_DROP,
-            ((number, json_text.dumps(dataclasses.astuple(row))) for number, row in decided),
+            ((number, json_text.dumps(astuple(row))) for number, row in decided),
         )
 
     def cluster(self, clusters: Iterable[tuple[int, int]]) -> None:
@@ -170,11 +168,6 @@ class Spool:
             (number - first, key, reason and _dropped(reason), cluster)
             for number, key, reason, cluster in rows
         ]
-
-
-def _state_text(state: FileState) -> str:
-    *values, file_digest = dataclasses.astuple(state)
-    return json_text.dumps([*values, file_digest and file_digest.hex()])
 
 
 def _dropped(reason: str) -> DroppedRow:

@@ -414,18 +414,20 @@ UPDATE_CONTENT = "UPDATE documents SET content = ?2 WHERE doc_id = ?1"
 SPOOL_TABLES = """
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL, rank ANY,
-    content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER,
-    state TEXT
+    content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER, size INTEGER,
+    mtime_ns INTEGER, extracted TEXT, ctime_ns INTEGER, device INTEGER, inode INTEGER,
+    file_digest BLOB
 ) STRICT;
 CREATE TABLE dropped (number INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 CREATE TABLE clusters (number INTEGER PRIMARY KEY, cluster INTEGER NOT NULL) STRICT;
 """
-SPOOL_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+SPOOL_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SPOOL_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?)"
 SPOOL_CLUSTER = "INSERT OR IGNORE INTO clusters VALUES (?, ?)"
 SPOOL_UP = "CREATE INDEX in_order ON documents (place, rank)"
 SPOOL_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
-_SPOOL = "SELECT number, documents.key, content, metadata, file, line, state FROM"
+_SPOOL = """SELECT number, documents.key, content, metadata, file, line,
+    size, mtime_ns, extracted, ctime_ns, device, inode, file_digest FROM"""
 SPOOL_ASCENDING = f"{_SPOOL} documents ORDER BY place, rank, number"
 SPOOL_DESCENDING = f"{_SPOOL} documents ORDER BY place, rank DESC, number"
 SPOOL_DOCUMENTS = (
