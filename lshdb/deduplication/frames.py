@@ -102,7 +102,7 @@ class _Files:
     def save(self, path: str, mask: arrays.Mask, *, overwrite: bool) -> None:
         """Write the rows that a mask selects to another file, or to a directory of files."""
         targets: Mapping[str, Sequence[str]] = {path: self.paths}
-        directory = None
+        directory: Any = contextlib.nullcontext()
         if output_directory.is_directory(path, self.inputs):
             directory = output_directory.OutputDirectory(
                 path,
@@ -111,20 +111,15 @@ class _Files:
                 appends=self.is_stored,
                 overwrites=overwrite,
                 option="overwrite=True",
+                note=lambda text: warn(UserWarning(text)),
             )
             targets = directory.targets
         for target in filter(os.path.exists, targets):
             if any(os.path.samefile(target, name) for name in self.tables):
                 raise UsageError(f"{target} is one of the files that are read: save to another one")
-        if directory is not None:
-            directory.make()
-        with run_outputs.KeptRows(targets, self.session) as rows:
+        with directory, run_outputs.KeptRows(targets, self.session) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
-        if directory is not None:
-            directory.finish()
-            for stays in directory.staying:
-                warn(UserWarning(f"{stays} stays: lshdb has not written it as it is"))
 
 
 @dataclass(frozen=True, slots=True)

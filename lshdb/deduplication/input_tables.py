@@ -9,7 +9,7 @@ from contextlib import suppress
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.sources import counts, formats, identity, outputs, walking
+from lshdb.sources import counts, extracting, formats, identity, outputs, walking
 from lshdb.sources.paths import (
     binary_kind,
     expanded,
@@ -81,6 +81,8 @@ def find_tables(
             if rowless is not None and format == "json" and _has_no_rows(entry.path):
                 skipped_files.add("tables", entry.path, "JSON without rows")
                 rowless[entry.path] = _name_below(entry.path, top)
+            elif format == "xlsx" and not extracting.reads_sheets():
+                skipped_files.add("documents", entry.path, f"sheets: needs {extracting.INSTALL}")
             elif format != "text":
                 has_table = True
                 take(entry.path, _name_below(entry.path, top))

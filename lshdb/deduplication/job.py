@@ -184,6 +184,7 @@ class DedupJob:
                 appends=self.database is not None,
                 overwrites=out.overwrite,
                 option="--overwrite",
+                note=self.note,
             )
             self._directories.append(directory)
             return directory.targets
@@ -261,7 +262,7 @@ class DedupJob:
                 self._proofs = proof.Proof(session.apart(ReadCounts()))
                 self._stored = _documents(store, self.root) if store is not None else {}
             run = stack.enter_context(self._run(settings, store, session))
-            outputs, is_complete = self._tables_written, False
+            outputs = self._tables_written
             with (
                 contextlib.suppress(_Left),
                 self._written(session) as written,
@@ -273,11 +274,6 @@ class DedupJob:
                     written.write(rows, lines)
                     yield lines
                 self._check_written(run, outputs)
-                is_complete = True
-            for output_files in self._directories if is_complete else ():
-                output_files.finish()
-                for path in output_files.staying:
-                    self.note(f"{printable_path(path)} stays: lshdb has not written it as it is")
             # The output is complete, and has its name.
             run.merge(outputs if self.counts["kept"] else ())
             self.counts["replaced"] = self.reading.replaced
@@ -397,7 +393,7 @@ class DedupJob:
         with contextlib.ExitStack() as stack:
             written = self._written_files
             for directory in self._directories:
-                directory.make()
+                stack.enter_context(directory)
 
             def rows_to(
                 targets: Mapping[str, Sequence[str]], *, annotates: bool = False

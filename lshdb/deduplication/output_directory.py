@@ -7,9 +7,10 @@ one. Only files on the list are ever deleted, if they are as they were written.
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Self
 
 from lshdb.deduplication import input_tables
 from lshdb.errors import UsageError
@@ -22,17 +23,19 @@ MANIFEST = ".lshdb-outputs.json"
 
 @dataclass(eq=False)
 class OutputDirectory:
-    """A directory that gets a file for each input.
+    """A directory that gets a file for each input. Use as a context manager around their writers.
+
+    At the end, if nothing failed, what earlier runs wrote is deleted, and the list is written.
 
     Attributes:
         path: the directory.
         tables: the inputs, each with its name.
         copied: files without rows that are copied beside the tables, each with its name.
         appends: whether there may be files of earlier runs, with other names.
-        overwrites: whether files of earlier runs are deleted, see `finish`.
+        overwrites: whether files of earlier runs are deleted.
         option: how messages name the option for this.
+        note: called with the files that stay although the others are deleted.
         targets: the outputs, each with its table.
-        staying: files of the same formats that are not deleted, as lshdb has not written them so.
 
     Raises:
         UsageError: two inputs have one name, or a file in the directory is in the way.
@@ -44,8 +47,8 @@ class OutputDirectory:
     appends: bool
     overwrites: bool
     option: str
+    note: Callable[[str], object]
     targets: dict[str, list[str]] = field(init=False)
-    staying: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         if self.appends and self.overwrites:
@@ -62,8 +65,7 @@ class OutputDirectory:
             (replaced if os.path.realpath(path) in written else others).append(path)
         of_format = [path for path in others if format_of(path) in formats]
         self._old = [path for path in others if path in known and self.overwrites]
-        staying = [path for path in of_format if path not in self._old]
-        self.staying = staying if self.overwrites else []
+        self._staying = [path for path in of_format if path not in self._old]
         if self.appends:
             self._refuse(replaced, "is there, and a run with a database writes new files only")
         elif not self.overwrites:
@@ -80,13 +82,14 @@ class OutputDirectory:
         if paths:
             raise UsageError(f"{printable_path(paths[0])} {why}")
 
-    def make(self) -> None:
-        """Make the directories of the outputs."""
+    def __enter__(self) -> Self:
         for target in self.targets:
             os.makedirs(os.path.dirname(target), exist_ok=True)
+        return self
 
-    def finish(self) -> None:
-        """When the outputs are complete: delete those of earlier runs, and write the list."""
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            return
         for target, source in self._copies.items():
             with open(source, "rb") as file, outputs.Output(target) as copy:
                 shutil.copyfileobj(file, copy)
@@ -96,6 +99,8 @@ class OutputDirectory:
         listed = {self._name(path): _state(path) for path in paths}
         with outputs.Output(self._below(MANIFEST)) as manifest:
             manifest.write(json.dumps({"files": listed}, indent=1).encode() + b"\n")
+        for path in self._staying if self.overwrites else ():
+            self.note(f"{printable_path(path)} stays: lshdb has not written it as it is")
 
     def _below(self, name: str) -> str:
         return os.path.join(self.path, name)

@@ -245,6 +245,11 @@ def lacks_library() -> bool:
     return not all(_is_installed(kind.module) for kind in kinds.KINDS.values())
 
 
+def reads_sheets() -> bool:
+    """Whether the library of spreadsheets is installed."""
+    return _is_installed(kinds.KINDS["xlsx"].module)
+
+
 def can_guess() -> bool:
     """Whether the library that guesses encodings is installed."""
     return encodings.has_library()

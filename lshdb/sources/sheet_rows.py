@@ -7,6 +7,7 @@ null. calamine reads the file, in the process for documents.
 import json
 from collections.abc import Iterator
 
+from lshdb.errors import InputError
 from lshdb.sources import batch, json_rows, records
 
 
@@ -21,7 +22,9 @@ def lines(cells: str, options: records.RecordOptions) -> Iterator[bytes]:
         InputError: the first row lacks names of columns of documents.
     """
     first, *rows = map(json.loads, cells.splitlines())
-    names = records.distinct_names([*map(_name, rows[0])]) if rows else []
+    if not rows:
+        raise InputError("an empty sheet: its first row must name the columns")
+    names = records.distinct_names([*map(_name, rows[0])])
     options.check_columns(names)
     yield b"\n" * (first[0] + 1)
     for row in rows[1:]:

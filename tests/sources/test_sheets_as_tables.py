@@ -96,15 +96,20 @@ def test_sheets_that_cannot_be_read_are_named(command: Command) -> None:
     with pd.ExcelWriter(command.path("far.xlsx"), engine="openpyxl") as writer:
         far.to_excel(writer, index=False)
         writer.sheets["Sheet1"]["XFD1048576"] = "far"
+    pd.DataFrame().to_excel(command.path("empty.xlsx"), index=False)
     for name, why in {
         "a.xlsx#b#c": "a.xlsx#b#c: no field 'text': name it with --text-field (the columns are key",
         "a.xlsx#d": "a.xlsx#d: no sheet 'd': it has 'of rows', 'b#c'",
         "c.xlsx": "c.xlsx: no sheets that can be read",
+        "empty.xlsx": "empty.xlsx: an empty sheet: its first row must name the columns",
         "far.xlsx": "far.xlsx: a sheet with more than 4,000,000 cells",
         "none.xlsx#a": "none.xlsx: no such file",
     }.items():
         done = command("dedup", name, "-o", "out.jsonl")
         assert (done.status, why in done.err) == (1, True), done.err
         assert not command.path("out.jsonl").exists()
+    command.write("folder/a.xlsx", command.path("a.xlsx").read_bytes())
+    said = command.without("python_calamine", "dedup", "folder", "-o", "out.jsonl")
+    assert "folder: no table in it" in said
     said = command.without("python_calamine", "dedup", "a.xlsx", "-o", "out.jsonl")
     assert said.startswith("lshdb: a.xlsx: sheets: needs pip install 'lshdb[documents]'")
