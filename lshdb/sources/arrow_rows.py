@@ -343,36 +343,23 @@ def _with_exact_ids(
     Python's values would not do: they have no nanoseconds, and one precision for all floats.
     """
     name, *inner_names = field_paths(field, batch.schema.names)[0]
-    if name not in batch.schema.names:
+    try:
+        column = decoded(batch.column(name))
+        column = decoded(pa.compute.struct_field(column, inner_names)) if inner_names else column
+    except (KeyError, pa.ArrowException):  # no such field, or not in a struct
         return records
-    column = decoded(batch.column(name))
-    for name in inner_names:
-        if not pa.types.is_struct(column.type) or column.type.get_field_index(name) < 0:
-            return records
-        column = decoded(pa.compute.struct_field(column, name))
-    if (ids := _exact_ids(column)) is None:
+    kind, types = column.type, pa.types
+    if types.is_floating(kind) or types.is_duration(kind):
+        ids = column.to_numpy(zero_copy_only=False)
+    elif types.is_timestamp(kind) or types.is_time(kind):
+        zone = "Z" if getattr(kind, "tz", None) else ""
+        times = column if types.is_time(kind) else column.view(pa.timestamp(kind.unit))
+        texts = times.cast(pa.string()).to_pylist()
+        ids = [text and key_of_instant(text + zone) for text in texts]
+    else:
         return records
     pairs = zip(records, ids, strict=True)
     return (record if id is None else with_value(record, field, id) for record, id in pairs)
-
-
-def _exact_ids(column: pa.Array) -> Iterable[Any] | None:
-    """Ids with all their digits, or keys; None for types whose values Python has.
-
-    >>> import pyarrow
-    >>> _exact_ids(pyarrow.array([1, None], pyarrow.timestamp("ns")))
-    ['1970-01-01 00:00:00.000000001', None]
-    """
-    kind, types = column.type, pa.types
-    if types.is_floating(kind) or types.is_duration(kind):
-        numbers: Iterable[Any] = column.to_numpy(zero_copy_only=False)
-        return numbers
-    if not types.is_timestamp(kind) and not types.is_time(kind):
-        return None
-    zone = ""
-    if types.is_timestamp(kind):
-        zone, column = "Z" * bool(kind.tz), column.view(pa.timestamp(kind.unit))
-    return [text and key_of_instant(text + zone) for text in column.cast(pa.string()).to_pylist()]
 
 
 def decoded(column: pa.Array) -> pa.Array:

@@ -6,7 +6,7 @@ whatever their types are. Tables other than of pandas need pyarrow, the extra `a
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from itertools import compress
 from typing import Any
@@ -45,21 +45,14 @@ class Frame:
 def frame_of(data: Any) -> Frame:
     """The rows of data; UsageError for data without rows."""
     formats.check_one_table(data)
-    library = _library(data)
+    library = type(data).__module__.partition(".")[0]
     if hasattr(data, "iloc"):
         return _of_pandas(data)
-    if library == "polars" and hasattr(data, "collect"):
-        eager = _of_polars(data.collect())
-        return Frame(
-            eager.documents,
-            lambda mask: eager.take(mask).lazy(),
-            lambda columns: eager.extend(columns).lazy(),
-        )
     if library == "polars":
         return _of_polars(data)
-    if library == "datasets" and hasattr(data, "select"):
+    if hasattr(data, "select_columns") and hasattr(data, "select"):
         return _of_dataset(data)
-    if library.endswith("duckdb") and hasattr(data, "project"):
+    if _is_relation(data):
         return _of_duckdb(data)
     if _is_table(data):
         return _of_arrow(data)
@@ -85,15 +78,15 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
         InputError: it lacks a column that is wanted, even if it has no rows, or cannot be read.
     """
     formats.check_one_table(table)
-    is_dataset, tables = _library(table) == "datasets", table
-    if hasattr(table, "iloc") or _library(table) == "polars" or hasattr(table, "select_columns"):
+    if hasattr(table, "iloc") or (hasattr(table, "select") and not _is_relation(table)):
         return frame_of(table).documents(name, options)
     formats.arrow()
     from lshdb.sources import arrow_rows
 
-    if is_dataset:
-        tables = table.with_format("arrow").iter(batch_size=_BATCH)
-    elif _is_table(table) or not isinstance(table, Iterable) or isinstance(table, str | Mapping):
+    tables = table
+    if hasattr(table, "with_format"):  # a dataset that is streamed
+        tables = table.with_format("arrow").iter(_BATCH)
+    elif _is_table(table) or isinstance(table, str | Mapping) or not isinstance(table, Iterable):
         tables = [table]
     return arrow_rows.documents_of_tables(tables, name, options)
 
@@ -102,8 +95,8 @@ def _is_table(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
-def _library(data: object) -> str:
-    return type(data).__module__.partition(".")[0]
+def _is_relation(data: object) -> bool:
+    return hasattr(data, "fetchall") and hasattr(data, "project")
 
 
 def _documents(
@@ -149,13 +142,21 @@ def _of_dicts(rows: list[Any]) -> Frame:
     )
 
 
-def _of_polars(frame: Any) -> Frame:
+def _of_polars(data: Any) -> Frame:
+    is_lazy = hasattr(data, "collect")
+    frame = data.collect() if is_lazy else data
+
+    def form(rows: Any) -> Any:
+        return rows.lazy() if is_lazy else rows
+
+    def extended(columns: Columns) -> Any:
+        added = import_module("polars").from_arrow(_added(frame.columns, columns))
+        return form(frame.hstack(added))
+
     return Frame(
         partial(_documents, frame.columns, lambda names: [frame.select(names)]),
-        frame.filter,
-        lambda columns: frame.hstack(
-            import_module("polars").from_arrow(_added(frame.columns, columns))
-        ),
+        lambda mask: form(frame.filter(mask)),
+        extended,
     )
 
 
@@ -167,10 +168,7 @@ def _of_dataset(dataset: Any) -> Frame:
 
     def extended(columns: Columns) -> Any:
         added_columns.check_new(dataset.column_names)
-        rows = dataset
-        for name, values in columns.items():
-            rows = rows.add_column(name, values)
-        return rows
+        return reduce(lambda rows, column: rows.add_column(*column), columns.items(), dataset)
 
     return Frame(
         partial(_documents, dataset.column_names, select),
@@ -247,18 +245,15 @@ def _of_arrow(data: Any) -> Frame:
             return rows
         return pa.concat_batches([data.slice(0, 0), *rows.to_batches()])
 
+    def extended(columns: Columns) -> Any:
+        added = _added(table.column_names, columns)
+        return reduce(lambda rows, name: rows.append_column(name, added[name]), columns, table)
+
     return Frame(
         partial(_documents, names, lambda wanted: [table.rename_columns(names).select(wanted)]),
         lambda mask: form(_taken(table, mask)),
-        lambda columns: _with_columns(table, columns),
+        extended,
     )
-
-
-def _with_columns(table: Any, columns: Columns) -> Any:
-    added = _added(table.column_names, columns)
-    for field, column in zip(added.schema, added.columns, strict=True):
-        table = table.append_column(field, column)
-    return table
 
 
 def _taken(table: Any, mask: Mask) -> Any:
