@@ -6,7 +6,7 @@ a second time, by Python's json.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import NoneType
 from typing import Any
 
@@ -25,6 +25,7 @@ _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
+_FLAT = _EXACT | {float}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
@@ -44,14 +45,17 @@ def loads(data: bytes, *, decimals: bool = False) -> Any:
         RecursionError: more than MAX_DEPTH levels.
     """
     value = orjson.loads(data)
-    if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):
-        return value  # most records: nothing else to check
-    if _may_be_deep(data):
-        check_depth(value)
-    floats = [*_floats(value)]
-    if decimals and floats and _has_other_digits(data, floats):
+    if isinstance(value, dict) and _FLAT.issuperset(map(type, value.values())):  # most records
+        floats = [element for element in value.values() if type(element) is float]
+    else:
+        if _may_be_deep(data):
+            check_depth(value)
+        floats = _floats(value)
+    if not floats:
+        return value
+    if decimals and _has_other_digits(data, floats):
         return json.loads(data, parse_float=_exact)
-    return json.loads(data) if any(abs(number) >= _LARGE for number in floats) else value
+    return json.loads(data) if max(map(abs, floats)) >= _LARGE else value
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:
@@ -121,14 +125,15 @@ def _may_be_deep(data: bytes) -> bool:
     return data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
-def _floats(value: object) -> Iterator[float]:
+def _floats(value: object) -> list[float]:
     """The floats in a value."""
     if isinstance(value, float):
-        yield value
-    elif isinstance(value, dict | list):
-        for element in value.values() if isinstance(value, dict) else value:
-            if type(element) not in _EXACT:
-                yield from _floats(element)
+        return [value]
+    if not isinstance(value, dict | list):
+        return []
+    elements = value.values() if isinstance(value, dict) else value
+    others = [element for element in elements if type(element) not in _EXACT]
+    return [number for element in others for number in _floats(element)]
 
 
 def _has_other_digits(data: bytes, floats: Iterable[float]) -> bool:

@@ -250,7 +250,7 @@ def _of_record(
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
     try:
-        return RecordOptions(of_sets, key, limits=limits).document(record, "")[:3]
+        return RecordOptions(of_sets, key, limits=limits).document(record, str)[:3]
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
 

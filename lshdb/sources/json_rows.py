@@ -105,10 +105,11 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
     del data
     numbers = range(number, number + len(lines))
     documents = Collector(options, Origin(source.name, numbers))
+    largest = options.limits.largest_text
     for index, line in enumerate([] if options.only_rows else lines):
         if not line or line.isspace():
             continue
-        if reason := options.too_long(line):
+        if len(line) > largest and (reason := options.too_long(line)):
             documents.fail(index, reason)
             continue
         try:

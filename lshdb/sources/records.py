@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Literal, cast
 
@@ -140,12 +141,14 @@ class RecordOptions:
         fields = (self.key_field, self.content_field)
         return {_outer(path, names) for name in fields for path in field_paths(name, names)}
 
-    def document(self, record: Record, where: str) -> tuple[str, Content, str | None, bool, bool]:
+    def document(
+        self, record: Record, where: Callable[[], str]
+    ) -> tuple[str, Content, str | None, bool, bool]:
         """A document's key, content and stored metadata.
 
         Args:
             record: a row by the names of its fields.
-            where: names the document if it has no key.
+            where: returns the name of the document if it has no key.
 
         Returns:
             The document, whether bytes are replaced in it, and whether it has its place for a key
@@ -167,12 +170,13 @@ class RecordOptions:
         if type(content) is not str or self.of_sets:
             content, replaced = self._content(record)
         content = normalized(content, self.limits.largest_document, self.of_sets)
-        return key, content, to_json(self._other_fields(record)), replaced, is_unkeyed
+        metadata = to_json(self._other_fields(record)) if self.metadata else None
+        return key, content, metadata, replaced, is_unkeyed
 
     def _element(self, record: Record) -> tuple[str, str]:
         """The key of a row of a long table, and as content the element."""
         name = self.element_field
-        key, _ = self._key(record, "")
+        key, _ = self._key(record, str)
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING:
             raise self._no_content(record, name)
@@ -306,24 +310,24 @@ class RecordOptions:
             return named
         return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
 
-    def _key(self, record: Record, where: str) -> tuple[str, bool]:
-        """The key of a record, and whether that is `where` although the record has an id."""
+    def _key(self, record: Record, where: Callable[[], str]) -> tuple[str, bool]:
+        """The key of a record, and whether that is its place although the record has an id."""
         name = self.key_field
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING and not self.auto_key:
             raise InputError(f"no {self._named_key()}")
         # In CSV, an empty field means none.
         if self.auto_key and (value is _MISSING or (isinstance(value, str) and not value)):
-            return where, False
+            return where(), False
         try:
             key = key_of_id(value)
         except InputError as error:
             if self.any_id:
-                return where, True
+                return where(), True
             raise InputError(f"field {name!r} {error}") from error
         if key is None and not self.auto_key:
             raise InputError(f"field {name!r} is null, and a document needs a key")
-        return (where if key is None else key), False
+        return (where() if key is None else key), False
 
     def _no_content(self, record: Record, content_field: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
@@ -440,7 +444,7 @@ class Collector:
             is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
         """
         options = self.options
-        where = self.origin.where(index) if options.auto_key or options.any_id else ""
+        where = partial(self.origin.where, index)
         try:
             key, content, metadata, replaced, is_unkeyed = options.document(record, where)
             if is_invalid_utf8 and _REPLACEMENT in key:  # another document may have the same key
@@ -449,7 +453,7 @@ class Collector:
                         f"field {options.key_field!r} has a lone surrogate or bytes that are not "
                         "UTF-8"
                     )
-                key, is_unkeyed = where, True
+                key, is_unkeyed = where(), True
         except (InputError, ContentError) as error:
             self.fail(index, str(error))
             return
