@@ -132,7 +132,7 @@ def frame(spark: SparkSession, documents: Sequence[tuple[Any, ...]], schema: str
 
 def pairs_of(db: lshdb.Database, **options: Any) -> list[tuple[Any, ...]]:
     """The pairs of a file, by key order."""
-    return sorted((*sorted((p.a, p.b)), *astuple(p)[2:6]) for p in db.pairs(**options))
+    return sorted((*sorted((p.a, p.b)), *astuple(p)[2:7]) for p in db.pairs(**options))
 
 
 def bands_of(signed: DataFrame) -> list[tuple[Any, ...]]:
