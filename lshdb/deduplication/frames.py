@@ -27,7 +27,8 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources import added_columns, counts, data_frames, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
-from lshdb.sources.paths import expanded, file_and_sheet
+from lshdb.sources.paths import expanded, file_and_sheet, partition_of
+from lshdb.sources.records import with_partition
 from lshdb.sources.session import Session, SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
@@ -86,7 +87,9 @@ class _Files:
     def each(self, mask: arrays.Mask) -> Iterator[dict[str, Any]]:
         """The rows that a mask selects as dicts, one by one."""
         for origin, indices in self.selected(mask):
-            yield from sinks.rows_of(origin).records(indices)
+            partition = partition_of(origin.name)
+            for record in sinks.rows_of(origin).records(indices):
+                yield with_partition(record, partition)
 
     def take(self, mask: arrays.Mask) -> list[dict[str, Any]]:
         """The rows that a mask selects, in a list."""

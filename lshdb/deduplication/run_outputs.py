@@ -18,7 +18,7 @@ from lshdb.deduplication.input_tables import checked_format
 from lshdb.model import DroppedRow
 from lshdb.sources import added_columns, formats, outputs, records, sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.paths import format_of, printable_path
+from lshdb.sources.paths import format_of, partition_of, printable_path
 from lshdb.sources.session import Session
 
 _START = 1 << 16
@@ -59,7 +59,7 @@ class KeptRows:
             format = checked_format(output, came)
             if format == "arrow" and all(map(_is_stream, paths)):
                 format = "arrows"
-            head = common_head(self.session, paths, format)
+            head = common_head(self.session, paths, format, output)
             if self.annotates and head is not None:
                 head = added_columns.head_with(head)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
@@ -81,6 +81,9 @@ class KeptRows:
         """Write some rows of a table."""
         while self._now < self._numbers[origin.name]:
             self._now, self._rows = self._now + 1, next(self._writers)
+        if partition := _partition(origin.name, self._targets[self._now][0]):
+            rows = added_columns.with_partition(sinks.rows_of(origin), indices, partition)
+            origin, indices = dataclasses.replace(origin, rows=rows), range(len(indices))
         self._rows.write(origin, indices)
 
     def flush(self) -> None:
@@ -228,8 +231,22 @@ def _is_stream(path: str) -> bool:
         return file.read(len(_FILE_MAGIC)) != _FILE_MAGIC
 
 
-def common_head(session: Session, paths: Sequence[str], format: str) -> TableSchema | None:
+def _partition(path: str, output: str) -> dict[str, str | None]:
+    """The columns that the directories of a table name, and those of its output do not."""
+    named, known = partition_of(path), partition_of(output)
+    return {name: named[name] for name in named if name not in known}
+
+
+def common_head(
+    session: Session, paths: Sequence[str], format: str, output: str = ""
+) -> TableSchema | None:
     """The head of one file in this format for the rows of several; None if unknown.
+
+    Args:
+        session: reads the tables.
+        paths: of the tables.
+        format: of the file.
+        output: its path.
 
     Raises:
         UsageError: JSON and tables would go to a table.
@@ -248,6 +265,9 @@ def common_head(session: Session, paths: Sequence[str], format: str) -> TableSch
         )
     common: TableSchema | None = None
     for path, schema in heads:
+        if schema is not None:
+            new_columns = [n for n in _partition(path, output) if n not in schema.columns]
+            schema = added_columns.head_with(schema, dict.fromkeys(new_columns, str))
         if common is None or schema is None:
             common = common or schema
             continue

@@ -9,7 +9,9 @@ import select
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import unquote
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import compression
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from lshdb.options import Format
 
 STDIN = "-"
+_PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _MAX_LINKS = 40
 """Links one after the other, as for Linux."""
 _PIPE_WAIT = 2
@@ -502,6 +506,20 @@ def is_in_bin(path: str) -> bool:
 def tilde_hint(path: str) -> str:
     """What to do about a path that leads nowhere, as the shell left its ~ as it is; or nothing."""
     return " (the shell reads ~ only outside of quotes: write $HOME)" if path[:1] == "~" else ""
+
+
+@lru_cache
+def partition_of(path: str) -> dict[str, str | None]:
+    """The columns that the directories of a path name, as Hive and Spark do: do not change it.
+
+    >>> partition_of("data/lang=en/year=2024/city=S%C3%A3o/a=b.parquet")
+    {'lang': 'en', 'year': '2024', 'city': 'São'}
+    """
+    named = map(_PARTITION.fullmatch, path.replace(os.sep, "/").split("/")[:-1])
+    return {
+        match[1]: None if match[2] == _NULL_PARTITION else unquote(match[2])
+        for match in filter(None, named)
+    }
 
 
 def is_named_as_text(path: str) -> bool:

@@ -27,7 +27,7 @@ from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.metadata import LIST, Path, field_value, path_of, to_json
-from lshdb.sources.paths import escaped
+from lshdb.sources.paths import escaped, partition_of
 
 BOM = b"\xef\xbb\xbf"
 
@@ -427,6 +427,8 @@ class Collector:
 
     def __post_init__(self) -> None:
         self.texts: dict[str, str] = {}
+        origin = self.origin
+        self._partition = partition_of(origin.name) if origin.in_file else {}
         self._order_values: list[object] = []
         self._keys: list[str] = []
         self._contents: list[Content] = []
@@ -445,6 +447,8 @@ class Collector:
         """
         options = self.options
         where = partial(self.origin.where, index)
+        if self._partition:
+            record = with_partition(record, self._partition)
         try:
             key, content, metadata, replaced, is_unkeyed = options.document(record, where)
             if is_invalid_utf8 and _REPLACEMENT in key:  # another document may have the same key
@@ -535,6 +539,11 @@ def documents_of_rows(
             documents.note_large(record)
             documents.take(index, record)
         yield documents.batch()
+
+
+def with_partition(record: Record, partition: Mapping[str, str | None]) -> Record:
+    """The record with the fields that its directories name; its own fields count first."""
+    return record | {name: partition[name] for name in partition if name not in record}
 
 
 def note_columns(note: str, columns: Mapping[str, str]) -> None:

@@ -103,7 +103,8 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
     in_nanoseconds = [name for name, kind in types.items() if _NANOSECONDS in kind]
     if in_nanoseconds:
         spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
-    rows, notes = spark.read.parquet(path), []
+    # A column that came later is null before; types that Spark cannot merge are an error.
+    rows, notes = spark.read.option("mergeSchema", "true").parquet(path), []
     changed: dict[str, Column] = {}
     for name in in_nanoseconds:
         if "\n" in types[name]:

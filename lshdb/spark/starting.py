@@ -24,6 +24,10 @@ _DEFAULTS = {
 """Settings of Spark, unless others are given."""
 
 
+_NO_REASON = ("at ", "File ", "Traceback", "JVM", "An error occurred while calling ")
+"""Beginnings of lines in a message of Java or Python that do not say what failed."""
+
+
 @contextmanager
 def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """A Spark session as configured; `master` overrides the configuration's.
@@ -77,8 +81,9 @@ def _line(text: str) -> str:
     lshdb_errors = [line for line in lines if re.match(r"lshdb\.errors\.\w+: ", line)]
     if lshdb_errors:
         return lshdb_errors[-1].partition(": ")[2]
-    reasons = [line for line in lines if not line.startswith(("at ", "File ", "Traceback", "JVM"))]
-    return (reasons or ["it failed"])[0][:500]
+    causes = [line.partition(": ")[2] for line in lines if line.startswith("Caused by: ")]
+    reasons = [line for line in lines if not line.startswith(_NO_REASON)]
+    return ([*reversed(causes), *reasons] or ["it failed"])[0][:500]
 
 
 def hadoop(spark: SparkSession, path: str) -> tuple[Any, Any, Any]:

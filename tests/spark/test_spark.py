@@ -690,6 +690,26 @@ def test_inputs_without_rows_in_partitions_and_of_pandas_are_read(
         read("years")
 
 
+def test_a_column_that_came_later_is_null_before_and_other_types_say_why(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    scores: list[dict[str, Any]] = [{}, {"score": [5]}, {"score": ["high"]}]
+    for number, columns in enumerate(scores):
+        rows = pa.table({"id": [str(number)], "text": ["the fox"], **columns})
+        pq.write_table(rows, tmp_path / f"{number}.parquet")
+
+    def read(name: str) -> list[Any]:
+        source = reading.read(spark, str(tmp_path / name), "auto", ["id", "text"])
+        return sorted(tuple(row) for row in source.rows.select("id", "score").collect())
+
+    assert read("[01].parquet") == [("0", None), ("1", 5)]
+    with (
+        pytest.raises(lshdb.LshdbError, match='Failed to merge incompatible data types "BIGINT"'),
+        translated_errors(),
+    ):
+        read("*.parquet")
+
+
 def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkSession) -> None:
     """Although no job needs the pairs, and the rows have failures of their own."""
     df, theirs = (
