@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 from direct_command import command as command
-from helpers import Command
+from helpers import Command, eventually, served
 
 import lshdb
 
@@ -167,3 +167,12 @@ def test_what_the_text_does_not_show_is_not_identical(command: Command) -> None:
     assert not command.done("clusters", "--threshold", "1", "--drop-list", "--files").lines
     assert not command.done("dedup", "d", "--threshold", "1").lines
     assert "0 identical copies" in command.done("review", stdin="i\n").out
+
+
+@pytest.mark.extra("web")
+def test_no_button_drops_files_with_other_bytes_at_similarity_1(synced: Command) -> None:
+    with served(synced.directory, "--review", "--who", "ann") as site:
+        for threshold, words in (("0.5", "Keep A, drop 9"), ("1", "Keep A, drop 2")):
+            page = eventually(site, "cluster", key="d/a.txt", threshold=threshold).text
+            assert words in page, threshold
+            assert ("same text" in page, "drop all" in page) == (True, False), threshold
