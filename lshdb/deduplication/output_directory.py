@@ -83,7 +83,7 @@ class OutputDirectory:
             raise UsageError(f"{printable_path(paths[0])} {why}")
 
     def __enter__(self) -> Self:
-        for target in self.targets:
+        for target in [*self.targets, *self._copies]:
             os.makedirs(os.path.dirname(target), exist_ok=True)
         return self
 
@@ -93,7 +93,7 @@ class OutputDirectory:
         for target, source in self._copies.items():
             with open(source, "rb") as file, outputs.Output(target) as copy:
                 shutil.copyfileobj(file, copy)
-        for path in self._old:
+        for path in {*self._old}.intersection(self._known()):  # none that has changed meanwhile
             os.unlink(path)
         paths = [*self.targets, *self._copies, *self._known()]
         listed = {self._name(path): _state(path) for path in paths}
