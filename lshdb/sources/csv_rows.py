@@ -98,13 +98,18 @@ def _row(
 ) -> list[str] | str | None:
     """The fields of the next record, why it cannot be read, or None for a blank one."""
     lines.begin_record()
-    if lines.waiting[-1] is None:
+    first = lines.waiting[-1]
+    if first is None or len(first) > lines.largest:
         lines.skip()
         return records.longer_than(lines.largest)
     try:
         row = next(reader)
     except csv.Error as error:
         return _reason(error, lines.format) + _without_first_line(lines, schema)
+    except InputError as error:
+        if _without_first_line(lines, schema):
+            raise InputError(f"{error}; the lines after it were not read") from error
+        return f"a record {records.longer_than(lines.largest)}"
     return row if len(row) > 1 or (row and row[0].strip()) else None
 
 
@@ -263,9 +268,10 @@ class _Lines:
     def __next__(self) -> str:
         if not self.read():
             raise StopIteration
-        line = self.waiting.pop()
+        line = self.waiting[-1]
         if line is None or len(self.record) + len(line) > self.largest:
             raise InputError(f"line {self._first}: a record {records.longer_than(self.largest)}")
+        self.waiting.pop()
         self.number += 1
         self.bytes_taken += len(line)
         self.record += line
