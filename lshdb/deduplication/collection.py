@@ -2,13 +2,14 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.merging import Rebased
-from lshdb.model import CopiedPassage
+from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.search.decisions import Contents, contents_in_force
 from lshdb.shingling import arrays
 from lshdb.sources.batch import RowPlace
@@ -119,14 +120,27 @@ class Collection:
         return NOWHERE if self.locations is None else self.locations.where(doc_id, key)
 
 
-def listed_references(keys: Sequence[str], count: int) -> tuple[str, ...]:
-    """The keys of the first of some documents of references, and how many more there are.
+class MatchedReferences:
+    """The documents of references that rows match: the most similar ones, and how many more."""
 
-    >>> listed_references(["a", "b"], 2), listed_references([*"abcdefghij"], 12)[-2:]
-    (('a', 'b'), ('j', 'and 2 more'))
-    """
-    more = [f"and {count - REFERENCES_LISTED:,} more"] if count > REFERENCES_LISTED else []
-    return (*keys[:REFERENCES_LISTED], *more)
+    def __init__(self) -> None:
+        self._best = defaultdict[int, list[tuple[float, str]]](list)
+        self._counts = Counter[int]()
+
+    def add(self, row: int, matches: Iterable[tuple[float, str]]) -> None:
+        """Note similarities and keys of documents; of equal ones, the first noted come first."""
+        best = sorted([*self._best[row], *matches], key=lambda match: -match[0])
+        self._counts[row] += len(best) - len(self._best[row])
+        self._best[row] = best[:REFERENCES_LISTED]
+
+    def named(self, row: int, dropped: DroppedRow) -> DroppedRow:
+        """The dropped row with the keys of the documents, if it matches any."""
+        if row not in self._counts:
+            return dropped
+        keys = [key for _, key in self._best[row]]
+        if more := self._counts[row] - len(keys):
+            keys.append(f"and {more:,} more")
+        return dataclasses.replace(dropped, references=tuple(keys))
 
 
 def picked_fields(

@@ -12,18 +12,12 @@ measures the cost of a pair.
 """
 
 import dataclasses
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.deduplication.collection import (
-    REFERENCES_LISTED,
-    Collection,
-    listed_references,
-    picked_fields,
-)
+from lshdb.deduplication.collection import Collection, MatchedReferences, picked_fields
 from lshdb.model import DroppedRow
 from lshdb.shingling import arrays
 from lshdb.shingling.content import from_stored
@@ -153,20 +147,20 @@ class Codes:
         """
         self.spool = spool
         self.finish(spool.count)
-        if all_references:
-            yield self._by_all_references(
-                [each for each in references if each.is_reference], fields
-            )
-            references = [each for each in references if not each.is_reference]
+        matched, rows = MatchedReferences(), list[tuple[int, DroppedRow, int]]()
         for collection, batch in _all(spool, references):
             if collection is None and only_against:
-                return
-            rows = []
+                break
             drops_all = drop_all and collection is None
+            is_listed = all_references and collection is not None and collection.is_reference
             stored = [document.stored for document in batch]
             numbers = np.array([document.number for document in batch])
-            for index, smaller, similarity in self.contained(stored, numbers, all_of=drops_all):
+            for index, smaller, similarity in self.contained(
+                stored, numbers, all_of=drops_all or is_listed
+            ):
                 larger = batch[index]
+                if is_listed:
+                    matched.add(smaller.number, [(similarity, larger.key)])
                 if drops_all:
                     self.named[[larger.number, smaller.number]] = True
                     dropped = _dropped(larger, smaller, similarity, fields)
@@ -181,37 +175,10 @@ class Codes:
                 reference = None if collection is None else collection.reference
                 dropped = _dropped(smaller, larger, similarity, fields, reference)
                 rows.append((smaller.number, dropped, larger.number))
-            yield rows
-
-    def _by_all_references(
-        self, references: Iterable[Collection], fields: Sequence[str]
-    ) -> list[tuple[int, DroppedRow, int]]:
-        """The documents that those of references contain, as `decisions` yields them."""
-        rows, keys = dict[int, DroppedRow](), defaultdict[int, list[str]](list)
-        counts = Counter[int]()
-        for collection in references:
-            for batch in collection.documents():
-                numbers = np.array([document.number for document in batch])
-                texts = [document.stored for document in batch]
-                for index, smaller, similarity in self.contained(texts, numbers, all_of=True):
-                    number, larger = smaller.number, batch[index]
-                    self.dropped[number] = True
-                    counts[number] += 1
-                    if len(keys[number]) < REFERENCES_LISTED:
-                        keys[number].append(larger.key)
-                    if number not in rows:
-                        reference = collection.reference
-                        rows[number] = _dropped(smaller, larger, similarity, fields, reference)
-        return [
-            (
-                number,
-                dataclasses.replace(
-                    row, references=listed_references(keys[number], counts[number])
-                ),
-                -1,
-            )
-            for number, row in rows.items()
-        ]
+            if not is_listed:  # else later documents may match, too
+                yield [(number, matched.named(number, row), kept) for number, row, kept in rows]
+                rows = []
+        yield [(number, matched.named(number, row), kept) for number, row, kept in rows]
 
     def contained(
         self, stored: Sequence[str], larger_numbers: arrays.IntArray, *, all_of: bool

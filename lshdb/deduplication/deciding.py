@@ -9,7 +9,7 @@ on how they are cut into batches.
 import itertools
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,10 +18,9 @@ import numpy as np
 
 from lshdb.deduplication import rules
 from lshdb.deduplication.collection import (
-    REFERENCES_LISTED,
     Collection,
     DropReason,
-    listed_references,
+    MatchedReferences,
     picked_fields,
 )
 from lshdb.deduplication.cutting import Cutting, covering, without
@@ -38,7 +37,7 @@ from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
 from lshdb.search import cut_notes
 from lshdb.search.decisions import MarkedDocuments
-from lshdb.shingling.arrays import int_array
+from lshdb.shingling.arrays import IntArray, int_array
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of
@@ -204,7 +203,6 @@ class Decider:
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
-        rows.name_references()
         batch = documents.batch
         report = AddReport(
             failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
@@ -235,7 +233,6 @@ class Decider:
         rows: "_Rows",
     ) -> None:
         """Drop documents that resemble one of a collection that does not change."""
-        matches = dict[int, list[tuple[float, int]]]()
         with ExitStack() as stack:
             compared = self._read(stack, collection, comparing, parts)
             for row, dropped in enumerate(rows.dropped):
@@ -248,9 +245,8 @@ class Decider:
                 if dropped is None or reason.similarity > dropped.similarity:
                     compared.reasons.append((row, reason))
                 if self.plan.all_references and collection.is_reference:
-                    matches[row] = compared.matcher.matches(row)
+                    rows.references.add(row, compared.matches(row))
             rows.drop(compared)
-            rows.note_references(compared, matches)
 
     def _read(
         self,
@@ -316,28 +312,7 @@ class _Rows:
         self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
         self.copied: defaultdict[int, list[_Copied]] = defaultdict(list)
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
-        self._references: dict[int, tuple[int, list[tuple[float, str]]]] = {}
-
-    def note_references(
-        self, compared: "_Compared", matches: Mapping[int, Sequence[tuple[float, int]]]
-    ) -> None:
-        """Note the documents of a reference that dropped documents match, the best first."""
-        first = {row: scores[:REFERENCES_LISTED] for row, scores in matches.items()}
-        doc_ids = np.unique(int_array(doc_id for scores in first.values() for _, doc_id in scores))
-        keys = dict(zip(doc_ids.tolist(), compared.reader.keys_of(doc_ids), strict=True))
-        for row, scores in first.items():
-            before, known = self._references.get(row, (0, []))
-            known = [*known, *((similarity, keys[doc_id]) for similarity, doc_id in scores)]
-            known.sort(key=lambda match: -match[0])  # of equal ones those of the first reference
-            self._references[row] = before + len(matches[row]), known[:REFERENCES_LISTED]
-
-    def name_references(self) -> None:
-        """Give dropped documents the names of all documents of references that they match."""
-        for row, (total, known) in self._references.items():
-            dropped = self.dropped[row]
-            assert dropped is not None, "what matches is dropped"
-            names = listed_references([key for _, key in known], total)
-            self.dropped[row] = replace(dropped, references=names)
+        self.references = MatchedReferences()
 
     def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""
@@ -356,12 +331,13 @@ class _Rows:
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""
-        first = 0
+        first, named = 0, self.references.named
+        dropped = [row and named(index, row) for index, row in enumerate(self.dropped)]
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
             clusters = self.clusters[first:last]
             rows = DecidedBatch(
-                batch.origin, batch.keys, batch.indices, self.dropped[first:last], clusters
+                batch.origin, batch.keys, batch.indices, dropped[first:last], clusters
             )
             if self.plan.cutting is not None:
                 copied = [self.copied[row] for row in range(first, last)]
@@ -386,6 +362,16 @@ class _Compared:
     reasons: list[tuple[int, DropReason]] = field(default_factory=list)
     marked: MarkedDocuments | None = None
 
+    def matches(self, row: int) -> Iterator[tuple[float, str]]:
+        """The similarities and keys of all documents of the collection that a row matches."""
+        similarities = self.matcher.matches(row)
+        doc_ids = int_array(sorted(similarities))
+        for doc_id, key in zip(doc_ids.tolist(), self._keys_of(doc_ids), strict=True):
+            yield similarities[doc_id], key
+
+    def _keys_of(self, doc_ids: IntArray) -> list[str]:
+        return self.collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
+
     def describing(
         self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
     ) -> Callable[[int, DropReason], DroppedRow]:
@@ -394,9 +380,8 @@ class _Compared:
         batch, files = documents.batch, documents.batch.files
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
-        keys = collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
         digests = self.reader.sizes(doc_ids)[1].tolist(), self.reader.bytes_digests(doc_ids)
-        columns = zip(keys, metadata, *digests, strict=False)
+        columns = zip(self._keys_of(doc_ids), metadata, *digests, strict=False)
         kept = dict(zip(doc_ids.tolist(), columns, strict=True))
 
         def described(row: int, reason: DropReason) -> DroppedRow:

@@ -26,7 +26,10 @@ from lshdb.store.lookups import StoreReader
 
 
 class Matcher(Protocol):
-    """Compares the documents of one batch, in order, with a collection that may grow by them."""
+    """Compares the documents of one batch, in order, with a collection that may grow by them.
+
+    A rule that compares with all documents, and has no passages, needs the first three methods.
+    """
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         """Why a document goes; None if it may stay.
@@ -36,11 +39,8 @@ class Matcher(Protocol):
             without: doc_ids that are no reason.
         """
 
-    def matches(self, row: int) -> list[tuple[float, int]]:
-        """All that are a reason to drop a document, after `reason`: similarities and doc_ids.
-
-        The most similar ones first, of equal ones the first.
-        """
+    def matches(self, row: int) -> dict[int, float]:
+        """The similarities of all that are a reason to drop a document, by doc_id."""
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """Note that a document stays: later ones are compared with it, too.
@@ -51,20 +51,24 @@ class Matcher(Protocol):
             replaces: whether the collection had an earlier version with this doc_id.
         """
 
-    def is_cut(self, row: int) -> bool:
+    def is_cut(self, row: int) -> bool:  # noqa: ARG002
         """Whether a document is compared with a part of what it may resemble only."""
+        return False
 
-    def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
+    def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:  # noqa: ARG002
         """Note that the passages of a document are cut out."""
+        return
 
     def passages(self) -> Iterator[tuple[int, DropReason]]:
         """The noted documents, with a reason for each passage that they copy; none by other rules.
 
         All at once, which takes a tenth of the time: `lshdb dedup --cut` of tables.
         """
+        return iter(())
 
     def named(self, reasons: Sequence[tuple[int, DropReason]]) -> Sequence[tuple[int, DropReason]]:
         """The reasons of documents, with the longest passage of each, if the rule names one."""
+        return reasons
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,8 +94,8 @@ class Scored:
 
 
 @dataclasses.dataclass(eq=False)
-class BucketMatcher:
-    """Finds the kept documents that those of a batch resemble; a Matcher.
+class BucketMatcher(Matcher):
+    """Finds the kept documents that those of a batch resemble.
 
     Numbers 0 to n - 1 are the documents of the batch in their order, the others are stored.
 
@@ -157,59 +161,42 @@ class BucketMatcher:
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
         """See Matcher: the kept document that is most similar, of equal ones the first."""
-        reason, whole = self._most_similar(row, without), None
-        if row in self.whole_texts:
-            whole = self.whole_texts[row][0]
-        is_whole = whole is not None and (reason is None or whole.similarity > reason.similarity)
-        return whole if is_whole else reason
+        scores, (whole, *_) = self._scores(row, without), self.whole_texts.get(row, (None,))
+        if not scores:
+            return whole
+        other = min(scores, key=lambda number: (-scores[number], self._doc_id[number]))
+        if whole is not None and whole.similarity > scores[other]:
+            return whole
+        self._reasons[row] = other
+        return DropReason(self._doc_id[other], scores[other], self._scored.is_exact)
 
-    def _most_similar(self, row: int, without: Set[int]) -> DropReason | None:
-        if not self._codes[row]:
-            return None
-        candidates = self._candidates(row)
-        if without:
-            candidates -= {self._number.get(doc_id, -1) for doc_id in without}
-        if equal := self._equal(row, candidates):
-            return self._reason(row, min(equal, key=self._doc_id.__getitem__), 1.0)
-        similar = [
-            (-similarity, self._doc_id[other], other)
-            for other, similarity in self._scores(row, candidates).items()
-        ]
-        if not similar:
-            return None
-        similarity, _, other = min(similar)
-        return self._reason(row, other, -similarity)
+    def _scores(self, row: int, without: Set[int], *, every: bool = False) -> dict[int, float]:
+        """The similarities of similar documents, by number; of equal ones only, if there are some.
 
-    def _equal(self, row: int, candidates: set[int]) -> list[int]:
-        return [other for other in candidates if self._same[other] == self._same[row]]
-
-    def _scores(self, row: int, candidates: set[int]) -> dict[int, float]:
-        """The candidates of a document that are similar to it, and how similar."""
+        With `every`, those of all.
+        """
+        candidates = self._without(row, without)
         same = self._same[row]
+        equal = {other: 1.0 for other in candidates if self._same[other] == same}
+        if not candidates or (equal and not every):
+            return equal
         if row >= self._until:
             self._compare_block(row)
         if others := candidates - self._compared[same]:
             self._compare({same: others})
             self._compared[same] |= others
         similar = self._similar.get(same, {})
-        return {other: score for other, score in similar.items() if other in candidates}
+        return {other: similar[other] for other in candidates & similar.keys()} | equal
 
-    def matches(self, row: int) -> list[tuple[float, int]]:
+    def matches(self, row: int) -> dict[int, float]:
         """See Matcher."""
-        candidates = self._candidates(row)
-        scores = self._scores(row, candidates) if candidates else {}
-        scores |= dict.fromkeys(self._equal(row, candidates), 1.0)
-        by_id = {reason.doc_id: reason.similarity for reason in self.whole_texts.get(row, ())}
-        by_id |= {self._doc_id[number]: score for number, score in scores.items()}
-        return sorted(
-            ((score, doc_id) for doc_id, score in by_id.items()),
-            key=lambda match: (-match[0], match[1]),
-        )
+        whole = {reason.doc_id: reason.similarity for reason in self.whole_texts.get(row, ())}
+        scores = self._scores(row, frozenset(), every=True)
+        return whole | {self._doc_id[number]: score for number, score in scores.items()}
 
     def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
         """See Matcher."""
-        candidates = self._candidates(row) - {self._number.get(doc_id, -1) for doc_id in without}
-        if candidates:
+        if candidates := self._without(row, without):
             self._noted.append((row, np.sort(int_array(candidates))))
 
     def passages(self) -> Iterator[tuple[int, DropReason]]:
@@ -244,10 +231,6 @@ class BucketMatcher:
             for row, reason in reasons
         ]
 
-    def _reason(self, row: int, other: int, similarity: float) -> DropReason:
-        self._reasons[row] = other
-        return DropReason(self._doc_id[other], similarity, self._scored.is_exact)
-
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""
         if replaces:
@@ -266,6 +249,10 @@ class BucketMatcher:
     def is_cut(self, row: int) -> bool:
         """See Matcher: whether one of its codes has more documents than are listed."""
         return any(len(self._members[code]) > self._listed for code in self._codes[row])
+
+    def _without(self, row: int, without: Set[int]) -> set[int]:
+        """The candidates of a document except some doc_ids."""
+        return self._candidates(row) - {self._number.get(doc_id, -1) for doc_id in without}
 
     def _candidates(self, row: int) -> set[int]:
         numbers = set().union(*(self._members[code][: self._listed] for code in self._codes[row]))

@@ -271,10 +271,10 @@ class IdenticalRule:
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        index = identical.DigestIndex.of(collection)
+        known, replaced = identical.doc_ids_of(collection), dict[int, str | None]()
         of_sets = bool(collection.store.settings.shingling.of_sets)
-        return lambda _reader, part, _decided, _replaced: identical.IdenticalMatcher.of(
-            index, part, of_sets=of_sets
+        return lambda _reader, part, *_: identical.IdenticalMatcher(
+            known, replaced, identical.digests_of(part, of_sets=of_sets)
         )
 
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Deduplicated, DroppedRow, Limits
-from lshdb.deduplication import identical
 from lshdb.deduplication.containing import Codes
 from lshdb.shingling.shingling import Shingles
 
@@ -119,10 +118,8 @@ def test_a_row_is_dropped_that_has_the_characters_of_a_kept_one(
 ) -> None:
     numbers = [*range(len(texts))][:: 1 if keep == "first" else -1]
     stays = {texts[number]: number for number in reversed(numbers)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identical, "_RECENT", 2)
-        result = dedup(texts, limits, rule="identical", keep=keep)
-        every = dedup(texts, limits, rule="identical", drop_all=True)
+    result = dedup(texts, limits, rule="identical", keep=keep)
+    every = dedup(texts, limits, rule="identical", drop_all=True)
     assert dropped(result) == {
         number: stays[text] for number, text in enumerate(texts) if text and stays[text] != number
     }
