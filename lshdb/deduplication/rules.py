@@ -44,7 +44,7 @@ class Rule(Protocol):
         columns: the columns that a dropped row has besides the usual ones.
     """
 
-    columns: ClassVar[Columns]
+    columns: ClassVar[Columns] = {}
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> "Rule":
@@ -56,8 +56,9 @@ class Rule(Protocol):
             threshold: the minimum similarity; None for that of the file.
         """
 
-    def check(self, settings: Settings, name: str) -> None:
+    def check(self, settings: Settings, name: str) -> None:  # noqa: ARG002
         """UsageError if a file of these settings, called `name`, lacks what the rule needs."""
+        return
 
     def index(self, settings: Settings) -> Settings:
         """The settings of a temporary file for documents that the rule compares.
@@ -65,6 +66,7 @@ class Rule(Protocol):
         Raises:
             SettingsError: it cannot compare such documents.
         """
+        return plain_settings(settings)
 
 
 @runtime_checkable
@@ -89,8 +91,8 @@ class WholeRule(Rule, Protocol):
         """A collector of all documents, which then decides on them."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarRule:
+@dataclass(frozen=True)
+class SimilarRule(RowRule):
     """A document is dropped if a kept one has the minimum similarity to it or more.
 
     Attributes:
@@ -102,7 +104,6 @@ class SimilarRule:
     threshold: float | None = None
     estimate: bool = False
     numbers: bool = False
-    columns: ClassVar[Columns] = {}
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
@@ -111,13 +112,6 @@ class SimilarRule:
         if options.distinguish and options.estimate:
             raise UsageError("distinguish is for rule similar, without estimate")
         return cls(threshold, options.estimate, options.distinguish is not None)
-
-    def check(self, settings: Settings, name: str) -> None:
-        """Any file will do."""
-
-    def index(self, settings: Settings) -> Settings:
-        """See Rule."""
-        return plain_settings(settings)
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
@@ -160,8 +154,8 @@ class SimilarRule:
         return matcher
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedRule:
+@dataclass(frozen=True)
+class CopiedRule(RowRule):
     """A document is dropped if it shares a run of words with a kept one.
 
     Attributes:
@@ -221,11 +215,9 @@ class CopiedRule:
         return matcher
 
 
-@dataclass(frozen=True, slots=True)
-class ContainedRule:
+@dataclass(frozen=True)
+class ContainedRule(WholeRule):
     """A document is dropped if a kept one has all of its shingles."""
-
-    columns: ClassVar[Columns] = {}
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
@@ -240,20 +232,14 @@ class ContainedRule:
         """See Rule."""
         _check_contents(settings, name)
 
-    def index(self, settings: Settings) -> Settings:
-        """See Rule."""
-        return plain_settings(settings)
-
     def on_all(self, settings: Settings) -> Codes:
         """See WholeRule."""
         return Codes(settings.shingling)
 
 
-@dataclass(frozen=True, slots=True)
-class IdenticalRule:
+@dataclass(frozen=True)
+class IdenticalRule(RowRule):
     """A document is dropped if a kept one has the same characters, or as a file the same bytes."""
-
-    columns: ClassVar[Columns] = {}
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
@@ -261,13 +247,6 @@ class IdenticalRule:
         _check_no_argument("identical", argument)
         _check_contents_compared("identical", options)
         return cls()
-
-    def check(self, settings: Settings, name: str) -> None:
-        """Any file will do."""
-
-    def index(self, settings: Settings) -> Settings:
-        """See Rule."""
-        return plain_settings(settings)
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""

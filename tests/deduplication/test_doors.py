@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -15,10 +15,9 @@ from helpers import text_families
 from rows import as_file
 
 import lshdb
-from lshdb.columns import Columns
 from lshdb.deduplication.collection import Collection, DropReason
 from lshdb.deduplication.matching import Matcher
-from lshdb.deduplication.rules import RULES, Comparing
+from lshdb.deduplication.rules import RULES, Comparing, RowRule
 from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
 from lshdb.options import RuleOptions
@@ -100,11 +99,9 @@ def test_all_doors_keep_the_same_rows(directory: Path) -> None:
 # a new rule is one class
 
 
-@dataclass(frozen=True, slots=True)
-class SameFirstWord:
+@dataclass(frozen=True)
+class SameFirstWord(RowRule):
     """A toy: a document is dropped if a kept one has the same first word."""
-
-    columns: ClassVar[Columns] = {}
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> SameFirstWord:  # noqa: ARG003
@@ -115,9 +112,6 @@ class SameFirstWord:
     def check(self, settings: Settings, name: str) -> None:
         if not settings.content:
             raise UsageError(f"{name} keeps no contents")
-
-    def index(self, settings: Settings) -> Settings:
-        return settings
 
     def comparing(self, collection: Collection) -> Comparing:
         first = dict[str, int]()
@@ -137,7 +131,7 @@ class SameFirstWord:
 
 
 @dataclass(eq=False)
-class FirstWords:
+class FirstWords(Matcher):
     """Compares a batch by first words."""
 
     words: list[str]
@@ -147,23 +141,11 @@ class FirstWords:
         doc_id = self.first.get(self.words[row], 0)
         return DropReason(doc_id, 1.0, True) if doc_id and doc_id not in without else None
 
-    def matches(self, row: int) -> list[tuple[float, int]]:
-        return [(1.0, self.first[self.words[row]])]
+    def matches(self, row: int) -> dict[int, float]:
+        return {self.first[self.words[row]]: 1.0}
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:  # noqa: ARG002
         self.first.setdefault(self.words[row], doc_id)
-
-    def is_cut(self, row: int) -> bool:  # noqa: ARG002
-        return False
-
-    def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
-        """Nothing is cut out."""
-
-    def passages(self) -> Iterator[tuple[int, DropReason]]:
-        return iter(())
-
-    def named(self, reasons: Sequence[tuple[int, DropReason]]) -> Sequence[tuple[int, DropReason]]:
-        return reasons
 
 
 FIRST = ("the", "fox", "the", "known", "dove", "fox", "ant", "dove", "known", "the")
