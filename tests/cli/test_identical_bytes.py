@@ -68,8 +68,8 @@ def synced(command: Command) -> Command:
 def test_every_door_says_whose_bytes_are_the_same(synced: Command) -> None:
     assert {*synced.keys()} == {*BYTES}
     for row in synced.done("pairs", "--json").records:
-        key = row["a"], row["b"]
-        assert (row["identical"], row["same_text"]) == (word(*key) == "identical", True), key
+        is_identical = word(row["a"], row["b"]) == "identical"
+        assert (row["identical"], row["same_text"]) == (is_identical, True), row
     lines = [line.split("\t") for line in synced.done("pairs", "--threshold", "1").lines]
     assert {frozenset((a, b)): kind for _, kind, a, b in lines} == {
         frozenset(pair): word(*pair) for pair in combinations(synced.keys(), 2)
