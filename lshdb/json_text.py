@@ -19,9 +19,9 @@ _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _LARGE = 2.0**63
 _LONGEST_PLAIN = 100
 """Digits before or after the point of a decimal that is written without an exponent."""
-_KEPT = 15
-"""Digits of a number that a float keeps."""
-_DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
+_DIGITS = bytes(48 if byte in b".0123456789" else 32 for byte in range(256))
+"""Makes 0 of each digit and point, and a blank of all else."""
+_MANY_DIGITS = b"0" * 16
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
@@ -138,11 +138,13 @@ def _floats(value: object) -> list[float]:
 
 def _has_other_digits(data: bytes, floats: Iterable[float]) -> bool:
     """Whether JSON has more digits in a row than 15, which all floats keep, that no float has."""
-    numbers = [number for number in data.translate(_DIGITS).split() if len(number) > _KEPT]
-    if not numbers:
-        return False
-    written = {repr(abs(number)).partition("e")[0] for number in floats}
-    return any(number.decode() not in written for number in numbers)
+    digits, end = data.translate(_DIGITS), 0
+    written = {repr(abs(number)).partition("e")[0].encode() for number in floats}
+    while (start := digits.find(_MANY_DIGITS, end)) >= 0:
+        end = digits.find(b" ", start)
+        if data[start:end] not in written:
+            return True
+    return False
 
 
 def _exact(text: str) -> object:
@@ -160,7 +162,7 @@ def large_fields(record: dict[str, Any]) -> list[str]:
     >>> large_fields({"a": 1 << 70, "b": [1.5, {"c": 1 << 70}], "d": 1, "e": None})
     ['a', 'b']
     """
-    return [name for name, value in record.items() if _is_large(value)]
+    return [name for name, value in record.items() if type(value) is not str and _is_large(value)]
 
 
 def _is_large(value: object) -> bool:
