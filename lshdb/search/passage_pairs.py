@@ -43,8 +43,11 @@ _32 = 32
 _LOW = (1 << _32) - 1
 _CELLS = np.arange(1 << 10, dtype=np.uint64) << np.uint64(54)
 """Where stretches of hashes begin: the windows of one are read together."""
-_KEY = np.dtype([("hash", "u8"), ("document", "i4")])
-"""A window, and the number of its document."""
+_KEY = np.dtype([("hash", "u8"), ("common", "u8"), ("document", "i4")])
+"""A window, the last common one that it shares a unit with, or 0, and the number of its document.
+
+Where all documents have both, nothing that they share there counts: they are no pair.
+"""
 
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
@@ -171,6 +174,11 @@ class _WindowFile:
                 self._file.seek(first * _KEY.itemsize)
                 parts.append(self._file.read((last - first) * _KEY.itemsize))
             keys = np.frombuffer(b"".join(parts), dtype=_KEY)
+            keys = keys.take(np.argsort(keys["hash"], kind="stable"))
+            begins, ends = arrays.runs(keys["hash"].view(np.int64))
+            common = keys["common"].take(begins).repeat(ends - begins)
+            differs = arrays.offsets_of((common == 0) | (common != keys["common"]))
+            keys = keys.compress(np.repeat(differs[ends] > differs[begins], ends - begins))
             yield SharedBuckets.of(keys["hash"], keys["document"])
 
 
@@ -179,10 +187,15 @@ def _leading_windows(
 ) -> tuple[passage_windows.Windows, int]:
     """The windows of texts that lead to pairs, by hash, as _KEY has them; the number of texts."""
     text_windows = counting.windows_of(texts)
-    leads = text_windows.windows["leads"]
-    keys = np.empty(int(leads.sum()), dtype=_KEY)
-    keys["hash"] = text_windows.windows["hash"][leads]
-    keys["document"] = np.repeat(np.arange(len(texts)), np.diff(text_windows.offsets))[leads]
+    windows = text_windows.windows
+    document = np.repeat(np.arange(len(texts)), arrays.sizes_of(text_windows.offsets))
+    before = np.maximum.accumulate(np.where(windows["common"], np.arange(len(windows)), -1))
+    is_near = (before >= 0) & (document == document.take(before, mode="clip"))
+    is_near &= windows["unit"] - windows["unit"].take(before, mode="clip") < counting.run
+    keys = np.empty(len(windows), dtype=_KEY)
+    keys["hash"], keys["document"] = windows["hash"], document
+    keys["common"] = np.where(is_near, windows["hash"].take(before, mode="clip"), 0)
+    keys = keys.compress(windows["leads"])
     return keys.take(np.argsort(keys["hash"], kind="stable")), len(texts)
 
 

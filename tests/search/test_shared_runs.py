@@ -265,6 +265,27 @@ def test_what_only_one_text_has_of_a_common_run_cuts_nothing(tmp_path: Path) -> 
     assert pairs["two", "three"].words == len(copied) - 2
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_all_pairs_are_those_of_each_text_where_lines_are_common(seed: int, tmp_path: Path) -> None:
+    """Lines that end alike, of which texts have whole ones, and some ends."""
+    rng = random.Random(seed)
+    pool = [[*(f"w{line}x{n}" for n in range(4)), f"end{line % 2}", "end"] for line in range(5)]
+    texts = {
+        str(n): " ".join(
+            word for line in rng.choices(pool, k=4) for word in line[rng.choice([0, 0, 4]) :]
+        )
+        for n in range(14)
+    }
+    with database_of(tmp_path / "lsh.db", texts, passages=RUN) as db:
+        pairs = {(pair.a, pair.b, pair.words) for pair in db.passage_pairs(common=4)}
+        by_key = {
+            (*sorted((key, source.key), key=int), source.words)
+            for key in texts
+            for source in db.passages(key=key, common=4, top=20)
+        }
+    assert pairs == by_key
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_cut_passages_cover_all_that_some_sources_have_and_name_one_of_them(seed: int) -> None:
     """Also where not all texts fit into memory."""
