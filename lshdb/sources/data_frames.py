@@ -290,7 +290,16 @@ def _of_duckdb(relation: Any) -> Frame:
         lshdb_rows = rows  # noqa: F841
         return relation.query("lshdb_given", "FROM lshdb_rows").project(cast(changed))
 
-    frame = _of_arrow(_arrow_of(relation.project(cast(dict.fromkeys(changed, "VARCHAR")))))
+    pa = formats.arrow()
+    table = _arrow_of(relation.project(cast(dict.fromkeys(changed, "VARCHAR"))))
+    for index, kind in enumerate(relation.types):
+        if kind.id == "enum":  # its values are in order
+            values = pa.array(kind.children[0][1])
+            column = table.column(index).cast(values.type)
+            codes = pa.compute.index_in(column, values).combine_chunks()
+            column = pa.DictionaryArray.from_arrays(codes, values, ordered=True)
+            table = table.set_column(index, table.column_names[index], column)
+    frame = _of_arrow(table)
     return Frame(
         frame.documents,
         lambda mask: form(frame.take(mask)),
