@@ -136,13 +136,13 @@ def _floats(value: object) -> list[float]:
     return [number for element in others for number in _floats(element)]
 
 
-def _has_other_digits(data: bytes, floats: Iterable[float]) -> bool:
+def _has_other_digits(data: bytes | bytearray, floats: Iterable[float]) -> bool:
     """Whether JSON has more digits in a row than 15, which all floats keep, that no float has."""
     digits, end = data.translate(_DIGITS), 0
     written = {repr(abs(number)).partition("e")[0].encode() for number in floats}
     while (start := digits.find(_MANY_DIGITS, end)) >= 0:
         end = digits.find(b" ", start)
-        if data[start:end] not in written:
+        if bytes(data[start:end]) not in written:
             return True
     return False
 
