@@ -8,6 +8,7 @@ text of fewer than five words, such as `The`, is a part of too many: it matches 
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -72,33 +73,24 @@ class WholeTexts:
     Attributes:
         shingling: of its texts.
         words: texts with fewer are short.
-        total: how many documents the reference has.
         runs: the short ones that have a word, by their doc_ids.
     """
 
     shingling: Shingling
     words: int
-    total: int = 0
     runs: dict[int, _Run] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, collection: Collection, words: int) -> Self:
         """The short texts of a reference, with a warning that says how many there are."""
-        short = cls(collection.store.settings.shingling, words)
+        short, total = cls(collection.store.settings.shingling, words), 0
         for documents in collection.numbered_documents():
-            short.total += len(documents)
+            total += len(documents)
             short.take(*zip(*documents, strict=True))
-        short.index()
-        if count := len(short.runs):
-            note = (
-                f"{collection.reference}: {count:,} of {counted(short.total, 'document')} "
-                f"{'has' if count == 1 else 'have'} fewer than {words} words: "
-                f"{'it matches' if count == 1 else 'they match'} only as a whole"
-            )
-            errors.warn_of_limit(errors.Cut("dedup", count, note))
-            with collection.reader() as reader:
-                keys = reader.keys_of(int_array(short.shortest))
-            warn_of_shortest(str(collection.reference), keys)
+        name, count = str(collection.reference), len(short.runs)
+        _warn(name, count, f"{count:,} of {counted(total, 'document')}", words, "as a whole")
+        with collection.reader() as reader:
+            warn_of_shortest(name, reader.keys_of(int_array(short.shortest)))
         return short
 
     @property
@@ -120,19 +112,15 @@ class WholeTexts:
             if 0 < run.count < self.words:
                 self.runs[doc_ids[index]] = run
 
-    def index(self) -> None:
-        """Index the remembered texts by the rarest unit of each, the shortest ones as they are."""
-        self._equal = defaultdict[bytes, list[int]](list)
-        for doc_id in self.shortest:
-            self._equal[self.runs[doc_id].folded].append(doc_id)
-        parts = {doc_id: run for doc_id, run in self.runs.items() if run.count >= _PART}
-        counts = Counter[bytes]()
-        for run in parts.values():
-            counts.update(_units_in(run.folded))
-        self._led = defaultdict[bytes, list[int]](list)
-        for doc_id, run in parts.items():
-            rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
-            self._led[rarest].append(doc_id)
+    @cached_property
+    def _doc_ids(self) -> dict[bytes, list[int]]:
+        """The remembered texts by the rarest unit of each, the shortest ones by all of them."""
+        counts = Counter(unit for run in self.runs.values() for unit in _units_in(run.folded))
+        doc_ids = defaultdict[bytes, list[int]](list)
+        for doc_id, run in self.runs.items():
+            units = _units_in(run.folded) if run.count >= _PART else {run.folded}
+            doc_ids[min(units, key=lambda unit: (counts[unit], -len(unit), unit))].append(doc_id)
+        return doc_ids
 
     def reasons(self, texts: Sequence[str]) -> dict[int, list[DropReason]]:
         """The reasons of texts that have short texts, by the indices of the texts.
@@ -143,11 +131,10 @@ class WholeTexts:
         return {row: reasons for row, run in runs if (reasons := self._reasons(run))}
 
     def _reasons(self, run: _Run) -> list[DropReason]:
-        offsets = dict.fromkeys(self._equal.get(run.folded, ()), 0)
-        offsets |= {
+        offsets = {
             doc_id: offset
-            for unit in self._led.keys() & _units_in(run.folded)
-            for doc_id in self._led[unit]
+            for units in self._doc_ids.keys() & {run.folded, *_units_in(run.folded)}
+            for doc_id in self._doc_ids[units]
             if (offset := run.folded.find(self.runs[doc_id].folded)) >= 0
         }
         reasons = [
@@ -163,14 +150,17 @@ class WholeTexts:
 
 def warn_of_shortest(reference: str, keys: Sequence[str]) -> None:
     """A warning that names the documents of a reference that match only the same words."""
-    if not (count := len(keys)):
-        return
-    note = (
-        f"{reference}: {counted(count, 'document')} {'has' if count == 1 else 'have'} fewer than "
-        f"{_PART} words: {'it matches' if count == 1 else 'they match'} only a row with the same "
-        f"words ({listed([*map(escaped, keys)], _NAMED)})"
-    )
-    errors.warn_of_limit(errors.Cut("dedup", count, note))
+    names = listed([*map(escaped, keys)], _NAMED)
+    how = f"a row with the same words ({names})"
+    _warn(reference, len(keys), counted(len(keys), "document"), _PART, how)
+
+
+def _warn(reference: str, count: int, documents: str, words: int, how: str) -> None:
+    """A warning that says how short documents of a reference match, if there are some."""
+    has, match = ("has", "it matches") if count == 1 else ("have", "they match")
+    note = f"{reference}: {documents} {has} fewer than {words} words: {match} only {how}"
+    if count:
+        errors.warn_of_limit(errors.Cut("dedup", count, note))
 
 
 def _units_in(folded: bytes) -> set[bytes]:

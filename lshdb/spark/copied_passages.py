@@ -7,7 +7,6 @@ the common runs around it. Then the contents of pairs are compared, by the same 
 file.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -176,38 +175,30 @@ def copied(
     return verifying.compared(pairs, documents, settings, compare, schema)
 
 
-def short_texts(reference: DataFrame, settings: Settings, words: int) -> list[tuple[str, str]]:
+def _short_texts(reference: DataFrame, settings: Settings) -> list[tuple[str, str]]:
     """The keys and texts of a reference that have fewer words than a run, by a job."""
-    shingling = settings.shingling
 
     def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
-        short = WholeTexts(shingling, words)
-        short.take(range(len(contents)), [str(content) for content in contents])
-        indices = [*short.runs]
-        return {
-            "key": keys.take(pa.array(indices, pa.int64())),
-            "content": [str(contents[index]) for index in indices],
-        }
+        short = WholeTexts(settings.shingling, settings.passages)
+        short.take(range(len(contents)), [*map(str, contents)])
+        indices = pa.array([*short.runs], pa.int64())
+        return {"key": keys.take(indices), "content": pa.array(contents).take(indices)}
 
     schema = "key string, content string"
     rows = sketching.of_documents(reference, settings, columns, schema).collect()
-    return [(row["key"], row["content"]) for row in rows]
+    return [*map(tuple, rows)]
 
 
 def whole_texts(
-    documents: DataFrame,
-    references: Sequence[Sequence[tuple[str, str]]],
-    settings: Settings,
-    words: int,
-    options: SparkPairsOptions,
+    documents: DataFrame, references: DataFrame, options: SparkPairsOptions
 ) -> DataFrame:
     """The documents that contain a whole short text of a reference, in the columns of `copied`."""
-    texts = [row for reference in references for row in reference]
-    if options.data.counts is not None:
-        options.data.counts.add("short_references", len(texts))
-    short = WholeTexts(settings.shingling, words)
+    settings, counts = options.data.settings, options.data.counts
+    texts = _short_texts(references, settings)
+    if counts is not None:
+        counts.add("short_references", len(texts))
+    short = WholeTexts(settings.shingling, settings.passages)
     short.take(range(len(texts)), [text for _, text in texts])
-    short.index()
     keys = [texts[index][0].partition(candidates.KEY_MARK)[2] for index in short.shortest]
     warn_of_shortest("references", keys)
 

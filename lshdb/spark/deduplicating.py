@@ -9,6 +9,7 @@ decides the remaining documents, in order. The rules contained and identical hav
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -110,15 +111,13 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         docs, options, frame_documents.number_order(df, data.columns.key, F.col("key"))
     )
     new_docs, signatures = docs, signed(docs, settings, data.counts)
-    for reference, _ in references:
-        signatures = signatures.unionByName(signed(reference, settings, unusable))
-        docs = docs.unionByName(reference)
+    if references:
+        known = reduce(DataFrame.unionByName, (each for each, _ in references))
+        signatures = signatures.unionByName(signed(known, settings, unusable))
+        docs = docs.unionByName(known)
     pairs = compared(signatures, docs, options.pairs, only_against=options.only_against)
     if isinstance(rule, rules.CopiedRule) and references:
-        short = [copied_passages.short_texts(each, settings, rule.words) for each, _ in references]
-        pairs = pairs.unionByName(
-            copied_passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
-        )
+        pairs = pairs.unionByName(copied_passages.whole_texts(new_docs, known, options.pairs))
     pairs = clustering.checkpointed(pairs)
     if options.only_against:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
