@@ -84,13 +84,18 @@ def remove(
             rows = ((key,) for key in removed_keys)
             results.write_results({"key": str}, rows, form, noun=("key",))
     missing = len(set(keys or ())) - len(removed_keys) if options.missing_ok else 0
+    _report(len(removed_keys), missing, options, str(file.db))
+
+
+def _report(count: int, missing: int, options: RemovalOptions, path: str) -> None:
+    """Print how many documents were removed, and how many keys had none."""
     skipped = f"; {counted(missing, 'key')} without a document" if missing else ""
     action = "would remove" if options.dry_run else "removed"
-    messages.message(f"{action} {len(removed_keys):,}{skipped}")
-    if options.decided and removed_keys and not options.dry_run:
+    messages.message(f"{action} {count:,}{skipped}")
+    if options.decided and count and not options.dry_run:
         messages.message(
             "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "
-            f"-d {shlex.quote(str(file.db))}"
+            f"-d {shlex.quote(path)}"
         )
 
 

@@ -91,30 +91,10 @@ class Writer:
         ]
         if store.keys_repeat:
             part_outcomes, indices = ["added"] * len(part_keys), [*range(len(part_keys))]
-        metadata = part.batch.all_metadata()
         store.set_metadata(_changed_metadata(part, known, index_of_key))
-        keys, digests = [part_keys[i] for i in indices], [part.digests[i] for i in indices]
-        old_ids = [known[key].doc_id for key in keys if key in known]
-        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old_ids):
-            self.finish()  # a key of an earlier part: its band rows must be deleted again
-        unindex(store, old_ids)
-        signed = signatures_of(part, indices, store.settings)
-        new_ids = itertools.count(self._next_id)
-        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
-        self._next_id = next(new_ids)
-        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
-        contents = [part.stored[i] if store.settings.content else None for i in indices]
-        stored_metadata = [metadata[i] for i in indices]
-        rows: list[DocumentValues] = list(
-            zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True)
-        )
-        store.update([row for row in rows if row[1] in known])
-        store.insert([row for row in rows if row[1] not in known])
-        ids = arrays.int_array(doc_ids)
-        self._index(ids, signed, old_ids)
-        self._updated.update(old_ids)
+        doc_ids, signed = self._store(part, known, indices)
         if self.of_run is not None and not store.keys_repeat:
-            self.of_run.add(ids)
+            self.of_run.add(arrays.int_array(doc_ids))
             self.of_run.add(arrays.int_array(document.doc_id for document in known.values()))
         self.signed += len(indices)
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
@@ -138,6 +118,42 @@ class Writer:
         elif part.batch.states:
             store.set_files(part.batch.states)
         return report
+
+    def _store(
+        self, part: SignedPart, known: Mapping[str, KnownDocument], indices: Sequence[int]
+    ) -> tuple[list[int], signing.Signed]:
+        """Write documents that are new or have changed, and what finds them.
+
+        Args:
+            part: the documents.
+            known: the stored ones of their keys.
+            indices: which of the part, each key once.
+
+        Returns:
+            Their doc_ids and signatures.
+        """
+        store = self.store
+        keys, digests = [part.keys[i] for i in indices], [part.digests[i] for i in indices]
+        old_ids = [known[key].doc_id for key in keys if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old_ids):
+            self.finish()  # a key of an earlier part: its band rows must be deleted again
+        unindex(store, old_ids)
+        signed = signatures_of(part, indices, store.settings)
+        new_ids = itertools.count(self._next_id)
+        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        self._next_id = next(new_ids)
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+        contents = [part.stored[i] if store.settings.content else None for i in indices]
+        metadata = part.batch.all_metadata()
+        stored_metadata = [metadata[i] for i in indices]
+        rows: list[DocumentValues] = list(
+            zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True)
+        )
+        store.update([row for row in rows if row[1] in known])
+        store.insert([row for row in rows if row[1] not in known])
+        self._index(arrays.int_array(doc_ids), signed, old_ids)
+        self._updated.update(old_ids)
+        return doc_ids, signed
 
     @property
     def next_id(self) -> int:
