@@ -12,15 +12,16 @@ measures the cost of a pair.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.deduplication.collection import Collection, MatchedReferences, picked_fields
 from lshdb.model import DroppedRow
+from lshdb.options import RowsOptions
 from lshdb.shingling import arrays
-from lshdb.shingling.content import from_stored
+from lshdb.shingling.content import digest, from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles, Shingling
@@ -122,12 +123,7 @@ class Codes:
         self,
         spool: Spool,
         references: Sequence[Collection],
-        is_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool],
-        *,
-        fields: Sequence[str],
-        drop_all: bool,
-        all_references: bool,
-        only_against: bool,
+        options: RowsOptions,
     ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
         """The waiting documents that others contain, batch by batch.
 
@@ -138,21 +134,18 @@ class Codes:
         Args:
             spool: the documents, the largest first.
             references: collections that are not changed.
-            is_reason: whether a document of a collection is a reason to drop another, called with
-                the collection, its document and the other.
-            fields: the fields of metadata that dropped rows have.
-            drop_all: whether documents that contain others are dropped, too.
-            all_references: whether rows name all documents of references that contain them.
-            only_against: whether documents are compared with collections only.
+            options: which documents are dropped, and what their rows have.
         """
+        choice, fields = options.choice, options.fields
         self.spool = spool
         self.finish(spool.count)
         matched, rows = MatchedReferences(), list[tuple[int, DroppedRow, int]]()
         for collection, batch in _all(spool, references):
-            if collection is None and only_against:
+            if collection is None and options.only_against:
                 break
-            drops_all = drop_all and collection is None
-            is_listed = all_references and collection is not None and collection.is_reference
+            drops_all = choice.drop_all and collection is None
+            is_reference = collection is not None and collection.is_reference
+            is_listed = choice.all_references and is_reference
             stored = [document.stored for document in batch]
             numbers = np.array([document.number for document in batch])
             for index, smaller, similarity in self.contained(
@@ -168,7 +161,7 @@ class Codes:
                 elif self.dropped[smaller.number] or (
                     self.dropped[larger.number]
                     if collection is None
-                    else not is_reason(collection, larger, smaller)
+                    else not is_reference and not _is_reason(collection, larger, smaller)
                 ):
                     continue
                 self.dropped[smaller.number] = True
@@ -284,6 +277,12 @@ class Codes:
         while self.kept_hashes > _KEPT:
             self.kept_hashes -= len(kept.pop(next(iter(kept))))
         return known
+
+
+def _is_reason(collection: Collection, kept: SpooledDocument, dropped: SpooledDocument) -> bool:
+    """Whether a document of the database is a reason to drop another."""
+    a, b = ((of.key, digest(of.stored.encode())) for of in (kept, dropped))
+    return kept.key != dropped.key and not collection.decided.apart(a, b)
 
 
 def _has(larger: Hashes, hashes: Hashes) -> arrays.Mask:

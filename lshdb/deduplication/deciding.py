@@ -34,7 +34,7 @@ from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.versions import Versions
 from lshdb.model import AddReport, DroppedRow
-from lshdb.options import AddManyOptions
+from lshdb.options import AddManyOptions, RowsOptions
 from lshdb.search import cut_notes
 from lshdb.search.decisions import MarkedDocuments
 from lshdb.shingling.arrays import IntArray, int_array
@@ -139,8 +139,7 @@ class Plan:
             this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `Versions.key_of`). A text file always does.
-        fields: the fields of metadata that dropped rows have.
-        all_references: whether dropped rows name all documents of references that they match.
+        options: what dropped rows have.
         cutting: how passages are cut out of documents, which are all kept; None to drop documents.
         clusters: numbers the clusters; None if nobody wants them.
     """
@@ -151,8 +150,7 @@ class Plan:
     kept: Collection | None = None
     is_ordered: bool = False
     replaces: bool = False
-    fields: Sequence[str] = ()
-    all_references: bool = False
+    options: RowsOptions = field(default_factory=RowsOptions)
     cutting: Cutting | None = None
     clusters: Clusters | None = None
 
@@ -244,7 +242,7 @@ class Decider:
                     continue
                 if dropped is None or reason.similarity > dropped.similarity:
                     compared.reasons.append((row, reason))
-                if self.plan.all_references and collection.is_reference:
+                if self.plan.options.choice.all_references and collection.is_reference:
                     rows.references.add(row, compared.matches(row))
             rows.drop(compared)
 
@@ -376,7 +374,7 @@ class _Compared:
         self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
     ) -> Callable[[int, DropReason], DroppedRow]:
         """What makes the rows of dropped documents, or of passages, from indices in the batch."""
-        documents, fields, collection = rows.documents, rows.plan.fields, self.collection
+        documents, fields, collection = rows.documents, rows.plan.options.fields, self.collection
         batch, files = documents.batch, documents.batch.files
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)

@@ -202,10 +202,7 @@ class Run:
     ) -> Iterator[Collection]:
         """A reference in a temporary file."""
         total, locations = model.AddReport(), Locations(1)
-        settings = self.rule.index(self.settings)
-        with temporary_store(
-            settings, self.limits, self.beside, root=self._root, keys_repeat=True
-        ) as store:
+        with self._temporary(self.rule.index(self.settings)) as store:
             failures = Failures(self.on_failure)
             job = Job(store, self.workers, failures)
             with progress as show:
@@ -223,6 +220,11 @@ class Run:
             if not total.documents:
                 raise InputError(f"{name}: no document in it to compare with")
             yield Collection(store, locations, reference=name, is_private=True)
+
+    def _temporary(self, settings: Settings) -> contextlib.AbstractContextManager[Store]:
+        return temporary_store(
+            settings, self.limits, self.beside, root=self._root, keys_repeat=True
+        )
 
     @property
     def _root(self) -> str:
@@ -305,10 +307,7 @@ class Run:
         """A temporary collection for kept documents."""
         is_merged = self._is_stored and self.staged
         settings = self.settings if is_merged else self.rule.index(self.settings)
-        store = temporary_store(
-            settings, self.limits, self.beside, root=self._root, keys_repeat=True
-        )
-        self._stage = self._stack.enter_context(store)
+        self._stage = self._stack.enter_context(self._temporary(settings))
         return Collection(self._stage, Locations(1), is_private=True)
 
     def _plan(self, stored: Collection | None, kept: Collection) -> deciding.Plan:
@@ -323,8 +322,7 @@ class Run:
             stored,
             None if self._only_against else kept,
             is_ordered=reads_twice(self._choice),
-            fields=rows.fields,
-            all_references=self._choice.all_references,
+            options=rows,
             cutting=cutting,
             clusters=deciding.Clusters() if self.clusters else None,
         )
@@ -347,15 +345,7 @@ class Run:
             references = [*self._opened, *filter(None, [self._stored_collection()])]
             dropped = set[int](stored)
             others = dict[tuple[object, ...], int]()
-            for decisions in on_all.decisions(
-                spool,
-                references,
-                self._is_reason,
-                fields=self.rows.fields,
-                drop_all=self._choice.drop_all,
-                all_references=self._choice.all_references,
-                only_against=self._only_against,
-            ):
+            for decisions in on_all.decisions(spool, references, self.rows):
                 spool.drop((number, row) for number, row, _ in decisions)
                 clusters = list[tuple[int, int]]()
                 for number, row, kept in decisions:
@@ -442,16 +432,14 @@ class Run:
                 elsewhere=inside is not None and not inside(path),
             )
 
-    def _in_order(self, spool: Spool, *, metadata: bool) -> Generator[Batch]:
+    def _in_order(self, spool: Spool) -> Generator[Batch]:
         """The documents in the order of decisions, with their numbers as those of their rows."""
         with contextlib.closing(spool.in_order()) as ordered:
             for documents in bounded(
                 ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
             ):
-                batch = self._batch_of(documents)
                 yield replace(
-                    batch,
-                    metadata=batch.metadata if metadata else (),
+                    self._batch_of(documents),
                     origin=Origin("", [document.number for document in documents]),
                     indices=range(len(documents)),
                 )
@@ -471,19 +459,14 @@ class Run:
 
     def _decide_row_by_row(self, spool: Spool, private: Collection) -> None:
         """Decide on the rows of a temporary file one by one, in its order."""
-
-        def ordered() -> Generator[Batch]:
-            metadata = bool(self.rows.fields) or self._is_stored
-            return self._in_order(spool, metadata=metadata)
-
         plan = self._plan(self._stored_collection(), private)
         if self._choice.drop_all:
-            with contextlib.closing(ordered()) as items:
+            with contextlib.closing(self._in_order(spool)) as items:
                 for report in added(self._job, items, private.locations):
                     self.on_batch(report)
             plan = replace(plan, references=[*plan.references, private], kept=None)
         count = 0
-        with contextlib.closing(ordered()) as items:
+        with contextlib.closing(self._in_order(spool)) as items:
             for report, batches in deciding.decided(
                 replace(self._job, on_failure=None), items, plan
             ):
@@ -575,15 +558,6 @@ class Run:
             spool.drop(rows)
             marked += (number for number, _ in rows)
         return marked
-
-    def _is_reason(
-        self, collection: Collection, kept: SpooledDocument, document: SpooledDocument
-    ) -> bool:
-        """Whether a document of a collection is a reason to drop another, by a rule on all rows."""
-        if collection.is_reference:
-            return True
-        a, b = ((of.key, content.digest(of.stored.encode())) for of in (kept, document))
-        return kept.key != document.key and not collection.decided.apart(a, b)
 
 
 def unkeyed_note(count: int) -> str:
