@@ -97,12 +97,6 @@ class Collection:
                 for part in arrays.chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
                     yield reader, doc_ids[part], self.rebased(reader, doc_ids[part], keys[part])
 
-    def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
-        """The doc_ids and stored forms of all documents, part by part."""
-        for reader, doc_ids, _ in self.parts():
-            contents = (stored or "" for stored in reader.contents(doc_ids))
-            yield [*zip(doc_ids.tolist(), contents, strict=True)]
-
     def documents(self) -> Iterator[list[SpooledDocument]]:
         """All documents, part by part, with -1 in place of a number."""
         for reader, doc_ids, keys in self.parts():

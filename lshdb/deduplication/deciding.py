@@ -255,7 +255,8 @@ class Decider:
     ) -> "_Compared":
         """A collection as it is now, which is not changed meanwhile."""
         reader = stack.enter_context(collection.reader())
-        matcher = comparing(reader, self._signed_for(reader, parts), None, None)
+        documents = self._signed_for(reader, parts)
+        matcher = comparing(reader, documents, np.ones(len(documents.keys), dtype=np.bool_), None)
         return _Compared(collection, reader, matcher)
 
     def _signed_for(self, reader: lookups.StoreReader, parts: Sequence[SignedPart]) -> SignedPart:

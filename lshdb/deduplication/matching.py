@@ -31,7 +31,7 @@ class Matcher(Protocol):
     A rule that compares with all documents, and has no passages, needs the first three methods.
     """
 
-    def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
+    def reason(self, row: int, without: Set[int]) -> DropReason | None:
         """Why a document goes; None if it may stay.
 
         Args:
@@ -42,7 +42,7 @@ class Matcher(Protocol):
     def matches(self, row: int) -> dict[int, float]:
         """The similarities of all that are a reason to drop a document, by doc_id."""
 
-    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
+    def keep(self, row: int, doc_id: int, *, replaces: bool) -> None:
         """Note that a document stays: later ones are compared with it, too.
 
         Args:
@@ -55,7 +55,7 @@ class Matcher(Protocol):
         """Whether a document is compared with a part of what it may resemble only."""
         return False
 
-    def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:  # noqa: ARG002
+    def note_passages(self, row: int, without: Set[int]) -> None:  # noqa: ARG002
         """Note that the passages of a document are cut out."""
         return
 
@@ -159,7 +159,7 @@ class BucketMatcher(Matcher):
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
 
-    def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
+    def reason(self, row: int, without: Set[int]) -> DropReason | None:
         """See Matcher: the kept document that is most similar, of equal ones the first."""
         scores, (whole, *_) = self._scores(row, without), self.whole_texts.get(row, (None,))
         if not scores:
@@ -194,7 +194,7 @@ class BucketMatcher(Matcher):
         scores = self._scores(row, frozenset(), every=True)
         return whole | {self._doc_id[number]: score for number, score in scores.items()}
 
-    def note_passages(self, row: int, without: Set[int] = frozenset()) -> None:
+    def note_passages(self, row: int, without: Set[int]) -> None:
         """See Matcher."""
         if candidates := self._without(row, without):
             self._noted.append((row, np.sort(int_array(candidates))))
@@ -231,7 +231,7 @@ class BucketMatcher(Matcher):
             for row, reason in reasons
         ]
 
-    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
+    def keep(self, row: int, doc_id: int, *, replaces: bool) -> None:
         """See Matcher."""
         if replaces:
             old = self._number.get(doc_id, row)
@@ -311,13 +311,10 @@ def signatures_of(
     A function that holds no matcher: a circle of references would keep the shingles of one batch,
     200 MB, in memory while the next one is compared.
     """
-    batch_signatures = query.signed.signatures
+    of_batch, count = query.signed.signatures, len(query)
 
     def signatures(numbers: IntArray) -> Lanes:
-        in_batch, stored = (
-            numbers[numbers < len(batch_signatures)],
-            numbers[numbers >= len(batch_signatures)] - len(batch_signatures),
-        )
-        return np.concatenate([batch_signatures[in_batch], reader.signatures_of(doc_ids[stored])])
+        in_batch, stored = numbers[numbers < count], numbers[numbers >= count] - count
+        return np.concatenate([of_batch[in_batch], reader.signatures_of(doc_ids[stored])])
 
     return signatures

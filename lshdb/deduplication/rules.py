@@ -47,7 +47,7 @@ class Rule(Protocol):
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> "Rule":
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
         """The rule for some options; UsageError if they do not go with it.
 
         Args:
@@ -55,6 +55,10 @@ class Rule(Protocol):
             options: which rows are dropped.
             threshold: the minimum similarity; None for that of the file.
         """
+        if argument:
+            raise _unknown(options.rule)
+        _check_contents_compared(options)
+        return cls()
 
     def check(self, settings: Settings, name: str) -> None:  # noqa: ARG002
         """UsageError if a file of these settings, called `name`, lacks what the rule needs."""
@@ -77,10 +81,10 @@ class RowRule(Rule, Protocol):
         """A function that makes the matcher of each batch for a collection."""
 
 
-Comparing = Callable[[StoreReader, SignedPart, Mask | None, int | None], matching.Matcher]
+Comparing = Callable[[StoreReader, SignedPart, Mask, int | None], matching.Matcher]
 """Makes the matcher of a batch, from the collection as it is read now, the documents of the batch
 signed by its settings, bool[n], which of these are compared, and how many of them may replace a
-stored one (both None: all are compared, and none is kept)."""
+stored one (None: none is kept)."""
 
 
 @runtime_checkable
@@ -108,7 +112,8 @@ class SimilarRule(RowRule):
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
         """See Rule."""
-        _check_no_argument("similar", argument)
+        if argument:
+            raise _unknown(options.rule)
         if options.distinguish and options.estimate:
             raise UsageError("distinguish is for rule similar, without estimate")
         return cls(threshold, options.estimate, options.distinguish is not None)
@@ -119,16 +124,13 @@ class SimilarRule(RowRule):
             similarity.check_numbers(collection.store.settings)
 
         def matcher(
-            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
+            reader: StoreReader, part: SignedPart, decided: Mask, replaced: int | None
         ) -> matching.Matcher:
             query, settings = query_batch(part), reader.settings
             min_similarity = settings.threshold if self.threshold is None else self.threshold
             is_exact = settings.content and not self.estimate
             signed = query.signed
-            compared = signed.shingles > 0
-            if decided is not None:
-                compared &= decided
-            filled = np.flatnonzero(compared)
+            filled = np.flatnonzero(decided & (signed.shingles > 0))
             keys = signed.bucket_keys[filled]
             bands = keys.shape[1]
             codes = np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
@@ -169,8 +171,8 @@ class CopiedRule(RowRule):
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
-            raise _unknown(f"copied:{argument}")
-        _check_contents_compared(f"copied:{argument}", options)
+            raise _unknown(options.rule)
+        _check_contents_compared(options)
         return cls(int(argument))
 
     def check(self, settings: Settings, name: str) -> None:
@@ -191,12 +193,11 @@ class CopiedRule(RowRule):
         short = WholeTexts.of(collection, self.words) if collection.is_reference else None
 
         def matcher(
-            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
+            reader: StoreReader, part: SignedPart, decided: Mask, replaced: int | None
         ) -> matching.Matcher:
             query = query_batch(part)
             prints = query.signed.fingerprints
-            compared = np.ones(len(query), dtype=np.bool_) if decided is None else decided
-            shown = compared[prints.documents]
+            shown = decided[prints.documents]
             codes = prints.documents[shown], prints.values[shown]
 
             def scored(doc_ids: IntArray) -> matching.Scored:
@@ -220,13 +221,11 @@ class ContainedRule(WholeRule):
     """A document is dropped if a kept one has all of its shingles."""
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
         """See Rule."""
-        _check_no_argument("contained", argument)
-        _check_contents_compared("contained", options)
         if options.order.ordered:
             raise UsageError("rule contained keeps the rows that contain others: give no order")
-        return cls()
+        return super().of(argument, options, threshold)
 
     def check(self, settings: Settings, name: str) -> None:
         """See Rule."""
@@ -241,20 +240,9 @@ class ContainedRule(WholeRule):
 class IdenticalRule(RowRule):
     """A document is dropped if a kept one has the same characters, or as a file the same bytes."""
 
-    @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
-        """See Rule."""
-        _check_no_argument("identical", argument)
-        _check_contents_compared("identical", options)
-        return cls()
-
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        known, replaced = identical.doc_ids_of(collection), dict[int, str | None]()
-        of_sets = bool(collection.store.settings.shingling.of_sets)
-        return lambda _reader, part, *_: identical.IdenticalMatcher(
-            known, replaced, identical.digests_of(part, of_sets=of_sets)
-        )
+        return identical.IdenticalMatcher(collection).of_batch
 
 
 RULES: dict[str, type[Rule]] = {
@@ -284,14 +272,9 @@ def _unknown(rule: str) -> UsageError:
     return UsageError(f"rule {rule!r:.100} is not identical, similar, contained or copied:WORDS")
 
 
-def _check_no_argument(name: str, argument: str) -> None:
-    if argument:
-        raise _unknown(f"{name}:{argument}")
-
-
-def _check_contents_compared(rule: str, options: RuleOptions) -> None:
+def _check_contents_compared(options: RuleOptions) -> None:
     if options.estimate:
-        raise UsageError(f"rule {rule} compares contents: give no estimate")
+        raise UsageError(f"rule {options.rule} compares contents: give no estimate")
     if options.distinguish:
         raise UsageError("distinguish is for rule similar, without estimate")
 

@@ -84,9 +84,9 @@ class WholeTexts:
     def of(cls, collection: Collection, words: int) -> Self:
         """The short texts of a reference, with a warning that says how many there are."""
         short, total = cls(collection.store.settings.shingling, words), 0
-        for documents in collection.numbered_documents():
-            total += len(documents)
-            short.take(*zip(*documents, strict=True))
+        for reader, doc_ids, _ in collection.parts():
+            total += len(doc_ids)
+            short.take(doc_ids.tolist(), [*map(str, reader.contents(doc_ids))])
         name, count = str(collection.reference), len(short.runs)
         _warn(name, count, f"{count:,} of {counted(total, 'document')}", words, "as a whole")
         with collection.reader() as reader:

@@ -115,14 +115,14 @@ class SameFirstWord(RowRule):
 
     def comparing(self, collection: Collection) -> Comparing:
         first = dict[str, int]()
-        for documents in collection.numbered_documents():
-            for doc_id, stored in documents:
-                first.setdefault(stored.split()[0], doc_id)
+        for reader, doc_ids, _ in collection.parts():
+            for doc_id, stored in zip(doc_ids.tolist(), reader.contents(doc_ids), strict=True):
+                first.setdefault(str(stored).split()[0], doc_id)
 
         def matcher(
             reader: StoreReader,  # noqa: ARG001
             part: SignedPart,
-            decided: Mask | None,  # noqa: ARG001
+            decided: Mask,  # noqa: ARG001
             replaced: int | None,  # noqa: ARG001
         ) -> Matcher:
             return FirstWords([text.split()[0] for text in part.stored], first)
@@ -137,14 +137,14 @@ class FirstWords(Matcher):
     words: list[str]
     first: dict[str, int] = field(default_factory=dict)
 
-    def reason(self, row: int, without: Set[int] = frozenset()) -> DropReason | None:
+    def reason(self, row: int, without: Set[int]) -> DropReason | None:
         doc_id = self.first.get(self.words[row], 0)
         return DropReason(doc_id, 1.0, True) if doc_id and doc_id not in without else None
 
     def matches(self, row: int) -> dict[int, float]:
         return {self.first[self.words[row]]: 1.0}
 
-    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:  # noqa: ARG002
+    def keep(self, row: int, doc_id: int, *, replaces: bool) -> None:  # noqa: ARG002
         self.first.setdefault(self.words[row], doc_id)
 
 
