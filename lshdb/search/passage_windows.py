@@ -1,8 +1,8 @@
 """The windows of texts in which passages are searched.
 
 A unit is a word, or a character where the shingles are of characters. A window is a run of
-`Settings.passages` units; the i-th begins at unit i. Hashes of windows only lead to runs that two
-texts may share: the folded units of both decide (lshdb.search.passage_runs).
+`Settings.passages` units; the i-th begins at unit i. Windows are the same where their hashes under
+a secret seed are, as shingles are wherever documents are compared (lshdb.shingling.hashing).
 
 Not all shared text is copied. Text in a base text, or in more documents than a limit, does not
 count: its units are cut out of both texts. A fingerprint in that many documents leads to none of
@@ -61,8 +61,6 @@ WINDOW = np.dtype(
         ("common", "?"),
         ("beside", "?"),  # whether it has a unit of a common one of its text
         ("unit", "i4"),  # its first unit
-        ("begin", "i8"),  # in the folded units, in bytes
-        ("end", "i8"),
         ("span", "i4", (4,)),  # first character, last + 1, first line, last line, from 1
     ]
 )
@@ -78,7 +76,6 @@ class Texts:
         windows: those of a text one after the other, in its order.
         offsets: int64[n+1], where the windows of each text begin.
         units: int64[n], how many units each text has.
-        folded: the folded units of all texts, in UTF-8.
         contents: the texts.
         counted: int64[n], how many units each text has without those of base texts.
     """
@@ -86,7 +83,6 @@ class Texts:
     windows: Windows
     offsets: IntArray
     units: IntArray
-    folded: bytes
     contents: Sequence[str]
     counted: IntArray
 
@@ -124,15 +120,13 @@ class Counting:
     def windows_of(self, texts: Sequence[str]) -> Texts:
         """The windows of texts that count, and may be shared."""
         units, counted = np.zeros((2, len(texts)), dtype=np.int64)
-        groups_of_rows, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
-        counts = [NO_NUMBERS]
+        groups_of_rows, counts, order = [np.empty(0, dtype=WINDOW)], [NO_NUMBERS], []
         for group in shingles.groups(texts, self.shingling):
-            rows, group_counts, units[group], counted[group], octets = self._windows(
-                [texts[number] for number in group], sum(map(len, folded))
+            rows, group_counts, units[group], counted[group] = self._windows(
+                [texts[number] for number in group]
             )
             groups_of_rows.append(rows)
             counts.append(group_counts)
-            folded.append(octets)
             order += group
         sizes = np.concatenate(counts)
         inverse = np.argsort(order)
@@ -140,16 +134,14 @@ class Counting:
             expand_ranges(offsets_of(sizes)[inverse], sizes[inverse])
         )
         offsets = offsets_of(sizes[inverse])
-        return Texts(joined, offsets, units, b"".join(folded), texts, counted)
+        return Texts(joined, offsets, units, texts, counted)
 
-    def _windows(
-        self, texts: list[str], before: int
-    ) -> tuple[Windows, IntArray, IntArray, IntArray, bytes]:
-        """The windows of a group of texts whose folded units follow some bytes.
+    def _windows(self, texts: list[str]) -> tuple[Windows, IntArray, IntArray, IntArray]:
+        """The windows of a group of texts.
 
         Returns:
-            The windows, how many each text has, how many units, how many of these are in no base
-            text, and the folded units.
+            The windows, how many each text has, how many units, and how many of these are in no
+            base text.
         """
         run = self.run
         units = positions.units_of(whole_words(texts, self.shingling), self.shingling)
@@ -185,12 +177,11 @@ class Counting:
             common = is_in(hashes, self.common) & whole
             rows["common"], rows["beside"] = common[first], _beside(common, run)[first]
         rows["unit"] = first - offsets[text]
-        rows["begin"], rows["end"] = units.begins[first] + before, units.ends[last] + before
         spans = units.starts[first], units.stops[last]
         lines = positions.line_numbers(texts, text, *spans)
         for column, values in enumerate((*spans, *lines)):
             rows["span"][:, column] = values
-        return rows, np.diff(bounds), units.counts, counted, units.folded
+        return rows, np.diff(bounds), units.counts, counted
 
     def with_base(self, base: Iterable[str]) -> Counting:
         """The same without the windows of more base texts."""

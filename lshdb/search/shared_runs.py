@@ -100,7 +100,7 @@ class Segments:
     Attributes:
         texts: n texts and those of their windows that others have.
         run: units of a window.
-        numbers: int64[s], the same for segments of the same units.
+        numbers: int64[s], the same for segments of the same windows.
         first: int64[s], the index of the first window of each.
         length: int64[s], how many windows it has.
         begin, end: int64[s], its first unit in its text, and its last + 1.
@@ -142,8 +142,6 @@ class Segments:
         texts = replace(texts, windows=texts.windows.take(windows), offsets=offsets)
         first = _segment_begins(texts, text, numbers, by_number, groups)
         length, numbers = np.diff(first, append=len(windows)), numbers[first]
-        kept = _is_verified(texts, numbers, first, length)
-        first, length, numbers = first[kept], length[kept], numbers[kept]
         is_used = np.zeros(len(groups), dtype=np.bool_)
         is_used[numbers] = True
         numbers = (np.cumsum(is_used) - 1)[numbers]
@@ -453,32 +451,6 @@ def _segment_begins(
     follows[1:] &= is_same(behind)[numbers[:-1]]
     (begins,) = (~follows).nonzero()
     return begins
-
-
-def _is_verified(texts: Texts, numbers: IntArray, first: IntArray, length: IntArray) -> Mask:
-    """Which segments have the units of the first one of their number, bool[s]."""
-    begins = texts.windows["begin"].take(first)
-    ends = texts.windows["end"].take(first + length - 1)
-    _, first_of, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-    ahead = begins - begins[first_of[inverse]]
-    # Segments that follow each other as the first ones do are compared together.
-    follows = np.zeros(len(numbers), dtype=np.bool_)
-    follows[1:] = (np.diff(ahead) == 0) & (begins[1:] >= begins[:-1]) & (begins[1:] <= ends[:-1])
-    parts, part_ends = runs(np.cumsum(~follows))
-
-    def is_same(begin: IntArray, end: IntArray, offset: IntArray) -> Mask:
-        """Whether the octets between are the same as those `offset` before them."""
-        spans = zip(begin.tolist(), end.tolist(), offset.tolist(), strict=True)
-        folded = texts.folded
-        same = (not n or folded[i:j] == folded[i - n : j - n] for i, j, n in spans)
-        return np.fromiter(same, dtype=np.bool_, count=len(begin))
-
-    same_parts = is_same(begins[parts], ends[part_ends - 1], ahead[parts])
-    is_verified = np.repeat(same_parts, part_ends - parts)
-    (others,) = (~is_verified).nonzero()
-    is_verified[others] = is_same(begins[others], ends[others], ahead[others])
-    is_verified &= ends - ahead == ends[first_of[inverse]]
-    return is_verified
 
 
 def _units_of(pair: IntArray, begins: IntArray, ends: IntArray, pairs: int) -> IntArray:
