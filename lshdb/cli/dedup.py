@@ -33,7 +33,7 @@ class DedupOutputs(Options):
         ),
     ] = None
     overwrite: Annotated[
-        bool, Option("Delete what earlier runs wrote to the directory OUTPUT.")
+        bool, uncommon("Delete what earlier runs wrote to the directory OUTPUT.")
     ] = False
     annotate: Annotated[
         str | None,

@@ -379,7 +379,7 @@ class _Compared:
         batch, files = documents.batch, documents.batch.files
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
-        digests = self.reader.sizes(doc_ids)[1].tolist(), self.reader.bytes_digests(doc_ids)
+        _, *digests = self.reader.identities(doc_ids)
         columns = zip(self._keys_of(doc_ids), metadata, *digests, strict=False)
         kept = dict(zip(doc_ids.tolist(), columns, strict=True))
 

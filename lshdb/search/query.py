@@ -27,6 +27,7 @@ from lshdb.search.lookup import bucket_members_up_to
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, Shares, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.hashing import distinct
+from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
 from lshdb.sketching.settings import Settings
@@ -103,7 +104,7 @@ class _Pairs(NamedTuple):
     def of(cls, doc_ids: IntArray, queries: IntArray, documents: IntArray, rest: Mask) -> _Pairs:
         """Pairs of which no more is known yet."""
         none = np.zeros(len(queries))
-        return cls(doc_ids, queries, documents, rest, np.zeros_like(queries), none, none, none)
+        return cls(doc_ids, queries, documents, rest, none.astype(np.int64), none, none, none)
 
     def chosen(self, which: Mask | IntArray) -> _Pairs:
         """Some of the pairs."""
@@ -198,27 +199,36 @@ def _rank(match: Match) -> tuple[float, float]:
 def _query_batch(store: StoreReader, wanted: QueryOptions | Batch | Lanes) -> QueryBatch:
     """The document of a query, or a signature, as a batch of one."""
     settings = store.settings
-    shingles, stored, doc_id = 1, list[str](), -1
-    signature: Lanes | None
-    if isinstance(wanted, QueryOptions) and wanted.content is not None:
-        wanted = Batch(contents=[wanted.content])
     if isinstance(wanted, Batch):
-        content, files = cleaned(wanted.contents[0], settings.shingling), wanted.files
-        return QueryBatch([encoded(content)], [], signing.sign([content], settings), files=files)
-    if not isinstance(wanted, QueryOptions):
-        signature = wanted
-    else:
+        return _batch_of_content(wanted.contents[0], settings, wanted.files)
+    if isinstance(wanted, QueryOptions) and wanted.content is not None:
+        return _batch_of_content(wanted.content, settings, {})
+    shingles, stored, doc_id = 1, list[str](), -1
+    digests: Sequence[bytes] = ()
+    bytes_digests: Sequence[str | None] = ()
+    signature: Lanes | None
+    if isinstance(wanted, QueryOptions):
         assert wanted.key is not None
         row = row_of_key(store, wanted.key)
         signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
         stored = [] if row.content is None else [row.content]
+        _, digests, bytes_digests = store.identities(np.array([doc_id]))
+    else:
+        signature = wanted
     if signature is None or minhash.is_empty(signature):
         empty = np.full(settings.permutations, minhash.EMPTY, dtype=np.uint32)
         signature, shingles = empty.astype(settings.lane_type), 0
     signatures, construction = signature[np.newaxis], settings.construction
     keys = banding.bucket_keys(signatures, construction, settings.seed)
     signed = signing.Signed(signatures, np.array([shingles]), keys, construction)
-    return QueryBatch(stored, [], signed, doc_id)
+    return QueryBatch(stored, digests, signed, doc_id, dict(enumerate(bytes_digests)))
+
+
+def _batch_of_content(
+    content: Content, settings: Settings, files: Mapping[int, str | None]
+) -> QueryBatch:
+    content = cleaned(content, settings.shingling)
+    return QueryBatch([encoded(content)], [], signing.sign([content], settings), files=files)
 
 
 def answers(
@@ -408,7 +418,7 @@ def _threshold(store: StoreReader, query: RankingOptions) -> float:
 
 def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs) -> _Pairs:
     """The matches among candidates, the best of each query first."""
-    settings, top, containment = store.settings, query.similar.top, query.containment
+    top, containment = query.similar.top, query.containment
     threshold = _threshold(store, query)
     level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
@@ -430,12 +440,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
             )
         return np.minimum(minimum, 1)
 
-    def possible(subset: _Pairs) -> Mask:
-        if containment:
-            return subset.estimates >= similarity.min_estimate(needed(subset), settings)
-        return subset.estimates >= similarity.min_estimate(threshold, settings)
-
-    pairs = _estimated(store, query, batch, pairs, possible)
+    pairs = _estimated(store, query, batch, pairs, needed)
     if top is not None:
         limit = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
         pairs = pairs.without_rest(limit, pairs.estimates)
@@ -449,7 +454,6 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     elif few and not query.similar.distinguish:
         scores = similarity.similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
         pairs = pairs._replace(similarities=scores)
-        return pairs.ranked(containment, top, threshold)
     else:
         pairs = _verified(store, query, batch, pairs, exact, level, needed)
     return pairs.ranked(containment, top, threshold)
@@ -506,9 +510,9 @@ def _estimated(
     query: RankingOptions,
     batch: QueryBatch,
     pairs: _Pairs,
-    possible: Callable[[_Pairs], Mask],
+    needed: Callable[[_Pairs], Shares],
 ) -> _Pairs:
-    """Those of the candidates that are possible by their estimates, with these and the bands."""
+    """The candidates that may be as similar as needed, with their estimates and bands."""
     settings, construction = store.settings, store.settings.construction
     shape = -1, construction.bands, construction.rows
     parts: list[_Pairs] = []
@@ -526,7 +530,7 @@ def _estimated(
                 agree.sum(axis=1, dtype=np.uint16), settings.permutations, settings.lane_bits
             )
             part_of_pairs = part_of_pairs._replace(estimates=shares)
-            kept = possible(part_of_pairs)
+            kept = shares >= similarity.min_estimate(needed(part_of_pairs), settings)
             if not kept.all():
                 agree, part_of_pairs = agree[kept], part_of_pairs.chosen(kept)
             collided = agree[:, : construction.lanes].reshape(shape).all(axis=2)
@@ -582,15 +586,16 @@ def _matches(
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.document]
     fields, is_exact = query.similar.fields, store.settings.content and not query.similar.estimate
-    same_text, identical = _sameness(store, batch, pairs)
-    columns: dict[str, list[Any]] = {
-        "key": store.keys_of(doc_ids),
+    keys, texts, bytes_digests = store.identities(doc_ids)
+    same_text, identical = _sameness(store, batch, pairs, texts, bytes_digests)
+    columns: dict[str, Sequence[Any]] = {
+        "key": keys,
         "similarity": pairs.similarities.tolist(),
         "exact": [is_exact] * len(doc_ids),
         "estimate": pairs.estimates.tolist(),
         "bands": pairs.bands.tolist(),
-        "identical": identical.tolist(),
-        "same_text": same_text.tolist(),
+        "identical": identical,
+        "same_text": same_text,
     }
     if query.containment:
         columns["containment"] = pairs.containments.tolist()
@@ -626,31 +631,22 @@ def contents_of(
     return contents
 
 
-def _sameness(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Mask, Mask]:
-    """Which pairs have the same text, and which of these the same bytes, bool[c] both."""
-    same_text = pairs.estimates == 1
-    identical = np.zeros_like(same_text)
-    # Only useful if all lanes agree: computing a digest loads OpenSSL.
-    (possible,) = same_text.nonzero()
-    if store.settings.shingling.foreign or not (batch.stored or batch.doc_id >= 0):
-        return identical, identical
-    if len(possible):
-        texts, bytes_digests = _digests(store, pairs.doc_ids[pairs.document[possible]])
-        if batch.doc_id >= 0:
-            query_texts, query_bytes = _digests(store, np.array([batch.doc_id]))
-        else:
-            query_texts = batch.digests or [digest(text.encode()) for text in batch.stored]
-            query_bytes = [text.hex() for text in query_texts]
-            for query, bytes_digest in batch.files.items():
-                query_bytes[query] = bytes_digest
-        queries = pairs.query[possible].tolist()
-        rows = zip(possible.tolist(), queries, texts, bytes_digests, strict=True)
-        for pair, query, text, bytes_digest in rows:
-            same_text[pair] = query_texts[query] == text
-            identical[pair] = same_text[pair] and query_bytes[query] == bytes_digest is not None
+def _sameness(
+    store: StoreReader,
+    batch: QueryBatch,
+    pairs: _Pairs,
+    text_digests: Sequence[bytes],
+    bytes_digests: Sequence[str | None],
+) -> tuple[list[bool], list[bool]]:
+    """Which of c pairs have the same text, and which the same bytes, by the documents' digests."""
+    same_text, identical = ([False] * len(pairs.query) for _ in range(2))
+    (possible,) = (pairs.estimates == 1).nonzero()
+    if len(possible) and not store.settings.shingling.foreign:
+        # Only if all lanes agree: computing a digest loads OpenSSL.
+        digests = batch.digests or [digest(text.encode()) for text in batch.stored]
+        for pair, query in zip(possible.tolist(), pairs.query[possible].tolist(), strict=True):
+            same_text[pair] = bool(digests) and digests[query] == text_digests[pair]
+            if same_text[pair]:
+                query_bytes = batch.files.get(query, digests[query].hex())
+                identical[pair] = query_bytes == bytes_digests[pair] is not None
     return same_text, identical
-
-
-def _digests(store: StoreReader, doc_ids: IntArray) -> tuple[Sequence[bytes], list[str | None]]:
-    """Of stored documents the digests of their texts, and of their bytes."""
-    return store.sizes(doc_ids)[1].tolist(), store.bytes_digests(doc_ids)

@@ -123,7 +123,7 @@ def standard_error(similarity: Shares | float, settings: Settings, lanes: int) -
     sqrt(J (1 - J) / k).
     """
     by_accident = minhash.accident(settings.lane_bits)
-    different = 1.0 - np.asarray(similarity)
+    different = 1.0 - similarity
     agree = similarity + different * by_accident
     errors: Shares = np.sqrt(agree * different / ((1 - by_accident) * lanes))
     return errors
@@ -136,7 +136,7 @@ def min_estimate(similarity: Shares | float, settings: Settings) -> Shares:
     as many under a header of 70%.
     """
     errors = standard_error(similarity, settings, settings.permutations)
-    return np.asarray(similarity) - _MARGIN * errors
+    return similarity - _MARGIN * errors
 
 
 # one set and many

@@ -46,7 +46,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from lshdb.shingling.arrays import is_new
+from lshdb.shingling.arrays import is_new, sizes_of
 
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
@@ -211,13 +211,11 @@ def span_hash(seed: int, label: str) -> SpanHash:
 
 def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bool_]:
     """True for counts[i] indices from starts[i] on, bool[total]; the ranges are in order."""
-    lengths = np.zeros(2 * len(starts) + 1, dtype=np.int64)
-    lengths[1::2] = counts
-    lengths[2::2] = np.append(starts[1:], total) - starts - counts
-    lengths[0] = starts[0] if len(starts) else total
-    inside = np.zeros(len(lengths), dtype=np.bool_)
+    edges = np.zeros(2 * len(starts) + 2, dtype=np.int64)
+    edges[1:-1:2], edges[2:-1:2], edges[-1] = starts, starts + counts, total
+    inside = np.zeros(len(edges) - 1, dtype=np.bool_)
     inside[1::2] = True
-    return np.repeat(inside, lengths)
+    return inside.repeat(sizes_of(edges))
 
 
 def _words_from_each_byte(buffer: bytes | bytearray | memoryview) -> Hashes:

@@ -65,6 +65,9 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
     ASCII texts and others go to different groups: ASCII needs no Unicode tables.
     """
     reuse_freed_memory()
+    if len(contents) == 1:  # a query, of which the arrays below would take a 25th
+        yield [0]
+        return
     lengths = lengths_of(contents)
     ascii = np.ones(len(contents), np.bool_)
     if not shingling.of_sets:
@@ -400,7 +403,7 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         first, last = folding.word_bounds(folding.code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
         begins, ends = byte_offsets[first], byte_offsets[last]
-    counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
+    counts = sizes_of(first.searchsorted(offsets_of(lengths_of(texts) + 1)))
     words = Words(buffer, begins, ends, first, last, counts, NO_NUMBERS)
     return words if pieces or counts.all() else _with_wordless(words, texts)
 

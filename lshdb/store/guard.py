@@ -125,7 +125,7 @@ class Connection(sqlite3.Connection):
 
     def check_unchanged(self) -> None:
         """StoreError if a file that is read without locks was changed meanwhile."""
-        if self._version not in (None, _version(self.real_path)):
+        if self._version is not None and self._version != _version(self.real_path):
             raise StoreError(
                 f"{self.path} was changed by another process, and could not be locked, "
                 + (

@@ -58,10 +58,8 @@ MANY = (1 << 15) - 1
 """Maximum count of a fingerprint's documents, see SHARED_FINGERPRINTS."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
-
-
-_OBJECTS = 200
 _NO_CONDITION = ConditionOptions()
+_OBJECTS = 200
 """Bytes of a document's objects besides its texts and its signature."""
 
 
@@ -329,10 +327,18 @@ class StoreReader:
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
         return shingles, digests
 
-    def bytes_digests(self, doc_ids: IntArray) -> list[str | None]:
+    def identities(
+        self, doc_ids: IntArray
+    ) -> tuple[Sequence[str], Sequence[bytes], Sequence[str | None]]:
+        """The keys of documents, the digests of their texts, and `bytes_digests`."""
+        rows = self._all_rows_of(sql.IDENTITIES, doc_ids)
+        keys, texts, bytes_digests = zip(*rows, strict=True) if rows else ((), (), ())
+        strings = typed_column(bytes_digests, str, type(None))
+        return typed_column(keys, str), typed_column(texts, bytes), strings
+
+    def bytes_digests(self, doc_ids: IntArray) -> Sequence[str | None]:
         """Of these documents what says that their bytes are the same; None if it is not known."""
-        rows = self._all_rows_of(sql.BYTES_DIGESTS, doc_ids)
-        return [bytes_digest for row in rows for (bytes_digest,) in [typed(row, str | None)]]
+        return self.identities(doc_ids)[2]
 
     def has_files(self) -> bool:
         """Whether a document was read from a file."""

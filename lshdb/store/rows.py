@@ -55,7 +55,7 @@ class FileState:
 
     @property
     def bytes_digest(self) -> str | None:
-        """The digest of what makes the document identical to others, as of BYTES_DIGESTS."""
+        """The digest of what makes the document identical to others, as of IDENTITIES."""
         message: str | None = json.loads(self.extracted or "{}").get("message")
         return message or (None if self.digest is None else self.digest.hex())
 

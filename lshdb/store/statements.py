@@ -184,9 +184,9 @@ CONTENTS = """
 SIZES = """
     SELECT d.shingles, d.digest
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-# In hexadecimal: of a message, of a file, and of what is no file its text's; NULL if not known.
-BYTES_DIGESTS = """
-    SELECT CASE WHEN f.doc_id IS NULL THEN lower(hex(d.digest))
+# The last is hexadecimal: of a message, a file, and of what is no file its text; NULL if not known.
+IDENTITIES = """
+    SELECT d.key, d.digest, CASE WHEN f.doc_id IS NULL THEN lower(hex(d.digest))
         ELSE coalesce(f.extracted ->> 'message', nullif(lower(hex(f.file_digest)), '')) END
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
