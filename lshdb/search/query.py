@@ -336,34 +336,32 @@ def _candidates(
     if members is None:
         return None
     large = members.sizes > (max_documents or _MAX_TOP)
-    cut = large.sum(axis=1)
-    min_bands = store.settings.construction.min_bands
-    if len(batch) == 1 and min_bands == 1 and not cut.any():
+    min_bands, is_beyond = store.settings.construction.min_bands, _beyond_buckets(store, query)
+    if len(batch) == 1 and min_bands == 1 and not (is_beyond or large.any()):
         # Most queries, where no row's bucket matters.
         doc_ids = distinct(members.doc_ids)
-        pairs, shared = _pairs_of_query(doc_ids), np.ones_like(doc_ids)
-    else:
-        (query_index, band), member_ids = members.origins(), members.doc_ids
-        if max_documents is not None and cut.any():
-            left = members.ranks() < max_documents
-            query_index, band, member_ids = query_index[left], band[left], member_ids[left]
-            of_each = np.flatnonzero(cut).tolist()
-            cuts = {i: [cut_notes.query_cut(int(cut[i]), max_documents)] for i in of_each}
-        doc_ids, of_row = np.unique(member_ids, return_inverse=True)
-        named, of_row, shared = np.unique(
-            query_index * len(doc_ids) + of_row, return_inverse=True, return_counts=True
-        )
-        rest = np.full(len(named), bool(cuts))
-        rest[of_row[~large[query_index, band]]] = False
-        pairs = _Pairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
+        return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
+    cut = large.sum(axis=1)
+    (query_index, band), member_ids = members.origins(), members.doc_ids
+    if max_documents is not None and cut.any():
+        left = members.ranks() < max_documents
+        query_index, band, member_ids = query_index[left], band[left], member_ids[left]
+        of_each = np.flatnonzero(cut).tolist()
+        cuts = {i: [cut_notes.query_cut(int(cut[i]), max_documents)] for i in of_each}
+    doc_ids, of_row = np.unique(member_ids, return_inverse=True)
+    named, of_row, shared = np.unique(
+        query_index * len(doc_ids) + of_row, return_inverse=True, return_counts=True
+    )
+    rest = np.full(len(named), bool(cuts))
+    rest[of_row[~large[query_index, band]]] = False
+    pairs = _Pairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[pairs.query] >= min_bands
     kept &= _allowed(doc_ids, batch, keep)[pairs.document]
-    if not kept.all():
-        pairs, shared = pairs.chosen(kept), shared[kept]
+    pairs, shared = pairs.chosen(kept), shared[kept]
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared)
-    if _beyond_buckets(store, query) and batch.stored:
+    if is_beyond and batch.stored:
         others, cut_runs = _sharing_runs(store, batch.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
         from_buckets = doc_ids[pairs.document]
@@ -375,7 +373,7 @@ def _candidates(
 
 def _pairs_of_query(doc_ids: IntArray) -> _Pairs:
     """The pairs of one query with documents that were not found in buckets."""
-    queries = np.zeros_like(doc_ids)
+    queries = np.zeros(len(doc_ids), dtype=np.int64)
     return _Pairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
 
 
