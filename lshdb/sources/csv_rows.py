@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from types import NoneType
 from typing import Any, Self, cast
 
@@ -40,6 +41,8 @@ _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
+_FORM = attrgetter("delimiter", "escape", "quoting", "columns")
+"""Of the head of a table what its rows are written by."""
 _PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
@@ -106,7 +109,7 @@ def _row(
         row = next(reader)
     except csv.Error as error:
         return _reason(error, lines.format) + _without_first_line(lines, schema)
-    except InputError as error:
+    except _TooLong as error:
         if _without_first_line(lines, schema):
             raise InputError(f"{error}; the lines after it were not read") from error
         return f"a record {records.longer_than(lines.largest)}"
@@ -119,11 +122,11 @@ def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
     They are rows if each has the header's number of fields. Lines of a text that is cut off have
     not.
     """
-    first, *others = json_rows.lines_in(bytes(lines.record))
+    others = json_rows.lines_in(bytes(lines.record))[1:]
     try:
         rows = csv.reader(map(_text_of, others), **_dialect(schema))
         if all(len(row) == len(schema.columns) or not any(row) for row in rows):
-            lines.give_back(first, others)
+            lines.give_back()
             return ""
     except csv.Error:
         pass
@@ -179,15 +182,15 @@ def _delimiter(first: bytes, format: str) -> str:
 
 
 def sink(target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
-    """A writer of rows."""
+    """A writer of rows: of CSV with the delimiter that they have, unless that is a tab."""
     delimiter = _DELIMITERS[target.format]
-    if (
-        target.format == "csv"
-        and head is not None
-        and head.delimiter not in ("", *_DELIMITERS.values())
-    ):
+    if target.format == "csv" and head is not None and head.delimiter not in "\t":
         delimiter = head.delimiter
     return _CsvSink(target, head, batch.TableSchema((), delimiter=delimiter))
+
+
+class _TooLong(InputError):
+    """A record has more bytes than it may have."""
 
 
 @dataclass(eq=False)
@@ -239,24 +242,16 @@ class _Lines:
             self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
         return bool(self.waiting)
 
-    def ahead(self) -> Iterator[str]:
-        """The next lines, which stay; as many as a record may have bytes."""
-        index, size = 0, len(self.record)
-        while True:
-            index += 1
-            if index > len(self.waiting):
-                block = next(self._blocks, b"")
-                if block == b"":
-                    return
-                self.waiting[:0] = [None] if block is None else json_rows.lines_in(block)[::-1]
-            line = self.waiting[-index]
-            if line is None or size + len(line) > self.largest:
-                return
-            size += len(line)
-            yield _text_of(line)
+    def further(self) -> Iterator[str]:
+        """Take further lines of the record, as many as it may have bytes."""
+        while self.read() and (line := self.waiting[-1]) is not None:
+            if len(self.record) + len(line) > self.largest:
+                break
+            yield next(self)
 
-    def give_back(self, first: bytes, others: Sequence[bytes]) -> None:
+    def give_back(self) -> None:
         """Make the first line of the record all of it; the others are read again."""
+        first, *others = json_rows.lines_in(bytes(self.record))
         self.record = bytearray(first)
         self.waiting += reversed(others)
         self.number -= len(others)
@@ -270,7 +265,7 @@ class _Lines:
             raise StopIteration
         line = self.waiting[-1]
         if line is None or len(self.record) + len(line) > self.largest:
-            raise InputError(f"line {self._first}: a record {records.longer_than(self.largest)}")
+            raise _TooLong(f"line {self._first}: a record {records.longer_than(self.largest)}")
         self.waiting.pop()
         self.number += 1
         self.bytes_taken += len(line)
@@ -349,11 +344,12 @@ def _joined(line: str, lines: "_Lines", count: int) -> list[str]:
     if '"' not in line or lines.number <= lines.tried:
         return []
     if lines.is_csv is None and count:
-        lines.is_csv = _is_csv([line, *islice(lines.ahead(), _JOINED)], count)
+        lines.is_csv = _is_csv([line, *islice(lines.further(), _JOINED)], count)
+        lines.give_back()
     if not _has_open_field(line):
         return []
     parts = [line]
-    for further in lines.ahead():
+    for further in lines.further():
         if not lines.is_csv and (len(parts) > _JOINED or len(_tab_fields(further, count)) == count):
             break
         parts.append(further)
@@ -362,11 +358,10 @@ def _joined(line: str, lines: "_Lines", count: int) -> list[str]:
             break
         if in_quotes[1] and not _has_open_field(further[in_quotes.end() :]):
             fields = _tab_fields("".join(parts), count)
-            if len(fields) != (count or len(fields)):
-                break
-            for _ in parts[1:]:
-                next(lines)
-            return fields
+            if len(fields) == (count or len(fields)):
+                return fields
+            break
+    lines.give_back()
     lines.tried = lines.number + len(parts) - 2
     return []
 
@@ -482,14 +477,7 @@ class _CsvSink(sinks.LineSink):
             self.put([head.columns])
 
     def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
-        schema, dialect = rows.schema, self._dialect
-        if (
-            schema is not None
-            and schema.delimiter == dialect.delimiter
-            and schema.escape == dialect.escape
-            and schema.quoting == dialect.quoting
-            and schema.columns == dialect.columns
-        ):
+        if rows.schema is not None and _FORM(rows.schema) == _FORM(self._dialect):
             self._put_lines(rows.lines(indices))
         else:
             self._put_values(rows, indices)
