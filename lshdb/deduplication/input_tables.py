@@ -132,15 +132,22 @@ def check_readable(path: str) -> None:
 
 
 def _start_of(path: str) -> bytes | None:
-    """The first bytes of a file behind a byte order mark and blanks; None if it cannot be read."""
-    with suppress(InputError, OSError), opened(path, None) as file:
-        return file.read(_START).lstrip(_BEFORE_ROW).replace(b"\0", b"")
+    """The first bytes of a file; None for a pipe, and for a file that cannot be read."""
+    if os.path.isfile(path):
+        with suppress(InputError, OSError), opened(path, None) as file:
+            return file.read(_START)
     return None
+
+
+def _start_of_text(path: str) -> bytes | None:
+    """The same behind a byte order mark and blanks, and without the zeros of UTF-16."""
+    start = _start_of(path)
+    return start and start.lstrip(_BEFORE_ROW).replace(b"\0", b"")
 
 
 def _has_no_rows(path: str) -> bool:
     """Whether a file of JSON is neither an array nor several lines, as what describes data."""
-    start = _start_of(path)
+    start = _start_of_text(path)
     return start is not None and not start.startswith(b"[") and not _LINES.search(start)
 
 
@@ -149,9 +156,7 @@ def begins_with_row(path: str) -> bool | None:
 
     None for files with other names, empty files, and files that cannot be read.
     """
-    if not is_named_as_text(path) or not os.path.isfile(path):
-        return None
-    start = _start_of(path)
+    start = _start_of_text(path) if is_named_as_text(path) else None
     return _ROW.match(start) is not None if start else None
 
 
@@ -161,22 +166,16 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
         is_text = formats.KIND.get(format_of(path), "json") != "columns"
-        if (
-            is_text
-            and not is_spreadsheet(path)
-            and os.path.isfile(path)
-            and (kind := _binary_kind(path))
-        ):
+        if is_text and not is_spreadsheet(path) and (kind := binary_kind_of(path)):
             raise InputError(
                 f"{printable_path(path)}: a binary file ({kind}), and no table: these end in "
                 ".jsonl, .csv, .parquet or .arrow"
             )
 
 
-def _binary_kind(path: str) -> str | None:
-    with suppress(InputError, OSError), opened(path, None) as file:
-        return binary_kind(file.read(_START))
-    return None
+def binary_kind_of(path: str) -> str | None:
+    """The kind of a file that is no text, by its first bytes; None for others, and for pipes."""
+    return binary_kind(_start_of(path) or b"")
 
 
 def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:

@@ -59,28 +59,26 @@ class OutputDirectory:
         self.targets = input_tables.targets(self.tables, self.path)
         self._copies = {self._below(name): source for source, name in self.copied.items()}
         written = {*map(os.path.realpath, [*self.targets, *self._copies])}
-        formats = {*map(format_of, self.targets)}
-        known, replaced, others = self._known(), list[str](), list[str]()
+        formats, known = {*map(format_of, self.targets)}, self._known()
+        self._old, self._staying = set[str](), list[str]()
         for path in self._files():
-            (replaced if os.path.realpath(path) in written else others).append(path)
-        of_format = [path for path in others if format_of(path) in formats]
-        self._old = [path for path in others if path in known and self.overwrites]
-        self._staying = [path for path in of_format if path not in self._old]
-        if self.appends:
-            self._refuse(replaced, "is there, and a run with a database writes new files only")
-        elif not self.overwrites:
-            self._refuse(
-                of_format,
-                "is there, and not written by this run: name an empty directory, or give "
-                f"{self.option} to delete what earlier runs wrote",
-            )
-        inputs = {*map(os.path.realpath, self.tables)}
-        read = [path for path in self._old if os.path.realpath(path) in inputs]
-        self._refuse(read, "is an input, and would be deleted")
-
-    def _refuse(self, paths: Sequence[str], why: str) -> None:
-        if paths:
-            raise UsageError(f"{printable_path(paths[0])} {why}")
+            real, fault = os.path.realpath(path), ""
+            if real in written:
+                if self.appends:
+                    fault = "is there, and a run with a database writes new files only"
+            elif self.overwrites and path in known:
+                self._old.add(path)
+                if real in map(os.path.realpath, self.tables):
+                    fault = "is an input, and would be deleted"
+            elif format_of(path) in formats:
+                self._staying.append(path)
+                if not self.appends and not self.overwrites:
+                    fault = (
+                        "is there, and not written by this run: name an empty directory, or give "
+                        f"{self.option} to delete what earlier runs wrote"
+                    )
+            if fault:
+                raise UsageError(f"{printable_path(path)} {fault}")
 
     def __enter__(self) -> Self:
         for target in [*self.targets, *self._copies]:
@@ -93,7 +91,7 @@ class OutputDirectory:
         for target, source in self._copies.items():
             with open(source, "rb") as file, outputs.Output(target) as copy:
                 shutil.copyfileobj(file, copy)
-        for path in {*self._old}.intersection(self._known()):  # none that has changed meanwhile
+        for path in self._old.intersection(self._known()):  # none that has changed meanwhile
             os.unlink(path)
         paths = [*self.targets, *self._copies, *self._known()]
         listed = {self._name(path): _state(path) for path in paths}

@@ -7,23 +7,22 @@ looks complete.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from lshdb import errors
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.input_tables import checked_format
+from lshdb.deduplication.input_tables import binary_kind_of, checked_format
 from lshdb.model import DroppedRow
 from lshdb.sources import added_columns, formats, outputs, records, sinks
-from lshdb.sources.batch import Batch, Origin, Record, TableSchema
+from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.paths import format_of, partition_of, printable_path
 from lshdb.sources.session import Session
 
 _START = 1 << 16
 """Bytes of the beginning of a file of JSON whose fields are looked at."""
-_FILE_MAGIC = b"ARROW1"
 
 
 @dataclasses.dataclass(eq=False)
@@ -153,7 +152,9 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     annotations = map(annotation, rows.clusters, rows.keys, rows.dropped)
     values = dict(zip(rows.indices, annotations, strict=True))
     indices = [
-        index for index in range(len(origin.numbers)) if index in values or _is_row(read, index)
+        index
+        for index in range(len(origin.numbers))
+        if index in values or _record(read, index) is not None
     ]
     nulls = (None,) * len(added_columns.ANNOTATED)
     columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
@@ -170,12 +171,11 @@ def annotation(cluster: int, key: str, dropped: DroppedRow | None) -> tuple[obje
     return cluster, dropped.kept, dropped.similarity, dropped.exact
 
 
-def _is_row(rows: object, index: int) -> bool:
-    """Whether a line is a row."""
-    try:
-        return bool([*rows.records([index])])  # type: ignore[attr-defined]
-    except (errors.InputError, ValueError):
-        return False
+def _record(rows: Rows, index: int) -> Record | None:
+    """A row; None for a line that is none."""
+    with contextlib.suppress(errors.InputError, ValueError):
+        return next(rows.records([index]))
+    return None
 
 
 # the heads of tables, which are read before their rows
@@ -211,24 +211,16 @@ def _check_fields(options: records.RecordOptions, batch: Batch, path: str) -> No
     if batch.origin is None or options.on_null == "keep" or options.of_sets == "bag":
         return
     rows = sinks.rows_of(batch.origin)
-
-    def read() -> Iterator[Record]:
-        for index in range(batch.count):
-            with contextlib.suppress(errors.InputError, ValueError):
-                yield from rows.records([index])
-
     try:
-        options.check_records(read())
+        options.check_records(_record(rows, index) or {} for index in range(batch.count))
     except errors.InputError as error:
         raise errors.InputError(f"{printable_path(path)}: {error}") from error
 
 
 def _is_stream(path: str) -> bool:
     """Whether a file is a stream of Arrow that is named as a file, as datasets of Hugging Face."""
-    if format_of(path) != "arrow" or path.lower().endswith(".arrows") or not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(_FILE_MAGIC)) != _FILE_MAGIC
+    is_named_as_file = format_of(path) == "arrow" and not path.lower().endswith(".arrows")
+    return is_named_as_file and os.path.isfile(path) and binary_kind_of(path) != "Arrow"
 
 
 def _partition(path: str, output: str) -> dict[str, str | None]:
