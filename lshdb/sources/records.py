@@ -261,19 +261,19 @@ class RecordOptions:
 
     def check_records(self, records: Iterable[Record]) -> None:
         """InputError if some records have fields, and none of them those of documents."""
-        lacking = {self.content_field} if self.auto_key else {self.key_field, self.content_field}
+        lacking = [self.key_field] * (not self.auto_key) + [self.content_field]
         names: Record = {}
         for record in records:
             names |= record
-            for name in [*lacking]:
-                paths = field_paths(name, record)
-                if any(field_value(record, path, _MISSING) is not _MISSING for path in paths):
-                    lacking.discard(name)
+            lacking = [name for name in lacking if not _has_field(record, name)]
             if not lacking:
                 return
-        wrong = [f"no {self._named_key()}"] if self.key_field in lacking else []
-        if self.content_field in lacking:
-            wrong.append(str(self._no_content(names, self.content_field)))
+        wrong = [
+            f"no {self._named_key()}"
+            if name == self.key_field
+            else str(self._no_content(names, name))
+            for name in lacking
+        ]
         self._refuse(wrong if names else [], "fields", [*names])
 
     def _refuse(self, wrong: Sequence[str], kind: str, names: Sequence[str]) -> None:
@@ -335,9 +335,9 @@ class RecordOptions:
             option = self.option("--set-item", "set_item=")
             return InputError(f"no field {content_field!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
-        paths = field_paths(content_field, record)
-        if found := next(filter(None, (_through_lists(record, path) for path in paths)), ""):
-            return InputError(f"no field {content_field!r}: in a list it is {found!r}")
+        for path in field_paths(content_field, record):
+            if reason := _why_missing(record, path, content_field):
+                return InputError(reason)
         if other not in record:
             option = self.naming.format("set" if self.of_sets else "text")
             return InputError(f"no field {content_field!r}: name it with {option}")
@@ -359,8 +359,6 @@ class RecordOptions:
         if self.on_null == "keep" and all(value is None for _, value in values):
             return ([] if self.of_sets else ""), False
         if not values:
-            if null := next(filter(None, (_null_in(record, path) for path in paths)), ""):
-                raise InputError(f"field {null!r} is null, so there is no {content_field!r}")
             raise self._no_content(record, content_field)
         if self.of_sets:
             return set_of(values[0][1], f"field {content_field!r}", self.of_sets), False
@@ -589,14 +587,9 @@ def _outer(path: Path, names: Container[str]) -> str:
     return path[0] if path[0] in names else path[0].removesuffix(LIST)
 
 
-def _null_in(record: Record, path: Path) -> str:
-    """The name of the object around a field that is null; empty if there is none."""
-    for end in range(1, len(path)):
-        *outer, name = path[:end]
-        name = name.removesuffix(LIST)
-        if field_value(record, (*outer, name), _MISSING) is None:
-            return ".".join((*outer, name))
-    return ""
+def _has_field(record: Record, name: str) -> bool:
+    paths = field_paths(name, record)
+    return any(field_value(record, path, _MISSING) is not _MISSING for path in paths)
 
 
 def _texts_in(name: str, value: list[object]) -> list[str]:
@@ -623,19 +616,21 @@ def _texts_in(name: str, value: list[object]) -> list[str]:
     return texts
 
 
-def _through_lists(record: Mapping[str, object], path: Path) -> str:
-    """The name of a field with `[]` behind each list on the way to it; empty if there is none."""
+def _why_missing(record: Mapping[str, object], path: Path, name: str) -> str:
+    """Why a record has no field of this name, where a null or a list is on the way to it."""
     parts, value = list[str](), cast(object, record)
-    for name in path:
+    for part in (inner.removesuffix(LIST) for inner in path):
+        if value is None:
+            return f"field {'.'.join(parts)!r} is null, so there is no {name!r}"
         if isinstance(value, list):
             parts[-1] += LIST
-            value = next((e for e in value if isinstance(e, dict) and name in e), None)
-        if not isinstance(value, dict) or name not in value:
+            value = next((e for e in value if isinstance(e, dict) and part in e), None)
+        if not isinstance(value, dict) or part not in value:
             return ""
-        parts.append(name)
-        value = value[name]
+        parts.append(part)
+        value = value[part]
     shown = ".".join(parts)
-    return shown if LIST in shown else ""
+    return f"no field {name!r}: in a list it is {shown!r}" if LIST in shown else ""
 
 
 def _without(record: Record, path: Path) -> Record:
