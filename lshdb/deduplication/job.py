@@ -6,7 +6,6 @@ file, the run is whole or not at all: see lshdb.deduplication.run.
 
 import contextlib
 import dataclasses
-import itertools
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -501,10 +500,8 @@ class _Left(Exception):
 
 def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
-    paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
-    return dropped.key == dropped.kept or any(
-        itertools.starmap(identity.is_same_file, itertools.product(paths, others))
-    )
+    key, other = dropped.key, dropped.kept
+    return key == other or identity.have_one_file(key, other, root)
 
 
 def _is_file(path: str) -> bool:

@@ -83,7 +83,9 @@ class Rebased:
 
     def key(self, key: str) -> str:
         """The key of a file."""
-        return key if self.old_root is None else paths.moved_key(key, self.old_root, self.root)
+        if self.old_root is None:
+            return key
+        return paths.key_of_real(os.path.join(self.old_root, key), self.root)
 
     def taken(self, columns: DocumentColumns) -> DocumentColumns:
         """The documents, those of files with their new keys."""

@@ -51,15 +51,12 @@ class FilesRead:
         self.left_out: set[str] = set()
         self.directories: set[str] = set()
 
-    def earlier(
-        self, path: str, archive: str | None = None, *, remember: bool = True
-    ) -> str | None:
-        """The path by which the same file was read before; None if it was not.
+    def earlier(self, path: str, archive: str | None = None) -> str | None:
+        """The path by which the same file was read before; None, from now on that, if it was not.
 
         Args:
             path: of the file.
             archive: the path of the archive that the file is a member of.
-            remember: whether a regular file counts as read from now on.
         """
         identity = _identity(path, archive)
         if identity is None:
@@ -70,8 +67,7 @@ class FilesRead:
             # A file may be gone, and a new one have its inode.
             if other and is_same_file(archive or path, other[: len(other) - inside]):
                 return other
-        if remember:
-            self._paths[identity] = path
+        self._paths[identity] = path
         return None
 
     def forget(self, path: str, archive: str | None = None) -> None:
@@ -113,9 +109,14 @@ def file_identity(path: str | os.PathLike[str]) -> object:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             return None
-        return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
+        return identity_of(status, path)
     except (OSError, ValueError):  # gone, or no path at all
         return None
+
+
+def identity_of(status: os.stat_result, path: str | os.PathLike[str]) -> object:
+    """What `file_identity` gives for a file with this status."""
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
 
 
 def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

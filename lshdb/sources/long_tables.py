@@ -77,16 +77,11 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
         closing(spool.GroupedElements(directory / "elements.db")) as waiting,
     ):
         for batch in batches:
-            waiting.add(_rows(batch))
+            waiting.add(zip(batch.keys, map(str, batch.contents), strict=True))
             if batch.failures or batch.replaced:
                 yield Batch(failures=batch.failures, replaced=batch.replaced)
         for sets in bounded(waiting.sets(), lambda row: _OBJECTS + _ELEMENT * len(row[1]), _BLOCK):
             yield _sets(sets, options)
-
-
-def _rows(batch: Batch) -> Iterator[spool.ElementRow]:
-    for key, content in zip(batch.keys, batch.contents, strict=True):
-        yield key, str(content)
 
 
 def _sets(sets: Iterable[tuple[str, list[str]]], options: RecordOptions) -> Batch:

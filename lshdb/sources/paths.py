@@ -414,11 +414,6 @@ def absolute_key(key: str, root: str) -> str:
     return printable_path(os.path.join(root, key))
 
 
-def moved_key(key: str, old_root: str, root: str) -> str:
-    """The key from another root of the file that a key of the old root leads to."""
-    return key_of_real(os.path.join(old_root, key), root)
-
-
 def is_always_path(name: str) -> bool:
     """Whether an argument that may be a key or a path is a path alone: `./NAME`, or absolute.
 

@@ -153,7 +153,7 @@ class Proof:
         if path is None:
             raise NoFileError("no file of its own: gone, or a row or message in a file")
         status = self.reread(goes, path)
-        going = _identity(status, path)
+        going = identity.identity_of(status, path)
         if stays is None and going in self._staying:
             raise UnprovedError(_STAYS)
         if stays is None:
@@ -163,7 +163,7 @@ class Proof:
         for document in stays:
             try:
                 stays_path, stays_status = self._file(document)
-                staying = _identity(stays_status, stays_path)
+                staying = identity.identity_of(stays_status, stays_path)
                 if staying == going:
                     raise OneFileError(f"already one file with {document.key}")
                 if going in self._staying:
@@ -218,12 +218,8 @@ class Proof:
             status = os.stat(file)
             if document.file_digest is None:
                 is_same = self._has_text(document, path)
-            elif member := self._session.archives.find(path):
-                with self._session.archives.opened(member) as stream:
-                    is_same = identity.digest_of(stream) == document.file_digest
             else:
-                with open(path, "rb") as stream:
-                    is_same = identity.digest_of(stream) == document.file_digest
+                is_same = self._session.read_digest(path) == document.file_digest
         except (InputError, OSError) as error:
             raise UnprovedError(reason(error)) from error
         if not is_same:
@@ -248,8 +244,3 @@ class Proof:
             real = os.path.join(os.path.realpath(directory), "")
             self._in_bin[directory] = is_in_bin(real) or real.startswith(tuple(self._bins))
         return self._in_bin[directory]
-
-
-def _identity(status: os.stat_result, path: str) -> object:
-    """What all names of one file share, hard links too; a system without inodes says 0."""
-    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)

@@ -347,21 +347,23 @@ class Session:
 
     def digest_of(self, path: str) -> bytes | None:
         """The digest of the bytes of a file or an archive's member; None if it cannot be read."""
-        try:
-            if member := self.archives.find(path):
-                with self.archives.opened(member) as file:
-                    return identity.digest_of(file)
-            if not guard.is_open(path):
-                with open(path, "rb") as file:
-                    return identity.digest_of(file)
-        except (InputError, OSError):
-            pass
+        with contextlib.suppress(InputError, OSError):
+            return self.read_digest(path)
         return None
+
+    def read_digest(self, path: str) -> bytes:
+        """The same; InputError or OSError if it cannot be read, InputError for an open database."""
+        if member := self.archives.find(path):
+            with self.archives.opened(member) as file:
+                return identity.digest_of(file)
+        _refuse_open(path)
+        with open(path, "rb") as file:
+            return identity.digest_of(file)
 
     def _opened(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
         path, _ = names.file_and_sheet(path)
-        if path != STDIN and guard.is_open(path):
-            raise inputs.Skipped("binary", "the database itself")
+        if path != STDIN:
+            _refuse_open(path)
         if member := self.archives.find(path):
             return self.archives.opened(member)
         return names.opened(path, self.options.stdin)
@@ -488,6 +490,12 @@ class Session:
             replaced=replaced,
             size=text.__sizeof__() + len(whole_key),
         )
+
+
+def _refuse_open(path: str) -> None:
+    """Skip an open database: closing it after reading would release SQLite's locks."""
+    if guard.is_open(path):
+        raise inputs.Skipped("binary", "the database itself")
 
 
 def _unread(path: str, key: str, name: str, reason: str) -> Batch:

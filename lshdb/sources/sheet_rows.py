@@ -24,7 +24,7 @@ def lines(cells: str, options: records.RecordOptions) -> Iterator[bytes]:
     first, *rows = map(json.loads, cells.splitlines())
     if not rows:
         raise InputError("an empty sheet: its first row must name the columns")
-    names = records.distinct_names([*map(_name, rows[0])])
+    names = records.distinct_names(["" if cell is None else str(cell) for cell in rows[0]])
     options.check_columns(names)
     yield b"\n" * (first[0] + 1)
     for row in rows[1:]:
@@ -34,7 +34,3 @@ def lines(cells: str, options: records.RecordOptions) -> Iterator[bytes]:
             yield json_rows.json_of(record) + b"\n"
         else:
             yield b"\n"
-
-
-def _name(cell: object) -> str:
-    return "" if cell is None else str(cell)
