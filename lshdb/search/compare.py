@@ -155,7 +155,7 @@ def _passages(
         texts = dataclasses.replace(counting, run=size).windows_of(cut)
     first, second = np.arange(2).reshape(2, 1)
     criteria = passage_runs.Criteria(size, size, 0, store.limits.passages)
-    shared_texts = passage_runs.shared_passages(passage_runs.Pairs(texts, first, second), criteria)
+    shared_texts = passage_runs.shared_passages(texts, criteria, first, second)
     return tuple(
         model.Passage(
             passage.start,

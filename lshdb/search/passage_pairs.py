@@ -305,13 +305,12 @@ def _sharing(
         weights: of fingerprints.
         block: documents, and pairs of them.
     """
-    pairs = passage_runs.Pairs(counting.windows_of(block.texts), *block.pairs)
+    texts = counting.windows_of(block.texts)
     with errors.limits_noted() as cuts:
-        shared = passage_runs.SharedTable.of(pairs, criteria)
+        shared = passage_runs.SharedTable.of(texts, criteria, *block.pairs)
     a, b = block.pairs[:, shared.pair]
     prints = winnowing.fingerprints(block.texts, counting.shingling, criteria.run, counting.seed)
     weighted = weights.compared(prints, a, b)
-    shared = shared.chosen(np.arange(len(a)))
     return _Table(block.band, block.doc_ids[a], block.doc_ids[b], shared, weighted, cuts)
 
 

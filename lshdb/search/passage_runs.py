@@ -19,21 +19,6 @@ from lshdb.shingling.positions import page_at
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Pairs of texts to compare.
-
-    Attributes:
-        texts: the texts.
-        a: int64[p], the number of the one text of each pair; ascending.
-        b: int64[p], that of the other.
-    """
-
-    texts: passage_windows.Texts
-    a: IntArray
-    b: IntArray
-
-
-@dataclass(frozen=True, slots=True)
 class Criteria:
     """Which passages are wanted.
 
@@ -113,11 +98,12 @@ class SharedTable(NamedTuple):
     listed: Listed
 
     @classmethod
-    def of(cls, pairs: Pairs, criteria: Criteria) -> SharedTable:
-        """The pairs of texts that share runs which count."""
-        texts = pairs.texts
-        segments = Segments.of(texts, criteria.run, pairs.a[pairs.a == pairs.b])
-        shared = segments.between(pairs.a, pairs.b, criteria.min_units)
+    def of(
+        cls, texts: passage_windows.Texts, criteria: Criteria, a: IntArray, b: IntArray
+    ) -> SharedTable:
+        """The pairs of texts a, ascending, and b, int64[p] both, that share runs which count."""
+        segments = Segments.of(texts, criteria.run, a[a == b])
+        shared = segments.between(a, b, criteria.min_units)
         runs = shared.runs.chosen(shared.leads[shared.runs.pair])
         numbers, begins = np.unique(runs.pair, return_index=True)
         longest = np.maximum.reduceat(runs.length, begins) if len(numbers) else begins
@@ -127,23 +113,21 @@ class SharedTable(NamedTuple):
             numbers,
             np.maximum(a_units, b_units),
             longest + (criteria.run - 1),
-            a_units / texts.counted[pairs.a[numbers]],
-            b_units / texts.counted[pairs.b[numbers]],
-            sizes_of(listed.pair.searchsorted(np.append(numbers, len(pairs.a)))),
+            a_units / texts.counted[a[numbers]],
+            b_units / texts.counted[b[numbers]],
+            sizes_of(listed.pair.searchsorted(np.append(numbers, len(a)))),
             listed,
         )
 
     @classmethod
     def joined(cls, tables: Sequence[SharedTable]) -> SharedTable:
         """The pairs of tables one after the other, numbered by their indices."""
-        columns, listed = (
-            [*zip(*tables, strict=True)],
-            zip(*(t.listed for t in tables), strict=True),
-        )
-        values: list[Any] = [np.concatenate(column) for column in columns[1:-1]]
-        rows: list[Any] = [np.concatenate(column) for column in listed]
+        _, *columns, listed = zip(*tables, strict=True)
+        _, *listed_columns = zip(*listed, strict=True)
+        values: list[Any] = [*map(np.concatenate, columns)]
+        rows: list[Any] = [*map(np.concatenate, listed_columns)]
         pair = np.arange(len(values[0]))
-        return cls._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows[1:])])
+        return cls._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows)])
 
     def chosen(self, indices: IntArray) -> SharedTable:
         """Some of the pairs, numbered by their order among these."""
@@ -154,10 +138,12 @@ class SharedTable(NamedTuple):
         return SharedTable._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows)])
 
 
-def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
-    """The pairs of texts that share runs which count, in their order."""
-    table = SharedTable.of(pairs, criteria)
-    passages = table.listed.passages(pairs.texts.contents, pairs.a, pairs.b)
+def shared_passages(
+    texts: passage_windows.Texts, criteria: Criteria, a: IntArray, b: IntArray
+) -> Iterator[Shared]:
+    """The pairs of texts a, ascending, and b, int64[p] both, that share runs which count."""
+    table = SharedTable.of(texts, criteria, a, b)
+    passages = table.listed.passages(texts.contents, a, b)
     for pair, words, longest, coverage, b_coverage, count in zip(
         *(column.tolist() for column in table[:-1]), strict=True
     ):

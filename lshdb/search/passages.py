@@ -31,6 +31,7 @@ from lshdb.shingling.arrays import (
     int_array,
     sizes_of,
 )
+from lshdb.shingling.hashing import distinct
 from lshdb.sketching.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -94,7 +95,7 @@ def _find(
         numbers = np.arange(len(batch))
         ids = [*islice(remaining_ids, len(batch))]
         shared_texts = passage_runs.shared_passages(
-            passage_runs.Pairs(texts, np.zeros_like(numbers), numbers + 1), criteria
+            texts, criteria, np.zeros_like(numbers), numbers + 1
         )
         matches += (
             (ids[shared.pair], int(texts.units[shared.pair + 1]), shared) for shared in shared_texts
@@ -209,7 +210,7 @@ class CopiedShares:
         self, copies: IntArray, sources: IntArray, is_source: IsSource, order: IntArray
     ) -> Iterator[tuple[int, int, float, model.CopiedPassage]]:
         """See `covering`: of texts that fit into memory."""
-        numbers = self._distinct(copies, sources)
+        numbers = distinct(np.append(copies, sources))
         texts = self._counting.windows_of(self.contents(numbers))
         segments = Segments.of(texts, self.min_words, NO_NUMBERS)
         sides = numbers.searchsorted(copies), numbers.searchsorted(sources)
@@ -238,10 +239,10 @@ class CopiedShares:
         parts = [np.argsort(copies, kind="stable")] if len(copies) else []
         while parts:
             pairs = parts.pop()
-            numbers = self._distinct(copies[pairs], sources[pairs])
+            numbers = distinct(np.append(copies[pairs], sources[pairs]))
             if len(pairs) > 1 and self.lengths[numbers].sum() > self._together:
                 # Along the side that has more texts, so that the fewest are cut again.
-                side = max((copies, sources), key=lambda side: len(self._distinct(side[pairs])))
+                side = max((copies, sources), key=lambda side: len(distinct(side[pairs])))
                 pairs = pairs[np.argsort(side[pairs], kind="stable")]
                 parts += np.split(pairs, [len(pairs) // 2])[::-1]
                 continue
@@ -250,13 +251,6 @@ class CopiedShares:
             copy, source = (numbers.searchsorted(side[pairs]) for side in (copies, sources))
             texts = self._counting.windows_of(self.contents(numbers))
             yield pairs, Segments.of(texts, self.min_words, copy[copy == source]), copy, source
-
-    def _distinct(self, *numbers: IntArray) -> IntArray:
-        """Numbers of texts, each once and sorted."""
-        is_used = np.zeros(len(self.lengths), dtype=np.bool_)
-        for texts in numbers:
-            is_used[texts] = True
-        return np.flatnonzero(is_used)
 
 
 def _first_sources(

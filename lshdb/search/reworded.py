@@ -323,10 +323,10 @@ class Search:
             return None
         reworded = [_trimmed(text, other, terms, *windows) for windows in _passages(matches)]
         texts = self.runs.windows_of([text.content, other])
-        pair = passage_runs.Pairs(texts, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
+        first, second = np.arange(2).reshape(2, 1)
         copied = [
             dataclasses.replace(run, score=max(passage.similarity for passage in around))
-            for shared in passage_runs.shared_passages(pair, self.criteria)
+            for shared in passage_runs.shared_passages(texts, self.criteria, first, second)
             for run in shared.passages
             if (around := [passage for passage in reworded if _overlap(passage, run)])
         ]

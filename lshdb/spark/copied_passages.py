@@ -106,7 +106,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     ) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
-            shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), criteria)]
+            shared = [*passage_runs.shared_passages(texts, criteria, *indices)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         records = [
             {
