@@ -105,13 +105,8 @@ class Codes:
 
     def finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
-        none = arrays.NO_NUMBERS.view(np.uint64)
-        no_samples = none.reshape(0, _SAMPLE)
-        parts = [
-            *self._parts,
-            (none, no_samples, arrays.NO_NUMBERS, arrays.NO_NUMBERS.astype(np.int32)),
-        ]
-        codes, samples, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
+        self.add([], [])
+        codes, samples, numbers, sizes = map(np.concatenate, zip(*self._parts, strict=True))
         order = np.argsort(codes)
         self._codes, self._samples = codes[order], samples[order]
         self._numbers, self._sizes = numbers[order], sizes[order]

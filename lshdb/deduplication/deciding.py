@@ -190,10 +190,9 @@ class Decider:
         stored = self.plan.stored
         if stored is None or not stored.decided.has_different:
             return None
-        if stored is not collection:
-            return MarkedDocuments(stored.decided)
         with stored.store.reading():
-            return MarkedDocuments(stored.decided, stored.store)
+            reader = stored.store if stored is collection else None
+            return MarkedDocuments(stored.decided, reader)
 
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""

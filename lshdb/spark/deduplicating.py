@@ -98,8 +98,6 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     rule = rules.rule_of(choice)
     if isinstance(rule, rules.CopiedRule):
         options = groups.replaced(options, settings=rule.index(options.pairs.data.settings))
-    if type(rule) not in _JOINS:
-        raise UsageError(f"rule {options.choice.rule} is not one that Spark has joins for")
     signed, compared = _JOINS[type(rule)]
     data, unusable = options.pairs.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
@@ -137,15 +135,10 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     else:
         failed = clustering.checkpointed(failed)
         gone = gone.unionByName(failed.select("key").dropna())
-    kept = _other_rows(df, frame_documents.keys_of(df, data.columns.key), gone)
+    keys, gone = frame_documents.keys_of(df, data.columns.key), gone.withColumnRenamed("key", _GONE)
+    kept = df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
     dropped = dropped.to(frame_documents.schema_of({**DROPPED, **rule.columns}))
     return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
-
-
-def _other_rows(df: DataFrame, keys: Column, gone: DataFrame) -> DataFrame:
-    """The rows with a key that is not among these."""
-    gone = gone.withColumnRenamed("key", _GONE)
-    return df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
 
 
 def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:

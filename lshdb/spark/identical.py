@@ -4,7 +4,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from lshdb import Settings
-from lshdb.options import SparkPairsOptions
 from lshdb.shingling import content
 from lshdb.shingling.shingling import Content
 from lshdb.spark import sketching
@@ -20,27 +19,19 @@ def digests(documents: DataFrame, settings: Settings, counts: Counts | None = No
         if counts is not None:
             counts.add("empty", len(contents) - len(filled))
         forms = (content.encoded(contents[index]).encode() for index in filled)
-        return {
-            "key": keys.take(pa.array(filled, pa.int64())),
-            "digest": [*map(content.digest, forms)],
-        }
+        indices = pa.array(filled, pa.int64())
+        return {"key": keys.take(indices), "digest": [*map(content.digest, forms)]}
 
     return sketching.of_documents(documents, settings, columns, "key string, digest binary", counts)
 
 
 def identical(
-    digests: DataFrame,
-    documents: DataFrame,  # noqa: ARG001
-    options: SparkPairsOptions,  # noqa: ARG001
-    *,
-    only_against: bool = False,
+    digests: DataFrame, *_of_other_rules: object, only_against: bool = False
 ) -> DataFrame:
     """The documents b, each once, that have the digest of an earlier document a.
 
     Args:
         digests: of all documents; keys of the reference have its prefix, and come first.
-        documents: as of other rules.
-        options: as of other rules.
         only_against: whether a is a document of the reference.
 
     Returns:
