@@ -425,13 +425,6 @@ def _opened(options: DataOptions, request: SettingsOptions) -> Store:
     return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
 
-def _is_files(rows: object) -> bool:
-    """Whether rows are named by their files."""
-    if isinstance(rows, list | tuple) and rows:
-        rows = rows[0]
-    return isinstance(rows, str | os.PathLike)
-
-
 def _source_of(
     rows: Any, reading: SessionOptions, reference_files: FilesRead | None = None
 ) -> _Rows | _Files:
@@ -442,18 +435,13 @@ def _source_of(
         reading: how rows become documents.
         reference_files: files that are no input, as rows are compared with theirs.
     """
-    if _is_files(rows):
-        return _of_files(_paths_of(rows), reading, reference_files)
-    return _Rows(data_frames.frame_of(rows), reading)
-
-
-def _paths_of(names: Any) -> list[str]:
-    """The paths and patterns that were given; UsageError if something else is among them."""
-    names = [names] if isinstance(names, str | os.PathLike) else names
-    for path in names:
-        if not isinstance(path, str | os.PathLike):
-            raise UsageError(f"among names of files there is {path!r:.100}")
-    return [*map(os.fspath, names)]
+    names = rows if isinstance(rows, list | tuple) and rows else [rows]
+    if not isinstance(names[0], str | os.PathLike):
+        return _Rows(data_frames.frame_of(rows), reading)
+    for name in names:
+        if not isinstance(name, str | os.PathLike):
+            raise UsageError(f"among names of files there is {name!r:.100}")
+    return _of_files([*map(os.fspath, names)], reading, reference_files)
 
 
 def _tables(
