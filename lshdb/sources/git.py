@@ -285,19 +285,15 @@ def _added(hunk: re.Match[bytes], lines: Iterator[bytes]) -> list[tuple[int, int
 
 
 def _base(top: str, since: str) -> str:
-    commit = f"{since}^{{commit}}"
+    commit, why = f"{since}^{{commit}}", "git knows no such branch, tag or commit"
     try:
         commit_id = run(top, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
+        why = "it shares no commit with HEAD"
+        return run(top, "merge-base", "HEAD", commit_id.decode().strip()).decode().strip()
     except InputError:
         if since == "HEAD":
             return run(top, "hash-object", "-t", "tree", "--stdin").decode().strip()
-        refusal = f"since {since}: git knows no such branch, tag or commit"
-        raise UsageError(f"{refusal}{_advice(top)}") from None
-    try:
-        return run(top, "merge-base", "HEAD", commit_id.decode().strip()).decode().strip()
-    except InputError:
-        refusal = f"since {since}: it shares no commit with HEAD"
-        raise UsageError(f"{refusal}{_advice(top)}") from None
+        raise UsageError(f"since {since}: {why}{_advice(top)}") from None
 
 
 def _advice(top: str) -> str:

@@ -230,27 +230,23 @@ def _opened_file(path: str) -> BinaryIO:
         InputError: a socket, a device, or a named pipe that no program writes to.
     """
     mode = os.stat(path).st_mode
-    if stat.S_ISREG(mode) or not hasattr(os, "O_NONBLOCK"):
-        file: BinaryIO = open(path, "rb", buffering=BUFFER)  # noqa: SIM115
-        try:
-            _check_end(file)
-        except BaseException:
-            file.close()
-            raise
-        return file
     if stat.S_ISSOCK(mode):
         raise InputError("a socket, not a file")
-    raw = _Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
-    pipe = io.BufferedReader(raw, BUFFER)
+    if stat.S_ISREG(mode) or not hasattr(os, "O_NONBLOCK"):
+        raw = io.FileIO(path)
+    else:
+        raw = _Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
+    file = io.BufferedReader(raw, BUFFER)
     try:
-        _check_end(pipe)
-        if stat.S_ISFIFO(mode) and not _has_writer(raw, pipe):
-            raise InputError("a named pipe, and no program writes to it: start that one first")
-        os.set_blocking(raw.fileno(), True)
+        _check_end(file)
+        if isinstance(raw, _Pipe):
+            if stat.S_ISFIFO(mode) and not _has_writer(raw, file):
+                raise InputError("a named pipe, and no program writes to it: start that one first")
+            os.set_blocking(raw.fileno(), True)
     except BaseException:
-        pipe.close()
+        file.close()
         raise
-    return pipe
+    return file
 
 
 class _Pipe(io.FileIO):
@@ -269,7 +265,7 @@ class _Pipe(io.FileIO):
         return count
 
 
-def _has_writer(raw: _Pipe, file: "io.BufferedReader[_Pipe]") -> bool:
+def _has_writer(raw: _Pipe, file: "io.BufferedReader[io.FileIO]") -> bool:
     """Whether a program writes to a pipe that does not block, or does soon, or is done."""
     poll = select.poll()
     poll.register(raw.fileno(), select.POLLIN)

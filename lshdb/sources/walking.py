@@ -262,7 +262,9 @@ class Walk:
             return "ignored", why
         if is_dir:
             return "", ""
-        if self._include and not self._is_included(_as_bytes(entry.path[self._pattern_start :])):
+        if self._include and not _decision(
+            self._include, _as_bytes(entry.path[self._pattern_start :]), below=True
+        ):
             return "ignored", NOT_INCLUDED
         path = os.path.realpath(entry.path) if is_link else entry.path
         database = _database_of(path)
@@ -297,10 +299,6 @@ class Walk:
         packed = isinstance(entry, Member)
         paths = accumulate(re.findall("[^/]*/|.+", path)) if packed else (path,)
         return any(_decision(self._exclude, above) for above in paths)
-
-    def _is_included(self, path: str) -> bool:
-        """Whether the patterns that include files match a path or a directory above."""
-        return bool(_decision(self._include, path, below=True))
 
 
 def _is_postponed(entry: Entry) -> bool:
