@@ -77,17 +77,18 @@ def find_tables(
         for entry in entries:
             if isinstance(entry, Failure):
                 raise InputError(f"{entry.where}: {entry.reason}")
-            format = rows_format_of(entry.path)
-            if rowless is not None and format == "json" and _has_no_rows(entry.path):
-                skipped_files.add("tables", entry.path, "JSON without rows")
-                rowless[entry.path] = _name_below(entry.path, top)
+            path, name = entry.path, _name_below(entry.path, top)
+            format = rows_format_of(path)
+            if rowless is not None and format == "json" and _has_no_rows(path):
+                skipped_files.add("tables", path, "JSON without rows")
+                rowless[path] = name
             elif format == "xlsx" and not extracting.reads_sheets():
-                skipped_files.add("documents", entry.path, f"sheets: needs {extracting.INSTALL}")
-            elif format != "text":
-                has_table = True
-                take(entry.path, _name_below(entry.path, top))
+                skipped_files.add("documents", path, f"sheets: needs {extracting.INSTALL}")
+            elif format == "text":
+                skipped_files.add("texts", path, "not a table by its suffix")
             else:
-                skipped_files.add("texts", entry.path, "not a table by its suffix")
+                has_table = True
+                take(path, name)
         return has_table
 
     walks: list[tuple[str, walking.Walk, bool]] = []

@@ -119,8 +119,10 @@ def references_of(against: Any) -> list[Reference]:
             if not isinstance(fields, Mapping | None):
                 raise UsageError(f"against: {fields!r:.50} are not the names of fields")
         return [Reference(data, dict(fields or {})) for data, fields in against.items()]
-    if isinstance(against, tuple) and len(against) == 2 and _are_fields(against[1]):
-        return [Reference(against[0], against[1])]
+    if isinstance(against, tuple) and len(against) == 2:
+        data, fields = against
+        if isinstance(fields, Mapping) and fields and fields.keys() <= set(FIELDS):
+            return [Reference(data, fields)]
     if isinstance(against, list | tuple) and against and not isinstance(against[0], Mapping):
         references = [reference for data in against for reference in references_of(data)]
         if len(references) > 1:
@@ -130,10 +132,6 @@ def references_of(against: Any) -> list[Reference]:
             ]
         return references
     return [Reference(against)]
-
-
-def _are_fields(value: object) -> bool:
-    return isinstance(value, Mapping) and bool(value) and value.keys() <= set(FIELDS)
 
 
 def outermost(fields: Sequence[str]) -> list[str]:
