@@ -15,6 +15,7 @@ import numpy as np
 
 from lshdb import groups
 from lshdb.deduplication import input_tables, output_directory, rules, run_outputs
+from lshdb.deduplication.references import Reference
 from lshdb.deduplication.run import Run, references_checked
 from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
@@ -50,19 +51,12 @@ class _Files:
         tables: the paths of the tables, each with its name in a directory of outputs.
         rowless: files of JSON that hold no rows, likewise.
         session: reads the tables.
-        is_stored: whether a database has kept rows of earlier runs.
     """
 
     inputs: Sequence[str]
     tables: Mapping[str, str]
     rowless: Mapping[str, str]
     session: Session
-    is_stored: bool = False
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths of the tables."""
-        return [*self.tables]
 
     def batches(self) -> Iterator[Batch]:
         """All rows, with their documents."""
@@ -70,7 +64,7 @@ class _Files:
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
         """All rows; InputError for a file that cannot be read, or not to its end."""
-        for batch in self.session.apart(only_rows=only_rows).batches(self.paths):
+        for batch in self.session.apart(only_rows=only_rows).batches([*self.tables]):
             if batch.origin is None:
                 for _, failure in batch.failures:
                     raise InputError(f"{failure.where}: {failure.reason}")
@@ -95,58 +89,12 @@ class _Files:
         """The rows that a mask selects, in a list."""
         return [*self.each(mask)]
 
-    def extend(self, columns: data_frames.Columns) -> list[dict[str, Any]]:
-        """All rows as dicts, with further fields."""
-        count = len(next(iter(columns.values())))
-        rows = data_frames.frame_of(self.take(np.ones(count, dtype=bool)))
-        extended: list[dict[str, Any]] = rows.extend(columns)
-        return extended
-
-    def save(self, path: str, mask: arrays.Mask, *, overwrite: bool) -> None:
-        """Write the rows that a mask selects to another file, or to a directory of files."""
-        targets: Mapping[str, Sequence[str]] = {path: self.paths}
-        directory: Any = contextlib.nullcontext()
-        if output_directory.is_directory(path, self.inputs):
-            directory = output_directory.OutputDirectory(
-                path,
-                self.tables,
-                self.rowless,
-                appends=self.is_stored,
-                overwrites=overwrite,
-                option="overwrite=True",
-                note=lambda text: warn(UserWarning(text)),
-            )
-            targets = directory.targets
-        for target in filter(os.path.exists, targets):
-            if any(os.path.samefile(target, name) for name in self.tables):
-                raise UsageError(f"{target} is one of the files that are read: save to another one")
-        with directory, run_outputs.KeptRows(targets, self.session) as rows:
-            for origin, indices in self.selected(mask):
-                rows.write(origin, indices)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Rows of a program, and how they are read."""
-
-    frame: data_frames.Frame
-    reading: SessionOptions
-
-    def batches(self) -> Iterator[Batch]:
-        """All rows, with their documents."""
-        return self.frame.documents("row", self.reading)
-
-    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
-        """All rows once more, for a run, with their documents."""
-        return self.batches()
-
-    def take(self, mask: arrays.Mask) -> Any:
-        """The rows that a mask selects, in the form that they were given in."""
-        return self.frame.take(mask)
-
     def extend(self, columns: data_frames.Columns) -> Any:
-        """All rows with further columns."""
-        return self.frame.extend(columns)
+        """All rows as dicts, with further fields."""
+        all_rows = np.ones(len(columns["kept"]), dtype=bool)
+        return data_frames.frame_of(self.each(all_rows), "row", self.session.options).extend(
+            columns
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,8 +115,8 @@ class Deduplicated(Result, Generic[AnyRows]):
     failures: tuple[Failure, ...]
     dropped: Dropped
     _clusters: arrays.IntArray = field(compare=False)
-    _source: _Rows | _Files = field(compare=False)
-    _drop_all: bool = field(compare=False)
+    _source: data_frames.Frame | _Files = field(compare=False)
+    _options: DataOptions = field(compare=False)
 
     def __repr__(self) -> str:
         return (
@@ -206,30 +154,23 @@ class Deduplicated(Result, Generic[AnyRows]):
             UsageError: no row stays in place of others, as with `drop_all`; or the rows have such
                 columns.
         """
-        if self._drop_all:
+        if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
         return cast("AnyRows", self._source.extend(self._annotations()))
 
-    def _annotations(self) -> dict[str, list[Any]]:
+    def _annotations(self) -> data_frames.Columns:
         """The columns of `annotated`."""
-        dropped, columns = (
-            iter(self.dropped),
-            {name: list[Any]() for name in added_columns.ANNOTATED},
-        )
-        first = 0
+        rows, dropped = list[tuple[Any, ...]](), iter(self.dropped)
+        nulls = (None,) * len(added_columns.ANNOTATED)
         for batch in self._source.batches():
-            keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
-            for index in range(batch.count):
-                values: tuple[Any, ...] = (None,) * len(added_columns.ANNOTATED)
-                if index in keys:
-                    row = None if self.mask[first + index] else next(dropped)
-                    values = run_outputs.annotation(
-                        int(self._clusters[first + index]), keys[index], row
-                    )
-                for column, value in zip(columns.values(), values, strict=True):
-                    column.append(value)
-            first += batch.count
-        return columns
+            first = len(rows)
+            rows += [nulls] * batch.count
+            for index, key in zip(batch.indices, batch.keys, strict=True):
+                row = first + index
+                reason = None if self.mask[row] else next(dropped)
+                rows[row] = run_outputs.annotation(int(self._clusters[row]), key, reason)
+        columns = [*zip(*rows, strict=True)] or [()] * len(nulls)
+        return dict(zip(added_columns.ANNOTATED, columns, strict=True))
 
     def iter_kept(self) -> Iterator[dict[str, Any]]:
         """The kept rows of files, one by one as dicts: they are read again, lazily.
@@ -260,7 +201,26 @@ class Deduplicated(Result, Generic[AnyRows]):
         if self.failed and not self.kept_count + self.dropped_count:
             first = self.failures[0]
             raise InputError(f"no row could be read, the first: {first.where}: {first.reason}")
-        files.save(os.fspath(path), self.mask, overwrite=overwrite)
+        path = os.fspath(path)
+        targets: Mapping[str, Sequence[str]] = {path: [*files.tables]}
+        directory: Any = contextlib.nullcontext()
+        if output_directory.is_directory(path, files.inputs):
+            directory = output_directory.OutputDirectory(
+                path,
+                files.tables,
+                files.rowless,
+                appends=self._options.into is not None,
+                overwrites=overwrite,
+                option="overwrite=True",
+                note=lambda text: warn(UserWarning(text)),
+            )
+            targets = directory.targets
+        for target in filter(os.path.exists, targets):
+            if any(os.path.samefile(target, name) for name in files.tables):
+                raise UsageError(f"{target} is one of the files that are read: save to another one")
+        with directory, run_outputs.KeptRows(targets, files.session) as rows:
+            for origin, indices in files.selected(self.mask):
+                rows.write(origin, indices)
 
     def _files(self, method: str) -> _Files:
         if not isinstance(self._source, _Files):
@@ -324,7 +284,11 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     >>> [(row.key, row.kept, row.similarity) for row in result.dropped]
     [('b', 'a', 1.0)]
     """
-    request = _request(options)
+    request = groups.replaced(
+        options.comparison.settings,
+        base=options.base,
+        content=not options.choice.estimate,  # exact similarities need contents
+    )
     references = references_checked(options.choice, options.against, options.only_against)
     with contextlib.ExitStack() as stack:
         if options.into is None:
@@ -334,23 +298,17 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             settings = store.settings
             if note := check_against(request, settings, store.path):
                 warn(SettingsWarning(note))
-        reading = replace(
-            _reading(options, settings),
-            order_field=options.choice.order.field,
-            whole=True,
-        )
-        files_read = FilesRead()
-        for reference in references:
-            if reference.is_path and not reference.is_database:
-                _tables([reference.name], files_read)
-        source = _source_of(data, reading, files_read)
-        if isinstance(source, _Files):
-            source = replace(source, is_stored=store is not None)
-        return _decided(source, settings, options, store)
+        reading, names = _reading(options, settings), _paths_of(data)
+        source: data_frames.Frame | _Files
+        if names is None:
+            source = data_frames.frame_of(data, "row", reading)
+        else:
+            source = _files_of(names, reading, references)
+        return _decided(source, reading, settings, options, store)
 
 
 def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
-    """How rows, or those of a reference, become documents."""
+    """How rows become documents."""
     return SessionOptions(
         settings.shingling.of_sets,
         options.columns.key,
@@ -364,27 +322,31 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
         limits=options.limits,
         on_null=options.on_null,
         fallback="jsonl",
+        order_field=options.choice.order.field,
+        whole=True,
     )
 
 
 def _decided(
-    source: _Rows | _Files, settings: Settings, options: DataOptions, stored: Store | None
+    source: data_frames.Frame | _Files,
+    reading: SessionOptions,
+    settings: Settings,
+    options: DataOptions,
+    stored: Store | None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
     failed = counts.Failures(options.on_failure)
     rule = rules.rule_of(options.choice, settings.threshold)
-    reading = _reading(options, settings)
-    rows_options = RowsOptions(
-        choice=options.choice, against=options.against, only_against=options.only_against
-    )
 
     def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
-        changed: dict[str, Any] = dict(names)
-        return _source_of(data, replace(reading, **changed)).batches()
+        changed: dict[str, Any] = {**names, "order_field": ""}
+        return data_frames.frame_of(data, "row", replace(reading, **changed)).batches()
 
     masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
-        rows=rows_options,
+        rows=RowsOptions(
+            choice=options.choice, against=options.against, only_against=options.only_against
+        ),
         rule=rule,
         settings=settings,
         source=source,
@@ -405,17 +367,18 @@ def _decided(
                 clusters[-1][[*rows.indices]] = rows.clusters
                 dropped.extend(filter(None, rows.dropped))
         run.merge()
-    mask = np.concatenate(masks)
     failed.warn("the result's `failures` name them")
     run.warn_of_ids()
-    of_rows = mask, failed.count, failed.kept, dropped, np.concatenate(clusters)
-    return Deduplicated(settings.threshold, *of_rows, source, options.choice.drop_all)
-
-
-def _request(options: DataOptions) -> SettingsOptions:
-    """The settings that are asked for; contents are kept where similarities are exact."""
-    has_contents = not options.choice.estimate
-    return groups.replaced(options.comparison.settings, base=options.base, content=has_contents)
+    return Deduplicated(
+        settings.threshold,
+        np.concatenate(masks),
+        failed.count,
+        failed.kept,
+        dropped,
+        np.concatenate(clusters),
+        source,
+        options,
+    )
 
 
 def _opened(options: DataOptions, request: SettingsOptions) -> Store:
@@ -425,45 +388,36 @@ def _opened(options: DataOptions, request: SettingsOptions) -> Store:
     return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
 
-def _source_of(
-    rows: Any, reading: SessionOptions, reference_files: FilesRead | None = None
-) -> _Rows | _Files:
-    """The source of the rows; UsageError for data without rows.
+def _paths_of(rows: Any) -> list[str] | None:
+    """The paths and patterns of files; None for rows that are no names of files.
 
-    Args:
-        rows: the data.
-        reading: how rows become documents.
-        reference_files: files that are no input, as rows are compared with theirs.
+    Raises:
+        UsageError: something else is among names of files.
     """
     names = rows if isinstance(rows, list | tuple) and rows else [rows]
     if not isinstance(names[0], str | os.PathLike):
-        return _Rows(data_frames.frame_of(rows), reading)
+        return None
     for name in names:
         if not isinstance(name, str | os.PathLike):
             raise UsageError(f"among names of files there is {name!r:.100}")
-    return _of_files([*map(os.fspath, names)], reading, reference_files)
+    return [*map(os.fspath, names)]
 
 
-def _tables(
-    names: Sequence[str], files_read: FilesRead | None
-) -> tuple[dict[str, str], dict[str, str], counts.SkippedFiles]:
-    """The tables, files of JSON without rows, and what was skipped; see `find_tables`."""
-    for name in expanded(names):
+def _files_of(
+    names: Sequence[str], reading: SessionOptions, references: Sequence[Reference]
+) -> _Files:
+    """The tables that files, directories and patterns lead to, but for those of references."""
+    compared = [r.name for r in references if r.is_path and not r.is_database]
+    for name in expanded([*compared, *names]):
         if not os.path.exists(file_and_sheet(name)[0]):
             raise InputError(
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
                 '[{"text": text} for text in texts]'
             )
-    skipped_files, rowless = counts.SkippedFiles(), dict[str, str]()
-    rules = WalkingOptions(ignore=False)
-    tables = input_tables.find_tables(names, rules, skipped_files, files_read, rowless)
-    return tables, rowless, skipped_files
-
-
-def _of_files(
-    names: Sequence[str], reading: SessionOptions, reference_files: FilesRead | None
-) -> _Files:
-    tables, rowless, skipped_files = _tables(names, FilesRead(reference_files))
+    walking, skipped_files = WalkingOptions(ignore=False), counts.SkippedFiles()
+    files_read, rowless = FilesRead(), dict[str, str]()
+    input_tables.find_tables(compared, walking, counts.SkippedFiles(), files_read)
+    tables = input_tables.find_tables(names, walking, skipped_files, FilesRead(files_read), rowless)
     if repeated := skipped_files["repeated"]:
         if not tables:
             raise UsageError("against has the same files as the data, and no others are there")

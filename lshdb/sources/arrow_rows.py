@@ -22,6 +22,7 @@ from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.keys import key_of_instant
+from lshdb.shingling.arrays import Mask
 from lshdb.sources import csv_rows, inputs, ordering, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
@@ -118,10 +119,20 @@ class ArrowRows:
             return []
         if len(indices) == batch.num_rows:
             return [batch]
-        try:
-            return [batch.take(pa.array(indices, pa.int64()))]
-        except pa.ArrowNotImplementedError:  # it cannot take rows of this type
-            return [batch.slice(index, 1) for index in indices]
+        mask = np.zeros(batch.num_rows, dtype=bool)
+        mask[indices] = True
+        return [taken(batch, mask)]
+
+
+def taken(rows: Any, mask: Mask) -> Any:
+    """The rows of a table or a record batch that a mask selects."""
+    try:
+        return rows.filter(pa.array(mask))
+    except pa.ArrowNotImplementedError:  # of views and run ends: runs of rows share their values
+        edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+        parts = [rows.slice(start, end - start) for start, end in edges.tolist()]
+        join = pa.concat_tables if isinstance(rows, pa.Table) else pa.concat_batches
+        return join([rows.slice(0, 0), *parts])
 
 
 def read(source: inputs.Input, format: str) -> Iterator[Batch]:

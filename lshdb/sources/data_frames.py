@@ -4,11 +4,12 @@ Columns that documents do not need are never looked at, so that rows come back a
 whatever their types are. Tables other than of pandas need pyarrow, the extra `arrow`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from importlib import import_module
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -16,52 +17,60 @@ import numpy as np
 from lshdb.errors import UsageError
 from lshdb.keys import with_article
 from lshdb.shingling.arrays import Mask
-from lshdb.sources import added_columns, formats
+from lshdb.sources import formats
+from lshdb.sources.added_columns import ANNOTATED, check_new
 from lshdb.sources.batch import Batch
 from lshdb.sources.records import RecordOptions, distinct_names, documents_of_rows
 
-Columns = Mapping[str, list[Any]]
-"""A value for each row, by the names of added_columns.ANNOTATED."""
+Columns = Mapping[str, Sequence[Any]]
+"""A value for each row, by the names of ANNOTATED."""
 _BATCH = 1_000
 """Rows that a dataset gives at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+@dataclass(eq=False)
+class Frame(ABC):
     """Rows in the form of their library.
 
     Attributes:
-        documents: returns the documents of all rows, by the name of the rows as printed, and how
-            they are read; may be called again.
-        take: returns the rows that a mask selects.
-        extend: returns all rows with further columns.
+        data: the rows.
+        name: of the rows, as printed.
+        options: how they become documents.
     """
 
-    documents: Callable[[str, RecordOptions], Iterator[Batch]]
-    take: Callable[[Mask], Any]
-    extend: Callable[[Columns], Any]
+    data: Any
+    name: str
+    options: RecordOptions
+
+    def __post_init__(self) -> None:  # noqa: B027
+        """Read data that may give other rows the next time."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[Batch]:
+        """All rows, with their documents."""
+
+    @abstractmethod
+    def take(self, mask: Mask) -> Any:
+        """The rows that a mask selects."""
+
+    @abstractmethod
+    def extend(self, columns: Columns) -> Any:
+        """All rows with further columns; UsageError if they have one of these."""
+
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
+        """All rows once more."""
+        return self.batches()
 
 
-def frame_of(data: Any) -> Frame:
+def frame_of(data: Any, name: str, options: RecordOptions) -> Frame:
     """The rows of data; UsageError for data without rows."""
-    formats.check_one_table(data)
-    library = type(data).__module__.partition(".")[0]
-    if hasattr(data, "iloc"):
-        return _of_pandas(data)
-    if library == "polars":
-        return _of_polars(data)
-    if hasattr(data, "select_columns") and hasattr(data, "select"):
-        return _of_dataset(data)
-    if _is_relation(data):
-        return _of_duckdb(data)
-    if _is_table(data):
-        return _of_arrow(data)
-    if isinstance(data, Iterable) and not isinstance(data, str | Mapping | bytes):
-        return _of_dicts([*data])
-    raise UsageError(
-        f"{type(data).__name__} has no rows: give a table of pyarrow, pandas or Polars, a Dataset, "
-        "dicts, or names of files"
-    )
+    library = _library_of(data)
+    if library is None:
+        raise UsageError(
+            f"{type(data).__name__} has no rows: give a table of pyarrow, pandas or Polars, a "
+            "Dataset, dicts, or names of files"
+        )
+    return library(data, name, options)
 
 
 def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
@@ -77,142 +86,83 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
         UsageError: it is none of these.
         InputError: it lacks a column that is wanted, even if it has no rows, or cannot be read.
     """
-    formats.check_one_table(table)
-    if hasattr(table, "iloc") or (hasattr(table, "select") and not _is_relation(table)):
-        return frame_of(table).documents(name, options)
-    formats.arrow()
-    from lshdb.sources import arrow_rows
-
-    tables = table
+    library, tables = _library_of(table), [table]
+    if library in (_Pandas, _Polars, _Dataset):
+        return library(table, name, options).batches()
     if hasattr(table, "with_format"):  # a dataset that is streamed
         tables = table.with_format("arrow").iter(_BATCH)
-    elif _is_table(table) or isinstance(table, str | Mapping) or not isinstance(table, Iterable):
-        tables = [table]
-    return arrow_rows.documents_of_tables(tables, name, options)
+    elif library is _Dicts:
+        tables = table
+    return _documents(tables, name, options)
 
 
-def _is_table(data: object) -> bool:
-    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-
-
-def _is_relation(data: object) -> bool:
-    return hasattr(data, "fetchall") and hasattr(data, "project")
-
-
-def _documents(
-    names: Sequence[str],
-    select: Callable[[list[str]], Iterable[object]],
-    name: str,
-    options: RecordOptions,
-) -> Iterator[Batch]:
-    """The documents of a table that has columns of these names and can select some of them."""
+def _documents(tables: Iterable[Any], name: str, options: RecordOptions) -> Iterator[Batch]:
     formats.arrow()
     from lshdb.sources import arrow_rows
 
-    tables = select(options.wanted_columns(names))
     return arrow_rows.documents_of_tables(tables, name, options)
 
 
-def _added(names: Iterable[Any], columns: Columns) -> Any:
-    """Further columns of rows with columns of these names, as an Arrow table."""
-    from lshdb.sources import arrow_rows
-
-    added_columns.check_new(names)
-    return formats.arrow().table(columns, arrow_rows.schema_of(added_columns.ANNOTATED))
-
-
-def _of_dicts(rows: list[Any]) -> Frame:
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
-            raise UsageError(f"row {number} is {with_article(type(row).__name__)}, not a dict")
-
-    def extended(columns: Columns) -> list[dict[str, Any]]:
-        for row in rows:
-            added_columns.check_new(row)
-        values = zip(*columns.values(), strict=True)
-        pairs = zip(rows, values, strict=True)
-        return [{**row, **dict(zip(columns, added, strict=True))} for row, added in pairs]
-
-    return Frame(
-        lambda name, options: documents_of_rows(
-            len(rows), lambda part: map(dict, rows[part]), name, options
-        ),
-        lambda mask: [*compress(rows, mask.tolist())],
-        extended,
-    )
+def _library_of(data: Any) -> type[Frame] | None:
+    """The class for rows like these; None for data without rows."""
+    formats.check_one_table(data)
+    for attribute, library in _LIBRARIES.items():
+        if hasattr(data, attribute):
+            return library
+    is_several = isinstance(data, Iterable) and not isinstance(data, str | Mapping | bytes)
+    return _Dicts if is_several else None
 
 
-def _of_polars(data: Any) -> Frame:
-    is_lazy = hasattr(data, "collect")
-    frame = data.collect() if is_lazy else data
+class _Dicts(Frame):
+    def __post_init__(self) -> None:
+        self.data = [*self.data]
+        for number, row in enumerate(self.data, 1):
+            if not isinstance(row, Mapping):
+                raise UsageError(f"row {number} is {with_article(type(row).__name__)}, not a dict")
 
-    def form(rows: Any) -> Any:
-        return rows.lazy() if is_lazy else rows
+    def batches(self) -> Iterator[Batch]:
+        return documents_of_rows(
+            len(self.data), lambda part: map(dict, self.data[part]), self.name, self.options
+        )
 
-    def extended(columns: Columns) -> Any:
-        added = import_module("polars").from_arrow(_added(frame.columns, columns))
-        return form(frame.hstack(added))
+    def take(self, mask: Mask) -> list[Any]:
+        return [*compress(self.data, mask.tolist())]
 
-    return Frame(
-        partial(_documents, frame.columns, lambda names: [frame.select(names)]),
-        lambda mask: form(frame.filter(mask)),
-        extended,
-    )
-
-
-def _of_dataset(dataset: Any) -> Frame:
-    def select(names: list[str]) -> Iterable[object]:
-        # Iterating over a dataset itself makes Python objects, row by row.
-        tables: Iterable[object] = dataset.select_columns(names).with_format("arrow").iter(_BATCH)
-        return tables
-
-    def extended(columns: Columns) -> Any:
-        added_columns.check_new(dataset.column_names)
-        return reduce(lambda rows, column: rows.add_column(*column), columns.items(), dataset)
-
-    return Frame(
-        partial(_documents, dataset.column_names, select),
-        lambda mask: dataset.select(np.flatnonzero(mask)),
-        extended,
-    )
+    def extend(self, columns: Columns) -> list[Any]:
+        check_new(chain.from_iterable(self.data))
+        rows = zip(self.data, *columns.values(), strict=True)
+        return [{**row, **dict(zip(columns, added, strict=True))} for row, *added in rows]
 
 
-# pandas
-
-
-def _of_pandas(frame: Any) -> Frame:
-    pandas = import_module("pandas")
-    levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
-
-    def documents(name: str, options: RecordOptions) -> Iterator[Batch]:
+class _Pandas(Frame):
+    def batches(self) -> Iterator[Batch]:
+        frame, options, is_missing = self.data, self.options, import_module("pandas").isna
+        levels = [level for level in frame.index.names if level not in (None, *frame.columns)]
         table = frame.reset_index(levels) if levels else frame
-        names = ["" if pandas.isna(column) else str(column) for column in table.columns]
-        names = distinct_names(names)
-        wanted = options.wanted_columns([*dict.fromkeys(names)])
-        indices = [index for index, column in enumerate(names) if column in wanted]
-        names = [names[index] for index in indices]
-        options.check_columns(names)
+        names = distinct_names(["" if is_missing(n) else str(n) for n in table.columns])
+        columns = dict(zip(names, (column for _, column in table.items()), strict=True))
+        wanted = options.wanted_columns([*columns])
+        options.check_columns([n for n in names if n in wanted])
 
         def rows(part: slice) -> Iterator[dict[str, Any]]:
-            columns = [_values(table.iloc[part, index]) for index in indices]
-            return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+            values = zip(*(_values(columns[n].iloc[part]) for n in wanted), strict=True)
+            return (dict(zip(wanted, row, strict=True)) for row in values)
 
-        ranks: Sequence[Any] = ()
-        if options.order_field in names:
-            column = table.iloc[:, indices[names.index(options.order_field)]]
-            if getattr(column.dtype, "ordered", False):
-                ranks = column.rank().tolist()
-        return documents_of_rows(len(table), rows, name, options, order_values=ranks)
+        order = columns.get(options.order_field)
+        is_ordered = order is not None and getattr(order.dtype, "ordered", False)
+        ranks = order.rank().tolist() if order is not None and is_ordered else ()
+        return documents_of_rows(len(table), rows, self.name, options, order_values=ranks)
 
-    def extended(columns: Columns) -> Any:
-        added_columns.check_new(frame.columns)
+    def take(self, mask: Mask) -> Any:
+        return self.data.iloc[np.flatnonzero(mask)]
+
+    def extend(self, columns: Columns) -> Any:
+        check_new(self.data.columns)
         if None in columns["kept"]:  # of rows without a document
             kinds = {"cluster": "Int64", "similarity": "Float64", "exact": "boolean"}
-            nullable = {name: pandas.array(columns[name], kind) for name, kind in kinds.items()}
-            columns = {**columns, **nullable}
-        return frame.assign(**columns)
-
-    return Frame(documents, lambda mask: frame.iloc[np.flatnonzero(mask)], extended)
+            array = import_module("pandas").array
+            columns = {**columns, **{name: array(columns[name], kinds[name]) for name in kinds}}
+        return self.data.assign(**columns)
 
 
 def _values(column: Any) -> list[Any]:
@@ -224,90 +174,118 @@ def _values(column: Any) -> list[Any]:
         values = column.astype(str).tolist()
     else:
         values = column.tolist()
-    missing = column.isna()
-    if missing.any():
-        values = [None if out else value for value, out in zip(values, missing, strict=True)]
-    return values
+    return [None if out else value for value, out in zip(values, column.isna(), strict=True)]
 
 
-# Arrow and DuckDB
+class _Polars(Frame):
+    def __post_init__(self) -> None:
+        self._form, self.data = type(self.data), self.data.lazy().collect()
+
+    def batches(self) -> Iterator[Batch]:
+        table = self.data.select(self.options.wanted_columns(self.data.columns))
+        return _documents([table], self.name, self.options)
+
+    def take(self, mask: Mask) -> Any:
+        return self._form(self.data.filter(mask))
+
+    def extend(self, columns: Columns) -> Any:
+        check_new(self.data.columns)
+        added = import_module("polars").DataFrame(columns, ANNOTATED)
+        return self._form(self.data.hstack(added))
 
 
-def _of_arrow(data: Any) -> Frame:
-    from lshdb.sources.arrow_rows import table_reader
+class _Dataset(Frame):
+    def batches(self) -> Iterator[Batch]:
+        names = self.options.wanted_columns(self.data.column_names)
+        # Iterating over a dataset itself makes Python objects, row by row.
+        tables = self.data.select_columns(names).with_format("arrow").iter(_BATCH)
+        return _documents(tables, self.name, self.options)
 
-    pa = formats.arrow()
-    table = table_reader(data).read_all()
-    names = distinct_names(table.column_names)
+    def take(self, mask: Mask) -> Any:
+        return self.data.select(np.flatnonzero(mask))
 
-    def form(rows: Any) -> Any:
-        if not isinstance(data, pa.RecordBatch):
-            return rows
-        return pa.concat_batches([data.slice(0, 0), *rows.to_batches()])
-
-    def extended(columns: Columns) -> Any:
-        added = _added(table.column_names, columns)
-        return reduce(lambda rows, name: rows.append_column(name, added[name]), columns, table)
-
-    return Frame(
-        partial(_documents, names, lambda wanted: [table.rename_columns(names).select(wanted)]),
-        lambda mask: form(_taken(table, mask)),
-        extended,
-    )
+    def extend(self, columns: Columns) -> Any:
+        check_new(self.data.column_names)
+        return reduce(lambda rows, column: rows.add_column(*column), columns.items(), self.data)
 
 
-def _taken(table: Any, mask: Mask) -> Any:
-    """The rows of an Arrow table that a mask selects."""
-    pa = formats.arrow()
-    try:
-        return table.filter(pa.array(mask))
-    except pa.ArrowNotImplementedError:  # views and run ends: runs of rows share their values
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-        runs = edges.reshape(-1, 2).tolist()
-        parts = [table.slice(start, end - start) for start, end in runs]
-        return pa.concat_tables(parts or [table.slice(0, 0)])
+class _Arrow(Frame):
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, formats.arrow().RecordBatch):
+            self.data = _table_of(self.data)
+
+    def batches(self) -> Iterator[Batch]:
+        return _documents([self.data], self.name, self.options)
+
+    def take(self, mask: Mask) -> Any:
+        from lshdb.sources import arrow_rows
+
+        return arrow_rows.taken(self.data, mask)
+
+    def extend(self, columns: Columns) -> Any:
+        from lshdb.sources import arrow_rows
+
+        check_new(self.data.column_names)
+        return arrow_rows.extended(self.data, ANNOTATED, columns.values())
 
 
-def _of_duckdb(relation: Any) -> Frame:
+def _table_of(data: Any) -> Any:
+    from lshdb.sources import arrow_rows
+
+    return arrow_rows.table_reader(data).read_all()
+
+
+class _DuckDB(_Arrow):
     """A relation, which is read once: the next time it may give other rows, or another order.
 
     A column of a type that Arrow would change goes through it as DuckDB's text.
     """
-    lshdb_rows = _arrow_of(relation.limit(0))  # noqa: F841  DuckDB finds it by its name
-    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    through_arrow = relation.query("lshdb_given", "FROM lshdb_rows").types
-    changed = {
-        '"' + name.replace('"', '""') + '"': kind
-        for (name, kind), other in zip(types.items(), through_arrow, strict=True)
-        if kind != str(other)
-    }
 
-    def cast(kinds: Mapping[str, str]) -> str:
-        casts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in kinds.items())
-        return f"* REPLACE ({casts})" if casts else "*"
+    def __post_init__(self) -> None:
+        relation, pa = self.data, formats.arrow()
+        self._relation = relation
+        through_arrow = self._given(_table_of(relation.limit(0)))
+        kinds = [
+            kind if kind.id == "enum" or str(kind) == str(other) else "VARCHAR"
+            for kind, other in zip(relation.types, through_arrow.types, strict=True)
+        ]
+        table = _table_of(_cast(relation, kinds))
+        schema = table.schema
+        for index, field in enumerate(schema):
+            if pa.types.is_dictionary(field.type):  # of an enum, whose values are in order
+                kind = pa.dictionary(field.type.index_type, field.type.value_type, ordered=True)
+                schema = schema.set(index, field.with_type(kind))
+        self.data = table.cast(schema)
 
-    def form(rows: Any) -> Any:
-        lshdb_rows = rows  # noqa: F841
-        return relation.query("lshdb_given", "FROM lshdb_rows").project(cast(changed))
+    def take(self, mask: Mask) -> Any:
+        return self._form(super().take(mask))
 
-    pa = formats.arrow()
-    table = _arrow_of(relation.project(cast(dict.fromkeys(changed, "VARCHAR"))))
-    for index, kind in enumerate(relation.types):
-        if kind.id == "enum":  # its values are in order
-            values = pa.array(kind.children[0][1])
-            column = table.column(index).cast(values.type)
-            codes = pa.compute.index_in(column, values).combine_chunks()
-            column = pa.DictionaryArray.from_arrays(codes, values, ordered=True)
-            table = table.set_column(index, table.column_names[index], column)
-    frame = _of_arrow(table)
-    return Frame(
-        frame.documents,
-        lambda mask: form(frame.take(mask)),
-        lambda columns: form(frame.extend(columns)),
-    )
+    def extend(self, columns: Columns) -> Any:
+        return self._form(super().extend(columns))
+
+    def _form(self, table: Any) -> Any:
+        relation, kinds = self._given(table), self._relation.types
+        return _cast(relation, [*kinds, *relation.types[len(kinds) :]])
+
+    def _given(self, table: Any) -> Any:
+        """An Arrow table as a relation of the same connection."""
+        lshdb_rows = table  # noqa: F841  DuckDB finds it by its name
+        return self._relation.query("lshdb_given", "FROM lshdb_rows")
 
 
-def _arrow_of(relation: Any) -> Any:
-    from lshdb.sources.arrow_rows import table_reader
+def _cast(relation: Any, kinds: Iterable[Any]) -> Any:
+    """A relation with other types of its columns."""
+    column = import_module("duckdb").ColumnExpression
+    pairs = zip(relation.columns, kinds, strict=True)
+    return relation.project(*(column(name).cast(kind).alias(name) for name, kind in pairs))
 
-    return table_reader(relation).read_all()
+
+_LIBRARIES: dict[str, type[Frame]] = {
+    "iloc": _Pandas,
+    "lazy": _Polars,
+    "set_format": _Dataset,
+    "project": _DuckDB,
+    "__arrow_c_stream__": _Arrow,
+    "__arrow_c_array__": _Arrow,
+}
+"""The class for data with an attribute of this name."""
