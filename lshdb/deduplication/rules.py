@@ -136,7 +136,7 @@ class SimilarRule(RowRule):
             codes = np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
 
             def scored(doc_ids: IntArray) -> matching.Scored:
-                exact, _ = exact_of(reader, query, doc_ids, None, self.numbers)
+                exact = exact_of(reader, query, doc_ids, None, self.numbers)
                 signatures = matching.signatures_of(reader, query, doc_ids)
                 estimates = similarity.Estimates(signatures, exact.same, reader)
                 # In a cascade, sharing one bucket is not enough for a candidate.
@@ -201,7 +201,7 @@ class CopiedRule(RowRule):
             codes = prints.documents[shown], prints.values[shown]
 
             def scored(doc_ids: IntArray) -> matching.Scored:
-                exact, _ = exact_of(reader, query, doc_ids, None, False)
+                exact = exact_of(reader, query, doc_ids, None, False)
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
                 scorer = CopiedShares(contents, lengths, reader.settings, reader.limits, self.words)

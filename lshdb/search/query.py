@@ -423,11 +423,11 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     if query.similar.distinguish:
         similarity.check_numbers(store.settings)
     if containment:
-        exact, shingles = _exact(store, query, batch, pairs)
+        exact = _exact(store, query, batch, pairs)
         query_sizes = batch.signed.shingles
         if batch.stored:
             query_sizes = exact.distinct(np.arange(len(batch)))
-        sizes = query_sizes, shingles
+        sizes = query_sizes, exact.shingles[len(batch) :]
 
     def needed(subset: _Pairs) -> Shares:
         """The similarity that pairs need to reach the level."""
@@ -477,7 +477,7 @@ def _verified(
     if exact is None:
         used, document = np.unique(pairs.document, return_inverse=True)
         pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
-        exact, _ = _exact(store, query, batch, pairs)
+        exact = _exact(store, query, batch, pairs)
     scores, shares = np.zeros((2, len(pairs.query)))
     decisive = shares if containment else scores
     rank = np.arange(len(pairs.query)) - pairs.query.searchsorted(pairs.query)
@@ -545,10 +545,8 @@ def _estimated(
 
 def exact_of(
     store: StoreReader, batch: QueryBatch, doc_ids: IntArray, pairs: int | None, numbers: bool
-) -> tuple[similarity.Exact, IntArray]:
+) -> similarity.Exact:
     """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
-
-    Also how many shingles each of the documents has, repetitions counted, int64[m].
 
     Args:
         store: has the documents.
@@ -567,13 +565,13 @@ def exact_of(
         same[count:] = similarity.canonical_ids(digests) + count
     contents = contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
-    return similarity.Exact(contents, same, sizes, store, pairs, numbers), shingles
+    return similarity.Exact(contents, same, sizes, store, pairs, numbers)
 
 
 def _exact(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
-) -> tuple[similarity.Exact, IntArray]:
-    """The same for the documents of pairs."""
+) -> similarity.Exact:
+    """Exact similarities of queries and the documents of pairs, as `exact_of`."""
     numbers = query.similar.distinguish is not None
     return exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
 
