@@ -61,11 +61,28 @@ _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of each unit of time."""
 _UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
 """Other names of the zone UTC."""
-_MAX_PRECISION = 76
-"""Digits of the largest decimals."""
-_NUMBERS = {int, float}
-_EXACT_INTEGER = 1 << 53
-"""Floats have all integers up to this one."""
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+_OF_JSON = frozenset(
+    (
+        *_TEXTS,
+        pa.null(),
+        pa.bool_(),
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+        *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float16(), pa.float32(), pa.float64()),
+    )
+)
+"""Types whose values JSON has, but for infinity; NaN is null."""
+_WIDENED = (
+    pa.types.is_signed_integer,
+    pa.types.is_unsigned_integer,
+    pa.types.is_decimal,
+    pa.types.is_timestamp,
+    pa.types.is_time,
+    pa.types.is_duration,
+    pa.large_string().equals,
+)
+"""Of each group of types that are widened to one of the group, whether a type is in it."""
 _NANOSECONDS = re.compile(r"\[ns|month_day_nano")
 """In the name of a type: it has values that Python has not without pandas."""
 
@@ -93,7 +110,10 @@ class ArrowRows:
 
     def text_columns(self, indices: Sequence[int]) -> dict[str, str]:
         """The columns for some of whose values JSON has texts, with their types."""
-        return {} if self.batch is None else text_columns(self.batch, indices)
+        columns: dict[str, str] = {}
+        for batch in self.batches_of(indices):
+            columns |= _text_columns(batch)
+        return columns
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
         """The same with other texts in a column of some rows."""
@@ -397,7 +417,7 @@ def _collect(
     records, is_invalid_utf8 = _records(part)
     documents.order_values = _categories(table_rows, options.order_field)
     if options.metadata:
-        documents.texts = text_columns(table_rows, range(table_rows.num_rows))
+        documents.texts = _text_columns(table_rows)
     for field in filter(None, (options.key_field, options.element_field)):
         records = _with_exact_ids(records, table_rows, field)
     take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
@@ -417,42 +437,33 @@ def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | No
     return [None if code is None else ordering.Category(code, names) for code in codes]
 
 
-def text_columns(batch: pa.RecordBatch, indices: Sequence[int]) -> dict[str, str]:
-    """The columns for whose values in some rows JSON has texts, with types, or `infinity`."""
+def _text_columns(batch: pa.RecordBatch) -> dict[str, str]:
+    """The columns for whose values JSON has texts, with their types, or `infinity`."""
     columns = {}
     for field, column in zip(batch.schema, batch.columns, strict=True):
-        if not _is_of_json(field.type):
+        leaves = [*_leaves(column)]
+        if not all(leaf.type in _OF_JSON for leaf in leaves):
             columns[field.name] = str(field.type)
-        elif _has_infinity(column) and _has_infinity(
-            decoded(column).take(pa.array(indices, pa.int64()))
-        ):
+        elif any(map(_has_infinity, leaves)):
             columns[field.name] = "infinity"
     return columns
 
 
-def _is_of_json(kind: pa.DataType) -> bool:
-    """Whether JSON has all values of a type, but for infinity; NaN is null."""
-    types = pa.types
-    if isinstance(kind, pa.BaseExtensionType):
-        return False
-    if types.is_struct(kind):
-        return all(_is_of_json(field.type) for field in kind)
-    if hasattr(kind, "value_type") and not types.is_map(kind):
-        return _is_of_json(kind.value_type)
-    is_number = types.is_integer(kind) or types.is_floating(kind)
-    return bool(_is_text(kind) or is_number or types.is_boolean(kind) or types.is_null(kind))
-
-
-def _has_infinity(column: Any) -> bool:
-    """Whether a column has an infinite float, also in structs and lists."""
+def _leaves(column: pa.Array) -> Iterator[pa.Array]:
+    """The values of a column, or of the structs and lists in it."""
     column = decoded(column)
-    if pa.types.is_floating(column.type):
-        infinite = pa.compute.is_inf(column.cast(pa.float64()))
-        return bool(pa.compute.any(infinite).as_py())
     if pa.types.is_struct(column.type):
-        return any(map(_has_infinity, column.flatten()))
-    values = column.flatten() if hasattr(column, "flatten") else None
-    return values is not None and _has_infinity(values)
+        for values in column.flatten():
+            yield from _leaves(values)
+    elif hasattr(column, "flatten") and not pa.types.is_map(column.type):
+        yield from _leaves(column.flatten())
+    else:
+        yield column
+
+
+def _has_infinity(values: pa.Array) -> bool:
+    is_float = pa.types.is_floating(values.type)
+    return is_float and bool(pa.compute.any(pa.compute.is_inf(values.cast(pa.float64()))).as_py())
 
 
 def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
@@ -813,26 +824,8 @@ def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     Integers of one sign, decimals, texts, and times, whose values must fit the finer unit.
     """
     types = pa.types
-    if kind == other or types.is_null(kind):
-        return other
-    if types.is_null(other):
+    if kind == other:
         return kind
-    for is_one_sign in (types.is_signed_integer, types.is_unsigned_integer):
-        if is_one_sign(kind) and is_one_sign(other):
-            return max(kind, other, key=lambda integer: integer.bit_width)
-    if _is_text(kind) and _is_text(other):
-        return pa.large_string()
-    if types.is_decimal(kind) and types.is_decimal(other):
-        scale = max(kind.scale, other.scale)
-        precision = scale + max(kind.precision - kind.scale, other.precision - other.scale)
-        if precision > _MAX_PRECISION:
-            return None
-        return (
-            pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
-        )
-    for is_of_time in (types.is_timestamp, types.is_duration, types.is_time):
-        if is_of_time(kind) and is_of_time(other):
-            return _finer(kind, other)
     if types.is_struct(kind) and types.is_struct(other) and kind.names == other.names:
         inner = [_wider(field.type, other.field(field.name).type) for field in kind]
         return None if None in inner else pa.struct([*zip(kind.names, inner, strict=True)])
@@ -840,75 +833,64 @@ def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         if is_list(kind) and is_list(other):
             element = _wider(kind.value_type, other.value_type)
             return None if element is None else list_of(element)
-    return None
+    kind, other = _usual(kind), _usual(other)
+    widened = any(is_of(kind) and is_of(other) for is_of in _WIDENED)
+    return _unified(kind, other) if widened or pa.null() in (kind, other) else None
+
+
+def _usual(kind: pa.DataType) -> pa.DataType:
+    """The type that stands for all types of text; of times in UTC, with that name."""
+    if _is_text(kind):
+        return pa.large_string()
+    is_time = pa.types.is_timestamp(kind)
+    return pa.timestamp(kind.unit, _UTC_NAMES.get(kind.tz, kind.tz)) if is_time else kind
 
 
 def _is_text(kind: pa.DataType) -> bool:
     """Whether values are texts, also of a dictionary."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return _is_text(kind.value_type) if pa.types.is_dictionary(kind) else kind in _TEXTS
 
 
-def _finer(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """The type of two types of times that has the finer unit; None if they differ otherwise."""
-    unit = min(kind.unit, other.unit, key=lambda unit: _UNITS[unit])
-    if pa.types.is_duration(kind):
-        return pa.duration(unit)
-    if pa.types.is_time(kind):
-        return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
-    zones = {_UTC_NAMES.get(zone, zone) for zone in (kind.tz, other.tz)}
-    return pa.timestamp(unit, zones.pop()) if len(zones) == 1 else None
+def _unified(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that pyarrow makes of two types; None if it makes none."""
+    schemas = [pa.schema([("", kind)]), pa.schema([("", other)])]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
 
 
 class JsonColumn:
     """The type of a column of JSON values, as they come: one that has all of them exactly.
 
-    Integers and floats are one type where floats have all of the integers. Else, and for values of
-    several kinds or decimals, it is text.
-
     Attributes:
-        kinds: the types of the values in Python.
-        lowest, highest: of the integers; 0 without any.
-        other: the type of the values that are not numbers.
+        type: the type; None if no type has all values, so that their texts are written.
     """
 
     def __init__(self) -> None:
-        self.kinds = set[type]()
-        self.lowest = self.highest = 0
-        self.other = pa.null()
+        self.type: pa.DataType | None = pa.null()
+        self._numbers: list[int | float] = []
 
     def add(self, values: Sequence[Any]) -> None:
         """Add values; None for a missing one."""
-        kinds = {*map(type, values)} - {type(None)}
-        self.kinds |= kinds
-        integers = [value for value in values if type(value) is int]
-        self.lowest, self.highest = min([self.lowest, *integers]), max([self.highest, *integers])
-        if kinds <= _NUMBERS:
+        kind = _json_type([*self._numbers, *values])
+        if kind is None or self.type is None:
+            self.type = None
             return
-        try:
-            types = [pa.schema([("", kind)]) for kind in (self.other, pa.array(values).type)]
-            self.other = pa.unify_schemas(types, promote_options="permissive").field(0).type
-        except (pa.ArrowException, TypeError, OverflowError):
-            self.other = pa.string()
-        if "decimal" in str(self.other):
-            self.other = pa.string()
+        self.type = kind if self._numbers else _unified(self.type, kind)
+        # These decide about the type of all numbers so far.
+        numbers = {value for value in self._numbers + [*values] if type(value) in (int, float)}
+        integers = sorted(number for number in numbers if type(number) is int)
+        self._numbers = [*integers[:1], *integers[-1:], *sorted(numbers.difference(integers))[:1]]
 
-    @property
-    def type(self) -> pa.DataType:
-        """The type of the column."""
-        numbers = self.kinds & _NUMBERS
-        if numbers != self.kinds:
-            return pa.string() if numbers else self.other
-        if float in numbers:
-            is_exact = max(-self.lowest, self.highest) <= _EXACT_INTEGER
-            return pa.float64() if is_exact else pa.string()
-        if self.lowest >= -(1 << 63) and self.highest < 1 << 63:
-            return pa.int64() if numbers else pa.null()
-        return pa.uint64() if not self.lowest and self.highest < 1 << 64 else pa.string()
 
-    @property
-    def has_texts(self) -> bool:
-        """Whether values that are none become texts."""
-        return self.type == pa.string() and self.kinds != {str}
+def _json_type(values: Sequence[Any]) -> pa.DataType | None:
+    """The type that has these values of JSON exactly; None if there is none."""
+    kinds = {*map(type, values)}
+    if kinds >= {bool, float}:  # which pyarrow takes for numbers
+        return None
+    for kind in (None, pa.uint64()) if int in kinds and float not in kinds else (None,):
+        with contextlib.suppress(pa.ArrowException, TypeError, OverflowError):
+            found = pa.array(values, kind).type
+            return None if "decimal" in str(found) else found
+    return None

@@ -187,9 +187,9 @@ class _Spooled(sinks.Sink):
     def finish(self) -> None:
         schema = None
         if self._typed:
-            types = [(name, column.type) for name, column in self._types.items()]
-            schema = arrow().schema(types)
-            texts = [name for name, column in self._types.items() if column.has_texts]
+            text = arrow().string()
+            schema = arrow().schema([(n, column.type or text) for n, column in self._types.items()])
+            texts = [name for name, column in self._types.items() if column.type is None]
             note = "has the text of values that no type of it has exactly"
             name = self._target.format.capitalize()
             records.note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
