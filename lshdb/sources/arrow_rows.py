@@ -824,8 +824,10 @@ def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     Integers of one sign, decimals, texts, and times, whose values must fit the finer unit.
     """
     types = pa.types
-    if kind == other:
+    if kind == other or types.is_null(other):
         return kind
+    if types.is_null(kind):
+        return other
     if types.is_struct(kind) and types.is_struct(other) and kind.names == other.names:
         inner = [_wider(field.type, other.field(field.name).type) for field in kind]
         return None if None in inner else pa.struct([*zip(kind.names, inner, strict=True)])
@@ -834,8 +836,8 @@ def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
             element = _wider(kind.value_type, other.value_type)
             return None if element is None else list_of(element)
     kind, other = _usual(kind), _usual(other)
-    widened = any(is_of(kind) and is_of(other) for is_of in _WIDENED)
-    return _unified(kind, other) if widened or pa.null() in (kind, other) else None
+    is_widened = any(is_of(kind) and is_of(other) for is_of in _WIDENED)
+    return _unified(kind, other) if is_widened else None
 
 
 def _usual(kind: pa.DataType) -> pa.DataType:
@@ -869,28 +871,28 @@ class JsonColumn:
 
     def __init__(self) -> None:
         self.type: pa.DataType | None = pa.null()
-        self._numbers: list[int | float] = []
+        self._numbers: list[int | float] = []  # that decide about the type of all numbers so far
 
     def add(self, values: Sequence[Any]) -> None:
         """Add values; None for a missing one."""
-        kind = _json_type([*self._numbers, *values])
+        seen = [*self._numbers, *values]
+        kind = _json_type(seen)
         if kind is None or self.type is None:
             self.type = None
             return
         self.type = kind if self._numbers else _unified(self.type, kind)
-        # These decide about the type of all numbers so far.
-        numbers = {value for value in self._numbers + [*values] if type(value) in (int, float)}
-        integers = sorted(number for number in numbers if type(number) is int)
-        self._numbers = [*integers[:1], *integers[-1:], *sorted(numbers.difference(integers))[:1]]
+        integers = sorted(value for value in seen if type(value) is int)
+        floats = [value for value in seen if type(value) is float]
+        self._numbers = [*integers[:1], *integers[-1:], *floats[:1]]
 
 
 def _json_type(values: Sequence[Any]) -> pa.DataType | None:
     """The type that has these values of JSON exactly; None if there is none."""
-    kinds = {*map(type, values)}
+    kinds = {*map(type, values)} - {type(None)}
     if kinds >= {bool, float}:  # which pyarrow takes for numbers
         return None
-    for kind in (None, pa.uint64()) if int in kinds and float not in kinds else (None,):
+    for wanted in (None, pa.uint64()) if kinds == {int} else (None,):
         with contextlib.suppress(pa.ArrowException, TypeError, OverflowError):
-            found = pa.array(values, kind).type
-            return None if "decimal" in str(found) else found
+            kind = pa.array(values, wanted).type
+            return None if "decimal" in str(kind) else kind
     return None

@@ -188,8 +188,9 @@ class _Spooled(sinks.Sink):
         schema = None
         if self._typed:
             text = arrow().string()
-            schema = arrow().schema([(n, column.type or text) for n, column in self._types.items()])
-            texts = [name for name, column in self._types.items() if column.type is None]
+            types = {name: column.type for name, column in self._types.items()}
+            texts = [name for name, kind in types.items() if kind is None]
+            schema = arrow().schema([*(types | dict.fromkeys(texts, text)).items()])
             note = "has the text of values that no type of it has exactly"
             name = self._target.format.capitalize()
             records.note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
