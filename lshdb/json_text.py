@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable
 from types import NoneType
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -26,6 +26,7 @@ _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
 _FLAT = _EXACT | {float}
+_SMALL = _FLAT - {int}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
@@ -33,16 +34,22 @@ _ESCAPES = re.compile(
 """An escape in JSON; the group matches the escape of a lone surrogate."""
 
 
-def loads(data: bytes, *, decimals: bool = False) -> Any:
+def loads(data: bytes) -> Any:
     """The value of JSON in UTF-8; if a name is repeated, its last field counts.
-
-    Args:
-        data: the text.
-        decimals: whether numbers that no float prints are decimals, and not rounded.
 
     Raises:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
         RecursionError: more than MAX_DEPTH levels.
+    """
+    return loads_exactly(data, decimals=False)[0]
+
+
+def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
+    """The value of JSON as `loads` gives it, and whether `large_fields` may find any.
+
+    Args:
+        data: the text.
+        decimals: whether numbers that no float prints are decimals, and not rounded.
     """
     value = orjson.loads(data)
     if isinstance(value, dict) and _FLAT.issuperset(map(type, value.values())):  # most records
@@ -50,12 +57,13 @@ def loads(data: bytes, *, decimals: bool = False) -> Any:
     else:
         if _may_be_deep(data):
             check_depth(value)
-        floats = _floats(value)
-    if not floats:
-        return value
-    if decimals and _has_other_digits(data, floats):
-        return json.loads(data, parse_float=_exact)
-    return json.loads(data) if max(map(abs, floats)) >= _LARGE else value
+        floats = _leaves(value, _EXACT)
+    if floats:
+        if decimals and _has_other_digits(data, floats):
+            return json.loads(data, parse_float=_exact), True
+        if max(map(abs, floats)) >= _LARGE:
+            return json.loads(data), True
+    return value, False
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:
@@ -85,7 +93,7 @@ def encode(value: object, *, numbers: bool = False) -> bytes:
     except TypeError:
         check_depth(value)
         data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
-    if b"null" in data and _has_infinity(value):
+    if b"null" in data and any(map(_is_infinite, _leaves(value, _EXACT))):
         data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
     if _may_be_deep(data):
         check_depth(value)
@@ -125,15 +133,14 @@ def _may_be_deep(data: bytes) -> bool:
     return data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
-def _floats(value: object) -> list[float]:
-    """The floats in a value."""
-    if isinstance(value, float):
+def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
+    """The values in lists and objects, but for those of some types."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
         return [value]
-    if not isinstance(value, dict | list):
-        return []
-    elements = value.values() if isinstance(value, dict) else value
-    others = [element for element in elements if type(element) not in _EXACT]
-    return [number for element in others for number in _floats(element)]
+    elements = [element for element in value if type(element) not in left_out]
+    return [leaf for element in elements for leaf in _leaves(element, left_out)]
 
 
 def _has_other_digits(data: bytes | bytearray, floats: Iterable[float]) -> bool:
@@ -162,19 +169,13 @@ def large_fields(record: dict[str, Any]) -> list[str]:
     >>> large_fields({"a": 1 << 70, "b": [1.5, {"c": 1 << 70}], "d": 1, "e": None})
     ['a', 'b']
     """
-    return [name for name, value in record.items() if type(value) is not str and _is_large(value)]
+    return [name for name, value in record.items() if any(map(_is_large, _leaves(value, _SMALL)))]
 
 
 def _is_large(value: object) -> bool:
-    if isinstance(value, str):
-        return False
     if isinstance(value, int):
         return not -(1 << 63) <= value < 1 << 64
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return type(value).__name__ == "Decimal"
-    return any(map(_is_large, value))
+    return type(value).__name__ == "Decimal"
 
 
 def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
@@ -206,18 +207,13 @@ def _plain(value: object, numbers: bool) -> object:
         if -(1 << 63) <= value < 1 << 64:
             return value
         return orjson.Fragment(str(value)) if numbers else str(value)
-    if isinstance(value, float) and value in _INFINITE:
+    if _is_infinite(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
 
 
-def _has_infinity(value: object) -> bool:
-    """Whether a value has a float that is infinite."""
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return isinstance(value, float) and value in _INFINITE
-    return any(map(_has_infinity, value))
+def _is_infinite(value: object) -> TypeGuard[float]:
+    return isinstance(value, float) and value in _INFINITE
 
 
 def seconds_of(nanoseconds: int) -> str:
