@@ -30,7 +30,7 @@ import numpy as np
 from lshdb.errors import InputError, UsageError
 from lshdb.json_text import without_surrogates
 
-_MISSING = frozenset(("NoneType", "NAType", "NaTType"))
+MISSING = frozenset(("NoneType", "NAType", "NaTType"))
 """Types of values that are missing: None, and those of pandas."""
 _LIKE_VOWELS = (*"AEIOaeio", "nd", "NA")
 """Beginnings of names that take the article `an`: `UUID` and `uint8` do not."""
@@ -126,7 +126,7 @@ def _digits(value: object) -> str:
 def _text_of(value: object) -> str | None:
     """The text of a value that is neither an int nor a str itself."""
     kind = type(value)
-    if kind.__name__ in _MISSING:
+    if kind.__name__ in MISSING:
         return None
     if isinstance(value, str):
         return str.__str__(value)  # of an enumeration, not its name

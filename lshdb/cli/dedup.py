@@ -101,8 +101,9 @@ def dedup(
     notes: list[str] = []
 
     def note(cut: Cut) -> None:
-        notes.append(str(cut))
-        messages.warn(f"lshdb: {cut}")
+        if str(cut) not in notes:
+            notes.append(str(cut))
+            messages.warn(f"lshdb: {cut}")
 
     with limits_to(note), closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)

@@ -85,6 +85,8 @@ _WIDENED = (
 """Of each group of types that are widened to one of the group, whether a type is in it."""
 _NANOSECONDS = re.compile(r"\[ns|month_day_nano")
 """In the name of a type: it has values that Python has not without pandas."""
+_ZEROS = re.compile(r"\.0{9}|(?<=\.\d{6})000")
+"""In a text with nanoseconds: the digits that Python does not print."""
 
 
 @dataclass(eq=False)
@@ -566,28 +568,21 @@ def _value(scalar: pa.Scalar) -> Any:
 
 def _time(scalar: pa.Scalar) -> Any:
     """A date, a time or a duration of Python; a text if Python cannot have it."""
-    kind, number, types = scalar.type, scalar.value, pa.types
+    kind, types = scalar.type, pa.types
     unit: Any = "D" if types.is_date32(kind) else getattr(kind, "unit", "ms")
-    try:
-        if unit != "ns":
+    if unit != "ns":
+        with contextlib.suppress(ValueError, OverflowError):
             return scalar.as_py()
-        if not types.is_duration(kind):
-            coarse = pa.time64("us") if types.is_time(kind) else pa.timestamp("us", kind.tz)
-            microseconds, nanoseconds = divmod(number, 1_000)
-            time = pa.scalar(microseconds, coarse).as_py()
-            if not nanoseconds:
-                return time.isoformat()
-            text = time.isoformat(timespec="microseconds")
-            end = text.index(".") + 7
-            return f"{text[:end]}{nanoseconds:03d}{text[end:]}"
-    except (ValueError, OverflowError):
-        pass
     if types.is_duration(kind):
-        return json_text.seconds_of(number * _UNITS[unit])
-    text = str(np.datetime64(number, unit))
-    if types.is_date(kind):
-        return text.partition("T")[0]
-    return f"{text}+00:00" if kind.tz else text
+        return json_text.seconds_of(scalar.value * _UNITS[unit])
+    zone = getattr(kind, "tz", None)
+    if unit == "ns" and zone:
+        text = pa.compute.strftime(scalar, "%Y-%m-%dT%H:%M:%S%Ez").as_py()
+    else:
+        text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
+    date, _, time = text.partition("T")
+    time = _ZEROS.sub("", time)
+    return date if types.is_date(kind) else time if types.is_time(kind) else f"{date}T{time}"
 
 
 # writing

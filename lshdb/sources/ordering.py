@@ -16,6 +16,7 @@ import numpy as np
 from lshdb import json_text
 from lshdb.errors import ColumnWarning, Cut, InputError, UsageError, warn_of_limit
 from lshdb.formatting import counted
+from lshdb.keys import MISSING
 from lshdb.options import OrderOptions
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import picked
@@ -33,8 +34,6 @@ _MOMENT = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """A date and a time, or one of both, of ISO 8601; a blank may be in the place of T."""
-_MISSING = frozenset(("NoneType", "NAType", "NaTType"))
-"""Types of values that are missing: None, and those of pandas."""
 _EXPONENTS = 1 << 63
 """Added to exponents, so that they are positive."""
 _SHOWN = 100
@@ -107,17 +106,16 @@ class FieldOrder:
         Raises:
             InputError: it does not compare with the values before it.
         """
-        if is_missing(value):
+        comparable = _comparable(value)
+        if comparable is None:
             self.missing += 1
             return None
-        kind, rank = _comparable(value)
-        if kind == "text" and self.unordered == "last":
-            self.not_compared += 1
-            return None
-        if not self._kind:
+        kind, rank = comparable
+        is_last = self.unordered == "last"
+        if not self._kind and not (kind == "text" and is_last):
             self._kind, self._first = kind, (value, where)
         if kind != self._kind or (kind == "text" and value != self._first[0]):
-            if self.unordered == "last":
+            if is_last:
                 self.not_compared += 1
                 return None
             earlier, earlier_where = self._first
@@ -150,34 +148,26 @@ class FieldOrder:
                 warn_of_limit(Cut("order", count, text), ColumnWarning)
 
 
-def is_missing(value: object) -> bool:
-    """Whether a value is None, NaN or the like, or a text that is empty or says NaN."""
-    if isinstance(value, str):
-        return value.strip().lower().lstrip("+-") in ("", "nan")
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
-    return type(value).__name__ in _MISSING
+def _comparable(value: object) -> tuple[Kind, bytes] | None:
+    """What a value is compared as, and bytes that sort as the values of this kind do.
 
-
-def _comparable(value: object) -> tuple[Kind, bytes]:
-    """What a value is compared as, and bytes that sort as the values of this kind do."""
+    None if it is missing: None, NaN or the like, or a text that is empty or says NaN.
+    """
     if isinstance(value, Category):
         return value.names, _sortable(Decimal(value.code))
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         value = value.item()
     if isinstance(value, bool):
         return "boolean", _sortable(Decimal(value))
-    if isinstance(value, int | float | Decimal):
-        return "number", _sortable(Decimal(value))
-    text = value if isinstance(value, str) else json_text.text_of(value)
-    text = text.strip()
-    if _NUMBER.fullmatch(text):
-        return "number", _sortable(Decimal(text))
-    return _moment(text) or ("text", b"")
+    if not isinstance(value, int | float | Decimal):
+        text = json_text.text_of(value).strip()
+        if not text or type(value).__name__ in MISSING or text == "null" != value:
+            return None
+        if not _NUMBER.fullmatch(text):
+            return _moment(text) or ("text", b"")
+        value = text
+    number = Decimal(value)
+    return None if number.is_nan() else ("number", _sortable(number))
 
 
 def _moment(text: str) -> tuple[Kind, bytes] | None:
@@ -216,5 +206,5 @@ def _sortable(number: Decimal) -> bytes:
 
 
 def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else json_text.text_of(value)
+    text = json_text.text_of(value)
     return f"{text!r}" if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
