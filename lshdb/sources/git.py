@@ -33,15 +33,9 @@ _VARIABLES = {
     "LC_ALL": "C",
     "LANGUAGE": "",
 }
-_OTHER_REPOSITORY = {
-    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_PREFIX"),
-    *("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"),
-    *("GIT_NAMESPACE", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_INTERNAL_SUPER_PREFIX"),
-    *("GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS"),
-    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
-    "GIT_ICASE_PATHSPECS",
-}
-"""What git sets for a hook: its repository, whatever directory is given, and how to read paths."""
+_OF_USER = ("GIT_CONFIG", "GIT_ATTR_NOSYSTEM", "GIT_EXEC_PATH", "GIT_CEILING", "GIT_DISCOVERY")
+"""How variables begin that are the user's. By others git tells a hook its repository, whatever
+directory is given, and how to read paths."""
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TRUSTED = re.compile(r"git config --global --add safe\.directory .+")
 _HINT = "hint: "
@@ -92,7 +86,11 @@ def run(
     """
     more = [word for setting in settings for word in ("-c", setting)]
     command = ["git", *_SAFE, *more, "-C", directory, *arguments]
-    environment = {name: os.environ[name] for name in os.environ if name not in _OTHER_REPOSITORY}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(_OF_USER)
+    }
     try:
         process = subprocess.run(
             command, input=stdin, capture_output=True, check=False, env=environment | _VARIABLES
