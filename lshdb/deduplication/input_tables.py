@@ -14,7 +14,6 @@ from lshdb.sources.paths import (
     binary_kind,
     expanded,
     file_and_sheet,
-    format_of,
     is_database,
     is_named_as_text,
     is_spreadsheet,
@@ -166,8 +165,9 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
     for path in paths:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
-        is_text = formats.KIND.get(format_of(path), "json") != "columns"
-        if is_text and not is_spreadsheet(path) and (kind := binary_kind_of(path)):
+        format = rows_format_of(path)
+        is_text = format != "xlsx" and formats.KIND.get(format) != "columns"
+        if is_text and (kind := binary_kind_of(path)):
             raise InputError(
                 f"{printable_path(path)}: a binary file ({kind}), and no table: these end in "
                 ".jsonl, .csv, .parquet or .arrow"

@@ -82,7 +82,6 @@ _BINARY_MAGIC = {
     **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
 }
 """First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
-_BINARY_STARTS = tuple(_BINARY_MAGIC)
 _SHEET = re.compile(r"(?is)(.*?\.(?:xls[xmb]?|ods))#(.+)")
 """The name of a file of sheets, and of a sheet in it."""
 _UNUSUAL = re.compile("[^ -~]+")
@@ -290,9 +289,8 @@ def is_database(path: str | os.PathLike[str]) -> bool:
 
 def binary_kind(start: bytes) -> str | None:
     """The kind of a file that is not a text, by its first bytes; None for a possible text."""
-    if not start.startswith(_BINARY_STARTS):
-        return None
-    return next(kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic))
+    kinds_of_start = (kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic))
+    return next(kinds_of_start, None)
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:
