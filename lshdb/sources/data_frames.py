@@ -148,9 +148,9 @@ class _Pandas(Frame):
             values = zip(*(_values(columns[n].iloc[part]) for n in wanted), strict=True)
             return (dict(zip(wanted, row, strict=True)) for row in values)
 
-        order = columns.get(options.order_field)
-        is_ordered = order is not None and getattr(order.dtype, "ordered", False)
-        ranks = order.rank().tolist() if order is not None and is_ordered else ()
+        order: Any = columns.get(options.order_field)
+        is_ordered = getattr(getattr(order, "dtype", None), "ordered", False)
+        ranks = order.rank().tolist() if is_ordered else ()
         return documents_of_rows(len(table), rows, self.name, options, order_values=ranks)
 
     def take(self, mask: Mask) -> Any:
@@ -158,11 +158,11 @@ class _Pandas(Frame):
 
     def extend(self, columns: Columns) -> Any:
         check_new(self.data.columns)
-        if None in columns["kept"]:  # of rows without a document
-            kinds = {"cluster": "Int64", "similarity": "Float64", "exact": "boolean"}
-            array = import_module("pandas").array
-            columns = {**columns, **{name: array(columns[name], kinds[name]) for name in kinds}}
-        return self.data.assign(**columns)
+        extended = self.data.assign(**columns)
+        if None not in columns["kept"]:
+            return extended
+        # Rows without a document have no values.
+        return extended.astype({"cluster": "Int64", "similarity": "Float64", "exact": "boolean"})
 
 
 def _values(column: Any) -> list[Any]:
@@ -250,12 +250,14 @@ class _DuckDB(_Arrow):
             for kind, other in zip(relation.types, through_arrow.types, strict=True)
         ]
         table = _table_of(_cast(relation, kinds))
-        schema = table.schema
-        for index, field in enumerate(schema):
-            if pa.types.is_dictionary(field.type):  # of an enum, whose values are in order
-                kind = pa.dictionary(field.type.index_type, field.type.value_type, ordered=True)
-                schema = schema.set(index, field.with_type(kind))
-        self.data = table.cast(schema)
+        fields = [
+            # Of an enum, whose values are in order.
+            field.with_type(pa.dictionary(kind.index_type, kind.value_type, ordered=True))
+            if pa.types.is_dictionary(kind := field.type)
+            else field
+            for field in table.schema
+        ]
+        self.data = table.cast(pa.schema(fields))
 
     def take(self, mask: Mask) -> Any:
         return self._form(super().take(mask))
