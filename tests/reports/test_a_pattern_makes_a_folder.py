@@ -28,7 +28,7 @@ def written(command: Command, folder: str) -> dict[str, list[object]]:
     top = command.path(folder)
     return {
         str(path.relative_to(top)): [json.loads(line) for line in path.read_text().splitlines()]
-        for path in top.rglob("*")
+        for path in top.rglob("*.jsonl")
         if path.is_file()
     }
 

@@ -21,6 +21,8 @@ _LINE: Final = 12
 _LINES: Final = 30
 _POOL: Final = 200
 _RUN: Final = "13"
+_TICK: Final = 0.01
+"""Seconds: CPU time of less may be counted as none."""
 
 
 def _line(rng: random.Random) -> str:
@@ -84,7 +86,7 @@ def _beside(
 
     def measured() -> Values:
         of_prose, of_rows = command(prose), command(path)
-        ratios.append(of_rows[CPU] / of_prose[CPU])
+        ratios.append(of_rows[CPU] / max(of_prose[CPU], _TICK))
         return {**of_rows, "times prose": median(ratios)}
 
     lab.measure(rows, {case: measured})
