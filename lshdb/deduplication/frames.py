@@ -7,7 +7,7 @@ read; the rows' own library selects the kept ones.
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -299,11 +299,11 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             if note := check_against(request, settings, store.path):
                 warn(SettingsWarning(note))
         reading, names = _reading(options, settings), _paths_of(data)
-        source: data_frames.Frame | _Files
-        if names is None:
-            source = data_frames.frame_of(data, "row", reading)
-        else:
-            source = _files_of(names, reading, references)
+        source: data_frames.Frame | _Files = (
+            data_frames.frame_of(data, "row", reading)
+            if names is None
+            else _files_of(names, reading, references)
+        )
         return _decided(source, reading, settings, options, store)
 
 
@@ -336,22 +336,15 @@ def _decided(
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
     failed = counts.Failures(options.on_failure)
-    rule = rules.rule_of(options.choice, settings.threshold)
-
-    def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
-        changed: dict[str, Any] = {**names, "order_field": ""}
-        return data_frames.frame_of(data, "row", replace(reading, **changed)).batches()
-
     masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
         rows=RowsOptions(
             choice=options.choice, against=options.against, only_against=options.only_against
         ),
-        rule=rule,
+        rule=rules.rule_of(options.choice, settings.threshold),
         settings=settings,
         source=source,
         of_references=Session(reading),
-        batches=batches,
         stored=stored,
         staged=True,
         clusters=True,

@@ -19,7 +19,7 @@ the kept rows.
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -47,7 +47,7 @@ from lshdb.shingling import content
 from lshdb.shingling.arrays import bounded
 from lshdb.sketching import signature_sets
 from lshdb.sketching.settings import Settings
-from lshdb.sources import keeping, ordering
+from lshdb.sources import data_frames, keeping, ordering
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
 from lshdb.sources.paths import STDIN, expanded, paths_of_key
@@ -78,8 +78,7 @@ class Run:
         rule: the rule that the options name.
         settings: the settings by which documents are signed: those of the database if there is one.
         source: the rows.
-        of_references: reads references that are files, with the fields of the rows.
-        batches: gives the documents of a reference that is data of a program, by names of fields.
+        of_references: reads references, with the fields of the rows.
         timeout: seconds to wait for databases that are references.
         shows_progress: whether a bar is shown while references are read, or a function.
         database: opens the database that kept rows are added to, if it is not open.
@@ -98,7 +97,6 @@ class Run:
     settings: Settings
     source: RowSource
     of_references: Session
-    batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
     timeout: float = TIMEOUT
     shows_progress: bool | Progress = False
     database: Callable[[], Store] | None = None
@@ -158,10 +156,11 @@ class Run:
         usual, fields = self.of_references.options, {**reference.fields}
         if "text" in fields:
             fields.setdefault("set", fields["text"])
-        names = {f"{name}_field": field for name, field in fields.items()}
-        if self.batches is not None and not reference.is_path:
-            items = self.batches(reference.data, names)
-            return self._indexed(items, reference.name, contextlib.nullcontext(silent))
+        names: dict[str, Any] = {f"{name}_field": field for name, field in fields.items()}
+        if not reference.is_path:
+            options = replace(usual, **names, order_field="")
+            rows = data_frames.frame_of(reference.data, "row", options)
+            return self._indexed(rows.batches(), reference.name, contextlib.nullcontext(silent))
         session = self.of_references.like(
             **names,
             format="auto",
