@@ -257,10 +257,9 @@ def _default(value: object) -> Any:
     if isinstance(value, np.datetime64 | np.timedelta64):
         if np.isnat(value):
             return None
-        is_duration = isinstance(value, np.timedelta64)
-        return (
-            seconds_of(int(value.astype("m8[ns]").astype(np.int64))) if is_duration else str(value)
-        )
+        if isinstance(value, np.datetime64):
+            return str(value)
+        return seconds_of(int(value.astype("m8[ns]").astype(np.int64)))
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError

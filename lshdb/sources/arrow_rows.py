@@ -400,11 +400,7 @@ def decoded(column: pa.Array) -> pa.Array:
     if pa.types.is_run_end_encoded(column.type):
         column = pa.compute.run_end_decode(column)
     if pa.types.is_dictionary(column.type):
-        values = decoded(column.dictionary)
-        if pa.types.is_string_view(values.type):  # which pyarrow cannot take
-            values = values.cast(pa.large_string())
-        elif pa.types.is_binary_view(values.type):
-            values = values.cast(pa.large_binary())
+        values = _plain(column.dictionary)  # pyarrow cannot take views
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return column
 
@@ -666,16 +662,8 @@ class ArrowSink(sinks.Sink):
 
 def schema_of(columns: Columns) -> pa.Schema:
     """Arrow columns for names and Python's types; those of any values are text."""
-    kinds = {
-        str: pa.string(),
-        int: pa.int64(),
-        float: pa.float64(),
-        bool: pa.bool_(),
-        bytes: pa.binary(),
-        list: pa.string(),
-        object: pa.string(),
-    }
-    return pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), bytes: pa.binary()}
+    return pa.schema([(name, kinds.get(kind, pa.string())) for name, kind in columns.items()])
 
 
 def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]]) -> pa.Table:
@@ -792,15 +780,12 @@ def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
     """
     fields = dict(zip(schema.names, schema, strict=True))
     for field in other:
-        if field.name not in fields:
-            fields[field.name] = field.with_nullable(True)
-            continue
-        kind = fields[field.name].type
-        wider = _wider(kind, field.type)
+        earlier = fields.get(field.name, field.with_type(pa.null()).with_nullable(True))
+        wider = _wider(earlier.type, field.type)
         if wider is None:
-            raise InputError(f"{name}: {_no_type(field.name, field.type, kind)}")
-        is_nullable = field.nullable or fields[field.name].nullable
-        fields[field.name] = fields[field.name].with_type(wider).with_nullable(is_nullable)
+            raise InputError(f"{name}: {_no_type(field.name, field.type, earlier.type)}")
+        is_nullable = field.nullable or earlier.nullable
+        fields[field.name] = earlier.with_type(wider).with_nullable(is_nullable)
     return pa.schema(fields.values(), schema.metadata)
 
 
