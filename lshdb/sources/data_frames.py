@@ -284,10 +284,10 @@ def _cast(relation: Any, kinds: Iterable[Any]) -> Any:
 
 _LIBRARIES: dict[str, type[Frame]] = {
     "iloc": _Pandas,
-    "lazy": _Polars,
+    "merge_sorted": _Polars,
     "set_format": _Dataset,
-    "project": _DuckDB,
+    "set_alias": _DuckDB,
     "__arrow_c_stream__": _Arrow,
     "__arrow_c_array__": _Arrow,
 }
-"""The class for data with an attribute of this name."""
+"""The class for data with an attribute of this name: that of the first one it has."""
