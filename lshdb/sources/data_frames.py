@@ -174,7 +174,10 @@ def _values(column: Any) -> list[Any]:
         values = column.astype(str).tolist()
     else:
         values = column.tolist()
-    return [None if out else value for value, out in zip(values, column.isna(), strict=True)]
+    missing = column.isna()
+    if missing.any():
+        values = [None if out else value for value, out in zip(values, missing, strict=True)]
+    return values
 
 
 class _Polars(Frame):
