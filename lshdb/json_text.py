@@ -138,7 +138,7 @@ def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list | tuple):
-        return [value]
+        return [] if type(value) in left_out else [value]
     elements = [element for element in value if type(element) not in left_out]
     return [leaf for element in elements for leaf in _leaves(element, left_out)]
 

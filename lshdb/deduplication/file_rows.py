@@ -96,6 +96,7 @@ def decided_files(
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
+        reference.check()
     of_references = session.apart()
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)

@@ -34,8 +34,8 @@ _VARIABLES = {
     "LANGUAGE": "",
 }
 _OF_USER = ("GIT_CONFIG", "GIT_ATTR_NOSYSTEM", "GIT_EXEC_PATH", "GIT_CEILING", "GIT_DISCOVERY")
-"""How variables begin that are the user's. By others git tells a hook its repository, whatever
-directory is given, and how to read paths."""
+"""How variables begin that are the user's. Git sets others for a hook: they name its repository,
+whatever directory is given, and how to read paths."""
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TRUSTED = re.compile(r"git config --global --add safe\.directory .+")
 _HINT = "hint: "
