@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,11 +31,13 @@ from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
 from lshdb.sketching.settings import Settings
-from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
+
+if TYPE_CHECKING:
+    from lshdb.sources.batch import Batch
 
 _MAX_TOP = 1 << 31
 """More matches than any file has."""
@@ -199,7 +201,7 @@ def _rank(match: Match) -> tuple[float, float]:
 def _query_batch(store: StoreReader, wanted: QueryOptions | Batch | Lanes) -> QueryBatch:
     """The document of a query, or a signature, as a batch of one."""
     settings = store.settings
-    if isinstance(wanted, Batch):
+    if not isinstance(wanted, QueryOptions | np.ndarray):
         return _batch_of_content(wanted.contents[0], settings, wanted.files)
     if isinstance(wanted, QueryOptions) and wanted.content is not None:
         return _batch_of_content(wanted.content, settings, {})

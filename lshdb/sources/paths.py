@@ -15,7 +15,6 @@ from urllib.parse import unquote
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import compression
-from lshdb.sources.documents import kinds
 
 if TYPE_CHECKING:
     from lshdb.options import Format
@@ -131,6 +130,8 @@ def file_and_sheet(path: str) -> tuple[str, str]:
 
 def is_spreadsheet(path: str) -> bool:
     """Whether a file, perhaps with the name of a sheet, is a spreadsheet by its suffix."""
+    from lshdb.sources.documents import kinds  # which --help does not need
+
     suffix = os.path.splitext(file_and_sheet(path)[0])[1].lower()
     return kinds.OF_SUFFIX.get(suffix) == "xlsx"
 
