@@ -55,6 +55,7 @@ _ALL_TABLES: Final = (
     *TABLES, "indexed", "base_texts", "files", "fingerprints", "similar_pairs",
     "similar_pairs_made",
 )  # fmt: skip
+_NAMES: Final = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _DOCUMENTS: Final = 40
 _LINES: Final = (
     b"".join(
@@ -237,13 +238,17 @@ WAYS: Final = (flip_bits, flip_bits, overwrite, cut, change_values)
 
 
 def rows_of(path: Path, tables: Sequence[str]) -> object:
-    """All rows of some tables as plain SQLite reads them; None where it cannot."""
+    """All rows of those tables that there are, as plain SQLite reads them; None where it cannot."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.text_factory = bytes
             if connection.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
                 return None
-            return [sorted(connection.execute(f"SELECT * FROM {t}"), key=repr) for t in tables]
+            there = {name.decode() for (name,) in connection.execute(_NAMES)}
+            return {
+                name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr)
+                for name in there.intersection(tables)
+            }
     except (sqlite3.Error, ValueError, OverflowError):
         return None
 
@@ -284,7 +289,7 @@ def damage_one(
         is_another = ended.status == 0 == answer[1] and out != answer[0]
         if is_another and QUESTIONS[i][0] not in _VARYING:
             # Fingerprints say how rare something is; passages are verified.
-            tables = (*TABLES, *(["fingerprints"] if "weighted" in QUESTIONS[i] else []))
+            tables = (*TABLES, "fingerprints")
             aside = copy.with_name("aside.db")
             written = rows_of(copied(whole, aside), tables)
             if written == rows_of(copied(copy, aside), tables):
