@@ -133,8 +133,7 @@ def query(
             _write_matches(answers, databases, options, form, minimum=minimum, several=several)
     failed = 0 if session is None else session.counts.failures.count
     if several or unmatched:
-        bad = f", failed {failed:,}" if failed else ""
-        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+        counts.report(failed)
     if session is not None and several:
         documents.report_skipped_files(session.counts.skipped.counts())
     return bool(failed or (fail_if_found and counts.matched))
@@ -174,6 +173,11 @@ class _QueryCounts:
             if not self.queries % _COUNTED:
                 self.progress(self.queries, None, "queries")
             yield name, others[: self.top]
+
+    def report(self, failed: int) -> None:
+        """Print the counts, and how many queries failed."""
+        bad = f", failed {failed:,}" if failed else ""
+        messages.message(f"queries {self.queries:,}, with a match {self.matched:,}{bad}")
 
 
 def _answers(

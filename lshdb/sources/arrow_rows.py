@@ -821,7 +821,7 @@ def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def _usual(kind: pa.DataType) -> pa.DataType:
-    """The type that stands for all types of text; of times in UTC, with that name."""
+    """One type for all types of text, and times in UTC under that name."""
     if _is_text(kind):
         return pa.large_string()
     is_time = pa.types.is_timestamp(kind)

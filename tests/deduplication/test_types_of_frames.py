@@ -147,7 +147,7 @@ DUCKDB = [
 
 
 def test_duckdb() -> None:
-    """Also in a connection of its own; rows that are made anew each time are those of one time."""
+    """Also in a connection of its own; of rows made again by each query, those of one time."""
     with duckdb.connect() as connection:
         columns = ", ".join(f'{value} AS "c ""{n}"' for n, value in enumerate(DUCKDB))
         values = ", ".join(f"({n}, '{text}')" for n, text in zip(IDS, TEXTS, strict=True))
