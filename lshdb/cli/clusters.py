@@ -1,6 +1,5 @@
 """`lshdb clusters`: group similar documents, and show which one to keep."""
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
 from lshdb.sources.identity import file_identity
-from lshdb.sources.paths import escaped, paths_of_key
+from lshdb.sources.paths import escaped, path_of_key
 
 
 def clusters(
@@ -133,8 +132,8 @@ def _print_files(
 
 def _files_of(keys: Iterable[str], root: str) -> Iterator[object]:
     """What identifies the files of documents."""
-    for path in itertools.chain.from_iterable(paths_of_key(key, root) for key in keys):
-        if identity := file_identity(path):
+    for key in keys:
+        if identity := file_identity(path_of_key(key, root)):
             yield identity
 
 

@@ -12,6 +12,7 @@ as escapes, a file has them as they are.
 
 import itertools
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -305,15 +306,7 @@ def paths_of_keys(keys: Iterable[str], root: str) -> Iterator[str]:
     Args:
         keys: of files.
         root: the directory that they are relative to.
-
-    Where several files have a key, as the bytes of a name and their escapes both do, it is left out
-    with a warning.
     """
     for key in keys:
-        file_paths = paths.paths_of_key(key, root)
-        if len(file_paths) > 1:
-            messages.warn(
-                f"lshdb: {paths.escaped(key)}: left out: {len(file_paths)} files have this key"
-            )
-        else:
-            yield from map(paths.path_from_here, file_paths) if file_paths else [key]
+        path = paths.path_of_key(key, root)
+        yield paths.path_from_here(path) if os.path.lexists(path) else key

@@ -41,7 +41,7 @@ from lshdb.sources.paths import (
     descriptor_of,
     expanded,
     is_named_as_text,
-    paths_of_key,
+    path_of_key,
     printable_path,
 )
 from lshdb.sources.session import Session, session_of
@@ -453,11 +453,11 @@ class DedupJob:
         """
         root = self.root
         goes = self._compared(row.key, self.reading)
-        if extracting.file_of_message(row.key) and not paths_of_key(row.key, root):
+        if extracting.file_of_message(row.key) and not os.path.lexists(path_of_key(row.key, root)):
             return True
         stays: proof.Compared | None
         if row.kept_line is not None:
-            is_there = any(map(os.path.isfile, paths_of_key(str(row.kept_file), root)))
+            is_there = os.path.isfile(path_of_key(str(row.kept_file), root))
             file = proved(self._proofs, goes, None if is_there else [])
         else:
             if row.reference is not None and row.kept_file is None:

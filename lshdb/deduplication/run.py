@@ -50,7 +50,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources import data_frames, keeping, ordering
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
-from lshdb.sources.paths import STDIN, expanded, paths_of_key
+from lshdb.sources.paths import STDIN, expanded, path_of_key
 from lshdb.sources.session import Session, stored_time
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
@@ -418,7 +418,7 @@ class Run:
         for number, size, field_rank, (file, line) in zip(*columns, strict=True):
             path = os.path.abspath(os.path.join("" if line else root, file or ""))
             if "\\x" in path:  # as bytes that are not UTF-8 are written
-                path = next(iter(paths_of_key(path, root)), path)
+                path = path_of_key(path, root)
             if file is None and (inside or by_time or order.keep == "shortest-path"):
                 raise UsageError(f"keep {order.keep}: these rows are in no file")
             yield keeping.rank(

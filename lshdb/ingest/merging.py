@@ -193,7 +193,7 @@ def decisions_of(source: Source, new_keys: Rebased | None) -> list[Decision]:
 
     def of_file(decision: Decision, key: str) -> bool:
         # The file of a document that was removed may still be there.
-        is_gone = decision.state == "missing" and bool(paths.paths_of_key(key, old_root))
+        is_gone = decision.state == "missing" and os.path.lexists(paths.path_of_key(key, old_root))
         return key in file_keys or is_gone
 
     return [

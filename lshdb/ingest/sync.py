@@ -39,7 +39,7 @@ from lshdb.sources.paths import (
     check_key_is_free,
     format_of,
     key_of_real,
-    paths_of_key,
+    path_of_key,
     printable_path,
     tilde_hint,
 )
@@ -186,9 +186,8 @@ def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
     if any(are_there) or is_renamed or plan.is_here:
         return None
     files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
-    if not files or any(
-        paths_of_key(key, root) or archives.archive_of(os.path.join(root, key)) for key in files
-    ):
+    paths = (path_of_key(key, root) for key in files)
+    if not files or any(os.path.lexists(path) or archives.archive_of(path) for path in paths):
         return None
     return (
         f"{store.path} has documents of {counted(len(files), 'file')} below "
@@ -518,7 +517,7 @@ def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFil
 
 def _is_there(key: str, root: str) -> bool:
     """Whether the file of a key, or the archive that it is in, may exist."""
-    return bool(paths_of_key(key, root)) or _exists(os.path.join(root, key))
+    return _exists(path_of_key(key, root))
 
 
 def _same_inodes(

@@ -25,7 +25,7 @@ from lshdb.sources import proof
 from lshdb.sources.archives import is_archive
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.identity import file_identity
-from lshdb.sources.paths import paths_of_key, printable_path
+from lshdb.sources.paths import path_of_key, printable_path
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store
 
@@ -174,18 +174,19 @@ class _Disk:
 
     def is_one_directory(self, a: str, b: str) -> bool:
         """Whether a link or a mount makes one directory the other, or a part of it."""
-        paths = (map(os.path.realpath, paths_of_key(key, self.root)) for key in (a, b))
-        return any(
+        paths = (path_of_key(key, self.root) for key in (a, b))
+        a_path, b_path = map(os.path.realpath, paths)
+        if not (os.path.exists(a_path) and os.path.exists(b_path)):
+            return False
+        return (
             a_path in _chain(b_path) or b_path in _chain(a_path) or os.path.samefile(a_path, b_path)
-            for a_path, b_path in itertools.product(*paths)
         )
 
     def walked(self, folder: str) -> _WalkedFolder | None:
         """The files below a directory, by the keys that they have; None if it does not exist."""
         if folder not in self._walked:
-            paths = paths_of_key(folder, self.root)
-            exists = len(paths) == 1 and os.path.isdir(paths[0])
-            self._walked[folder] = self._walk(folder, paths[0]) if exists else None
+            path = path_of_key(folder, self.root)
+            self._walked[folder] = self._walk(folder, path) if os.path.isdir(path) else None
         return self._walked[folder]
 
     def _walk(self, folder: str, path: str) -> _WalkedFolder:
@@ -354,8 +355,8 @@ def _files(of: dict[int, list[_File]], clusters: Iterable[int]) -> list[_File]:
 def _files_on_disk(files: Iterable[_File], root: str) -> Iterator[object]:
     """What identifies files that exist."""
     for _, _, key, is_file in files:
-        if is_file:
-            yield from filter(None, map(file_identity, paths_of_key(key, root)))
+        if is_file and (identity := file_identity(path_of_key(key, root))):
+            yield identity
 
 
 def _size(files: Iterable[_File]) -> int:

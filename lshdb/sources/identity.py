@@ -5,10 +5,9 @@ What moves, removes or compares files asks here, for names alone do not say it.
 
 import os
 import stat
-from itertools import product, starmap
 from typing import IO, TYPE_CHECKING
 
-from lshdb.sources.paths import paths_of_key
+from lshdb.sources.paths import path_of_key
 
 if TYPE_CHECKING:
     import hashlib
@@ -130,5 +129,4 @@ def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) ->
 
 def have_one_file(key: str, other: str, root: str) -> bool:
     """Whether two keys, of files below a root, are names of one file; see `is_same_file`."""
-    pairs = product(paths_of_key(key, root), paths_of_key(other, root))
-    return any(starmap(is_same_file, pairs))
+    return is_same_file(path_of_key(key, root), path_of_key(other, root))

@@ -1,11 +1,10 @@
 """Which files are read, their formats, and how they are opened."""
 
 import contextlib
+import errno
 import glob
-import io
 import os
 import re
-import select
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -24,8 +23,6 @@ _PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _MAX_LINKS = 40
 """Links one after the other, as for Linux."""
-_PIPE_WAIT = 2
-"""Seconds that the program at the other end of a named pipe has for opening it."""
 BUFFER = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
@@ -91,7 +88,7 @@ freedesktop.org's specification."""
 _SYSTEM = "system volume information"
 _LOCK = "~$"
 """How Office names the file beside a document that is open; LibreOffice's begins with a dot."""
-_ESCAPED_BYTE = re.compile(r"\\x[89a-f][0-9a-f]")
+_ESCAPED_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
 """How a key writes a byte that is not UTF-8."""
 
 
@@ -215,64 +212,19 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         _check_end(stdin)
         yield stdin
         return
-    with _opened_file(path) as file:
+    try:
+        opened_file = open(path, "rb", BUFFER)  # noqa: SIM115
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise InputError("a socket, not a file") from error
+        raise
+    with opened_file as file:
+        _check_end(file)
         if (suffix := compression.compression_of(path)) is None:
             yield file
         else:
             with compression.unpacked(file, suffix) as stream:
                 yield stream
-
-
-def _opened_file(path: str) -> BinaryIO:
-    """A file that is opened for reading, without waiting for the other end of a pipe for ever.
-
-    Raises:
-        InputError: a socket, a device, or a named pipe that no program writes to.
-    """
-    mode = os.stat(path).st_mode
-    if stat.S_ISSOCK(mode):
-        raise InputError("a socket, not a file")
-    if stat.S_ISREG(mode) or not hasattr(os, "O_NONBLOCK"):
-        raw = io.FileIO(path)
-    else:
-        raw = _Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
-    file = io.BufferedReader(raw, BUFFER)
-    try:
-        _check_end(file)
-        if isinstance(raw, _Pipe):
-            if stat.S_ISFIFO(mode) and not _has_writer(raw, file):
-                raise InputError("a named pipe, and no program writes to it: start that one first")
-            os.set_blocking(raw.fileno(), True)
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-class _Pipe(io.FileIO):
-    """A file that knows whether its other end was open when nothing could be read.
-
-    Attributes:
-        is_open: whether it was.
-    """
-
-    is_open = True
-
-    def readinto(self, buffer: Any) -> int | None:
-        """As usual; None if nothing is there yet, 0 at the end."""
-        count = super().readinto(buffer)
-        self.is_open = count != 0
-        return count
-
-
-def _has_writer(raw: _Pipe, file: "io.BufferedReader[io.FileIO]") -> bool:
-    """Whether a program writes to a pipe that does not block, or does soon, or is done."""
-    poll = select.poll()
-    poll.register(raw.fileno(), select.POLLIN)
-    if poll.poll(_PIPE_WAIT * 1000):
-        return True
-    file.peek(1)
-    return raw.is_open
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
@@ -319,32 +271,21 @@ def printable_path(path: str) -> str:
     return key if os.sep == "/" else key.replace(os.sep, "/")
 
 
-def paths_of_key(key: str, root: str) -> list[str]:
-    r"""The paths on the disk that have this key: one, or several, or none if it does not exist.
+def path_of_key(key: str, root: str) -> str:
+    r"""The path of the file or directory that has this key; nothing may be there.
 
-    A key writes bytes that are not UTF-8 as backslash escapes. A name may also hold a backslash
-    itself, so directories are listed to see which of their names are written so.
+    A key writes bytes that are not UTF-8 as backslash escapes. Where nothing has the name that the
+    key itself is, each escape is read as such a byte.
 
     Args:
         key: of a file or a directory.
         root: the directory that keys are relative to.
     """
-    if not _ESCAPED_BYTE.search(key):
-        path = os.path.join(root, key)
-        return [path] if os.path.lexists(path) else []
-    paths = [root]
-    for part in re.split("(?<=/)", key):
-        name = part.rstrip("/")
-        if not _ESCAPED_BYTE.search(name):
-            paths = [os.path.join(path, part) for path in paths]
-            continue
-        below = []
-        for path in paths:
-            with contextlib.suppress(OSError):  # no such directory
-                names = sorted(entry for entry in os.listdir(path) if printable_path(entry) == name)
-                below += [os.path.join(path, entry + part[len(name) :]) for entry in names]
-        paths = below
-    return [path for path in paths if os.path.lexists(path)]
+    path = os.path.join(root, key)
+    if os.path.lexists(path) or not _ESCAPED_BYTE.search(key.encode()):
+        return path
+    name = _ESCAPED_BYTE.sub(lambda escape: bytes.fromhex(escape[1].decode()), key.encode())
+    return os.path.join(root, os.fsdecode(name))
 
 
 def check_key_is_free(path: str) -> None:

@@ -20,7 +20,7 @@ from lshdb.sources import identity
 from lshdb.sources.archives import archive_of
 from lshdb.sources.counts import reason
 from lshdb.sources.extracting import file_of_message
-from lshdb.sources.paths import is_in_bin, paths_of_key
+from lshdb.sources.paths import is_in_bin, path_of_key
 from lshdb.sources.session import Session, session_of
 
 if TYPE_CHECKING:
@@ -104,15 +104,9 @@ class ProvedFile:
 
 
 def path_of(document: Compared) -> str | None:
-    """The path of the file that a document is the whole of; None if there is none.
-
-    Raises:
-        UnprovedError: several files have its key.
-    """
-    paths = [path for path in paths_of_key(document.key, document.root) if os.path.isfile(path)]
-    if len(paths) > 1:  # the bytes that are not UTF-8, and their escapes, are both a name
-        raise UnprovedError(f"{len(paths)} files have this key")
-    return paths[0] if paths else None
+    """The path of the file that a document is the whole of; None if there is none."""
+    path = path_of_key(document.key, document.root)
+    return path if os.path.isfile(path) else None
 
 
 def stays_not(document: Compared, error: UnprovedError) -> str:
@@ -197,11 +191,7 @@ class Proof:
         path = path_of(document)
         if path is None:
             whole = file_of_message(document.key) or document.key
-            path, *others = paths_of_key(whole, document.root) or [
-                os.path.join(document.root, whole)
-            ]
-            if others:
-                raise UnprovedError(f"{len(others) + 1} files have this key")
+            path = path_of_key(whole, document.root)
         file = archive_of(path) or path
         if not os.path.isfile(file):
             raise UnprovedError("no file of it is there")

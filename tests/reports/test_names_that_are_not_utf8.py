@@ -14,10 +14,10 @@ import pytest
 from direct_command import command as command
 from helpers import Command, installed, left_files
 
-from lshdb.sources.paths import key_of, paths_of_key
+from lshdb.sources.paths import key_of, path_of_key
 
-NAMES = (b"caf\xe9.txt", b"new\nline.txt", b"back\\xe9slash.txt", b"in \xff/\xe9\\xe9.txt")
-"""As they are on the disk; the third has a backslash itself, the last has both."""
+NAMES = (b"caf\xe9.txt", b"new\nline.txt", b"back\\xe9slash.txt", b"in \xff/\xe9.txt")
+"""As they are on the disk; the third has a backslash itself."""
 
 
 @pytest.fixture
@@ -67,18 +67,21 @@ def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> N
     assert names_below(copies.path("d")) == set(NAMES)
 
 
-def test_a_key_of_two_files_names_none(command: Command) -> None:
+def test_a_key_of_two_files_names_the_one_that_is_written_so(command: Command) -> None:
     for name in ("a.txt", "\udce9.txt", "\\xe9.txt"):
         command.write(name, "a text that both of them have, under two names with one key")
     command.done("add", "a.txt", "\\xe9.txt")
     command.done("decide", "drop", "\\xe9.txt")
-    assert paths_of_key("\\xe9.txt", str(command.directory)) == [
-        str(command.directory / name) for name in ("\\xe9.txt", "\udce9.txt")
-    ]
-    for arguments in (("decisions", "--drop"), ("clusters", "--drop-list")):
-        done = command(*arguments, "--files", "-0")
-        assert (done.out, left_files(done)) == ("", {"\\xe9.txt": "2 files have this key"})
-    assert left_files(command("trash")) == {"\\xe9.txt": "2 files have this key"}
+    for arguments in (("decisions", "--drop"), ("clusters", "--drop-list", "--keep", "first")):
+        assert command.done(*arguments, "--files", "-0").out == "\\xe9.txt\0"
+    command.done("trash")
+    assert names_below(command.directory) >= {b"a.txt", b"\xe9.txt"}
+    assert not command.path("\\xe9.txt").exists()
+    # The other file has this key now, and not the bytes that were stored.
+    command.done("trash", "--restore")
+    command.path("\\xe9.txt").unlink()
+    command.write("\udce9.txt", "another text")
+    assert left_files(command("trash")) == {"\\xe9.txt": "it has changed since it was read"}
 
 
 def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
@@ -101,5 +104,5 @@ def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
 def test_a_key_leads_back_to_its_file(command: Command, name: bytes) -> None:
     command.write(os.fsdecode(name), "")
     path, root = str(command.path(os.fsdecode(name))), str(command.directory)
-    assert paths_of_key(key_of(path, root), root) == [path]
-    assert paths_of_key("none/\\xe9.txt", root) == []
+    assert path_of_key(key_of(path, root), root) == path
+    assert not os.path.lexists(path_of_key("none/\\xe9.txt", root))

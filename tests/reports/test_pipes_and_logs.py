@@ -1,7 +1,7 @@
-"""A named pipe hung for ever, and a log was replaced by what was to be written at its end.
+"""A pipe in a folder hung for ever, and a log was replaced by what was to be written at its end.
 
 mempalace #2221 (https://github.com/MemPalace/mempalace/issues/2221) and ack #214
-(https://github.com/beyondgrep/ack2/issues/214): reading hangs on a pipe, also if it is a
+(https://github.com/beyondgrep/ack2/issues/214): a walk hangs on a pipe, also if it is a
 .gitignore. atropos #73 (https://github.com/jdidion/atropos/issues/73): a file that /dev/stderr
 leads to is overwritten, where `2>> log` adds to it.
 """
@@ -12,7 +12,6 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from time import sleep
 
 import command_server
@@ -21,7 +20,6 @@ from helpers import TIMEOUT, Command
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs home"
 ROW = f'{{"text": "{TEXT}"}}\n'
-NO_WRITER = "a named pipe, and no program writes to it: start that one first"
 
 
 @pytest.fixture
@@ -37,27 +35,14 @@ def folder(command: Command) -> Iterator[Command]:
         yield command
 
 
-def test_a_pipe_without_a_writer_fails(folder: Command) -> None:
-    folder.write("list", "d/pipe\0d/a.txt\0d/socket\0/dev/zero\0")
-    folder.done("init", "-d", "known.db")
-    commands = [
-        ["add", "--files-from", "list", "-0"],
-        ["add", "-d", "x.db", "--files-from", "d/pipe"],
-        ["query", "-d", "known.db", "d/pipe"],
-        ["dedup", "d/pipe", "-o", "out.jsonl"],
-        ["restore", "d/pipe", "--cuts", "list"],
-    ]
-    with ThreadPoolExecutor(len(commands)) as pool:
-        listed, *others = pool.map(lambda given: folder(*given), commands)
-    assert listed.err.splitlines() == [
-        f"lshdb: d/pipe: {NO_WRITER}",
+def test_a_socket_and_a_device_fail(folder: Command) -> None:
+    folder.write("list", "d/a.txt\0d/socket\0/dev/zero\0")
+    done = folder("add", "--files-from", "list", "-0")
+    assert done.err.splitlines() == [
         "lshdb: d/socket: a socket, not a file",
         "lshdb: /dev/zero: a device, not a file",
-        "added 1, updated 0, unchanged 0, failed 3",
+        "added 1, updated 0, unchanged 0, failed 2",
     ]
-    for done in others:
-        assert f"lshdb: d/pipe: {NO_WRITER}\n" in done.err
-        assert done.status == 1
 
 
 def test_a_pipe_in_a_folder_is_skipped(folder: Command) -> None:
@@ -80,7 +65,7 @@ def test_a_pipe_with_a_writer_is_read(folder: Command) -> None:
             sleep(0.2)
             file.write(" again")
 
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write)  # either may open its end first
     writer.start()
     folder.done("add", "d/pipe", "--format", "text")
     writer.join()
