@@ -35,11 +35,8 @@ from lshdb.sources.metadata import from_json
 from lshdb.sources.session import unknown_root
 from lshdb.store import guard, late, migrating
 from lshdb.store.lookups import DocumentColumns
-from lshdb.store.older_files import OlderFile
 from lshdb.store.store import Store
 
-Source = Store | OlderFile
-"""Another database, which is only read."""
 _OF_FOREIGN = ("shingle", "permutations")
 _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed")
 """The settings that signatures follow from. Of those that another program made, fewer are known."""
@@ -48,7 +45,7 @@ _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed")
 @contextlib.contextmanager
 def opened(
     path: str | os.PathLike[str], timeout: float, limits: Limits = DEFAULTS
-) -> Iterator[Source]:
+) -> Iterator[Store]:
     """Another database to be merged, which is only read: its file and its log stay as they are.
 
     Raises:
@@ -58,11 +55,7 @@ def opened(
     # nothing, and removes the empty one that SQLite makes; a sealed one would leave that.
     sealed = guard.log_size(Path(os.path.realpath(path))) > 0
     try:
-        source: Source
-        try:
-            source = Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
-        except errors.OtherFormat:
-            source = OlderFile(Path(path), timeout, limits, sealed=sealed)
+        source = Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
     except errors.StoreError as error:
         raise errors.InputError(str(error)) from error
     with contextlib.closing(source):
@@ -97,7 +90,7 @@ class Rebased:
         )
 
 
-def rebased(source: Source, root: str | None) -> Rebased | None:
+def rebased(source: Store, root: str | None) -> Rebased | None:
     """What keys of files in a database are from another root; None if they stay the same.
 
     An earlier format has not stored the root: it is the first directory from which a key leads to a
@@ -123,7 +116,7 @@ def rebased(source: Source, root: str | None) -> Rebased | None:
 
 
 def documents_of(
-    source: Source, settings: Settings, new_keys: Rebased | None = None
+    source: Store, settings: Settings, new_keys: Rebased | None = None
 ) -> Iterator[SignedPart]:
     """All documents of another database, as they are at this moment, in the order of addition.
 
@@ -141,19 +134,15 @@ def documents_of(
         InputError: it cannot be read, or is damaged.
     """
     differences = _differences(source, settings)
-    form = source if isinstance(source, OlderFile) else source.settings
-    of_sets = source.of_sets if isinstance(source, OlderFile) else source.settings.shingling.of_sets
-    same_kind = of_sets == settings.shingling.of_sets
-    can_sign = form.content and same_kind and not settings.shingling.foreign
+    same_kind = source.settings.shingling.of_sets == settings.shingling.of_sets
+    can_sign = source.settings.content and same_kind and not settings.shingling.foreign
     if differences and not can_sign:
         raise errors.SettingsMismatch(
             f"{source.path} has {', '.join(differences)}: its documents cannot be merged; add the "
             "files that they are from, or use a database with its settings"
         )
     limits = source.limits
-    with _reading(source), contextlib.ExitStack() as stack:
-        if isinstance(source, Store):
-            stack.enter_context(source.reading())
+    with _reading(source), source.reading():
         for columns in source.whole_documents(limits.batch_bytes // PARTS, limits.batch_documents):
             _check_documents(source, columns, settings)
             if new_keys is not None:
@@ -179,7 +168,7 @@ def _signed(columns: DocumentColumns, settings: Settings) -> Signed:
     return Signed(signatures, columns.shingles, buckets, shape, base=base)
 
 
-def decisions_of(source: Source, new_keys: Rebased | None) -> list[Decision]:
+def decisions_of(source: Store, new_keys: Rebased | None) -> list[Decision]:
     """All decisions of another database, about the new keys of files.
 
     Raises:
@@ -207,7 +196,7 @@ def decisions_of(source: Source, new_keys: Rebased | None) -> list[Decision]:
     ]
 
 
-def check_keys(store: Store, source: Source, new_keys: Rebased | None) -> None:
+def check_keys(store: Store, source: Store, new_keys: Rebased | None) -> None:
     """ContentError if keys of another database have other contents or metadata here."""
     keys: list[str] = []
     count = 0
@@ -263,14 +252,8 @@ def _distinct_key(store: Store, part: SignedPart) -> SignedPart:
     return replace(part, batch=replace(part.batch, keys=keys))
 
 
-def _differences(of_source: Source, settings: Settings) -> Sequence[str]:
+def _differences(of_source: Store, settings: Settings) -> Sequence[str]:
     """Why the signatures of another database cannot be taken over, each reason in words."""
-    if isinstance(of_source, OlderFile):
-        kinds = ("texts", "sets")
-        differences = [f"format {of_source.version}"]
-        if of_source.of_sets != settings.shingling.of_sets:
-            differences.append(f"{kinds[of_source.of_sets]}, not {kinds[not of_source.of_sets]}")
-        return differences if of_source.content else [*differences, "no contents"]
     source = of_source.settings
     record, source_record = settings_record(settings), settings_record(source)
     names = _OF_FOREIGN if settings.shingling.foreign else _OF_SIGNATURES
@@ -289,7 +272,7 @@ def _differences(of_source: Source, settings: Settings) -> Sequence[str]:
 
 
 @contextlib.contextmanager
-def _reading(source: Source) -> Iterator[None]:
+def _reading(source: Store) -> Iterator[None]:
     """InputError in place of a StoreError: it is the other file that cannot be read."""
     try:
         yield
@@ -297,7 +280,7 @@ def _reading(source: Source) -> Iterator[None]:
         raise errors.InputError(f"{error}; lshdb check -d {source.path} says more") from error
 
 
-def _check_documents(source: Source, columns: DocumentColumns, settings: Settings) -> None:
+def _check_documents(source: Store, columns: DocumentColumns, settings: Settings) -> None:
     """DamagedFile if a document is not as lshdb stores it.
 
     Signatures are not made again, as `lshdb check --deep` of the source does.

@@ -4,7 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -13,13 +13,10 @@ from lshdb.shingling import arrays
 from lshdb.shingling.content import digest
 from lshdb.store.lookups import DecisionRow, StoreReader
 
-if TYPE_CHECKING:
-    from lshdb.store.older_files import OlderFile
-
 _Document = TypeVar("_Document")
 
 
-def read_decisions(reader: "StoreReader | OlderFile") -> list[Decision]:
+def read_decisions(reader: StoreReader) -> list[Decision]:
     """All decisions, in the order in which they were stored, and whether they hold."""
     rows = reader.decisions()
     last = Contents(rows).last

@@ -8,7 +8,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     migrating      makes a file of format 7 of one of format 6
-    older_files    reads the documents of files of formats 4 and 5
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
     index          writes signatures, bands and fingerprints, and reads them for `check`
@@ -21,6 +20,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     spool          temporary files: documents until their turn to be decided on, elements of sets
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, functions, guard, index, late, location, lookups, migrating, older_files,
+Doors: backup, connection, functions, guard, index, late, location, lookups, migrating,
 partial_files, readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
 """

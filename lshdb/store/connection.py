@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,7 +35,6 @@ def connect(
     beside: guard.Connection | None = None,
     sealed: bool = False,
     whole: bool = True,
-    is_older: bool = False,
     limits: Limits = DEFAULTS,
 ) -> guard.Connection:
     """Open the file and check that it is lshdb's, or (mode `create`) new and without tables.
@@ -45,8 +44,7 @@ def connect(
 
     `sealed` opens it read-only for SQLite itself, which no SQL can change; such a connection needs
     another one that outlives it and removes the -wal and -shm at its end.
-    `whole` is false for a check, where tables may be missing. With `is_older` the file must be of a
-    format whose documents can only be added to another file; its tables are not checked.
+    `whole` is false for a check, where tables may be missing.
 
     Raises:
         UsageError: the process that forked this one had the file open.
@@ -66,7 +64,7 @@ def connect(
     guard.check_may_open(path, real_path)
 
     def opened(flags: str) -> guard.Connection:
-        connection = _opened(path, real_path, flags, mode, timeout, whole, is_older, limits)
+        connection = _opened(path, real_path, flags, mode, timeout, whole, limits)
         connection.has_other_log = has_other_log
         return connection
 
@@ -151,7 +149,6 @@ def _opened(
     mode: Mode,
     timeout: float,
     whole: bool,
-    is_older: bool,
     limits: Limits,
 ) -> guard.Connection:
     connection: guard.Connection = sqlite3.connect(
@@ -163,7 +160,7 @@ def _opened(
         factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
     )
     try:
-        _configure(connection, mode, whole, is_older)
+        _configure(connection, mode, whole)
         connection.watch(immutable="immutable" in flags)
     except BaseException:
         connection.close()
@@ -171,7 +168,7 @@ def _opened(
     return connection
 
 
-def _configure(connection: guard.Connection, mode: Mode, whole: bool, is_older: bool) -> None:
+def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
     path = connection.path
     schema.seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
@@ -180,8 +177,8 @@ def _configure(connection: guard.Connection, mode: Mode, whole: bool, is_older: 
     # Takes effect only if the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     if not is_new(connection):
-        check_format(connection, path, schema.OLDER if is_older else schema.READ)
-        if whole and not is_older:
+        check_format(connection, path)
+        if whole:
             schema.check_contents(connection)
     elif mode != "create":
         raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
@@ -240,10 +237,8 @@ def is_lshdb(connection: sqlite3.Connection) -> bool:
     return first_row(connection, sql.APPLICATION_ID) == (APPLICATION_ID,)
 
 
-def check_format(
-    connection: sqlite3.Connection, path: Path, formats: Collection[int] = schema.READ
-) -> None:
-    """NotADatabase or OtherFormat if the file is of none of these formats."""
+def check_format(connection: sqlite3.Connection, path: Path) -> None:
+    """NotADatabase or OtherFormat if the file is of none of the formats that are read."""
     if not is_lshdb(connection):
         if schema.is_whole(connection):
             raise errors.NotADatabase(
@@ -253,14 +248,8 @@ def check_format(
             )
         raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
-    if version not in formats:
-        if version in schema.OLDER:
-            advice = (
-                f"lshdb add -d NEW.db {path} adds its texts, keys, metadata and decisions to a new "
-                "file"
-            )
-        else:
-            advice = "upgrade lshdb" if version > schema.FORMAT else "add the files to a new one"
+    if version not in schema.READ:
+        advice = "upgrade lshdb" if version > schema.FORMAT else "add the files to a new one"
         raise errors.OtherFormat(
             f"{path} has format {version}, and this lshdb reads formats {schema.MIGRATED} and "
             f"{schema.FORMAT}: {advice}"

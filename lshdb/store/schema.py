@@ -30,8 +30,6 @@ MIGRATED = 6
 """The version whose files are read, and migrated when they are opened for writing."""
 READ = MIGRATED, FORMAT
 """The versions whose files are read."""
-OLDER = 4, 5
-"""The versions of files whose documents and decisions can be added to another file."""
 FINGERPRINTS, RARE_WORDS, DECISIONS, RUNS = "fingerprints", "rare_words", "decisions", "runs"
 PARTS = FINGERPRINTS, RARE_WORDS, DECISIONS, RUNS
 """The parts that a file has whole or not at all, each in a file of its name beside schema.sql."""

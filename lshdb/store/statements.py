@@ -449,15 +449,6 @@ CREATE TABLE elements (
 ) STRICT
 """
 GROUPING_ADD = "INSERT INTO elements (key, element) VALUES (?, ?)"
-# Files of formats 4 and 5.
-OLDER_TABLES = f"""
-    SELECT count(*) FROM {_TABLES_WITHOUT_CODE}
-        AND s.name IN ('settings', 'documents', 'files', 'decisions')"""
-OLDER_SETTINGS = "SELECT shingle, content FROM settings"
-OLDER_DOCUMENTS = """
-    SELECT d.key, d.digest, d.metadata, d.content, f.size, f.mtime_ns, f.extracted
-    FROM documents AS d LEFT JOIN files AS f USING (doc_id) ORDER BY d.doc_id"""
-
 GROUPING_SETS = """
     SELECT key, json_group_array(element)
     FROM elements GROUP BY key ORDER BY min(number)"""

@@ -95,7 +95,7 @@ def test_what_was_read_from_files_and_rows_stays(
 
 
 @pytest.mark.parametrize(
-    ("number", "advice"), [(FORMAT + 1, "upgrade lshdb"), (5, r"lshdb add -d NEW\.db")]
+    ("number", "advice"), [(FORMAT + 1, "upgrade lshdb"), (5, "add the files to a new one")]
 )
 def test_a_file_of_another_format_is_refused(
     unpacked: Callable[[str], Path], number: int, advice: str
@@ -107,36 +107,6 @@ def test_a_file_of_another_format_is_refused(
         connection.execute("ALTER TABLE settings DROP COLUMN lane_bits")
     with pytest.raises(OtherFormat, match=f"format {number}, .* {advice}"):
         lshdb.open(path)
-
-
-@pytest.mark.parametrize("name", ["format-4-words", "format-5-words", "format-5-sets"])
-def test_documents_of_older_formats_are_added_to_a_new_file(tmp_path: Path, name: str) -> None:
-    """Their texts, keys, metadata and decisions; the older file stays as it is."""
-    data = lzma.decompress((DIRECTORY / "older" / f"{name}.db.xz").read_bytes())
-    path, shingle = tmp_path / "old.db", "set" if name.endswith("sets") else "word:3"
-    path.write_bytes(data)
-    documents = "SELECT key, digest, metadata, content FROM documents ORDER BY doc_id"
-    decisions = (
-        "SELECT verdict, key, digest, note, who, decided FROM decisions ORDER BY decided, key"
-    )
-    with lshdb.open(tmp_path / "new.db", shingle=shingle) as db:
-        report = db.add_files([str(path)])
-        assert (report.failed, report.decisions > 0, len(db)) == (0, True, report.added)
-        assert next(iter(db.decisions())).state == "holds"
-    for statement in (documents, decisions):
-        assert inspection.rows(tmp_path / "new.db", statement) == inspection.rows(path, statement)
-    inspection.check(tmp_path / "new.db")
-    assert path.read_bytes() == data
-    failures: list[lshdb.Failure] = []
-    with lshdb.open(tmp_path / "other.db", shingle="word:3" if shingle == "set" else "set") as db:
-        db.add_files([str(path)], on_failure=failures.append)
-    assert " not " in failures.pop().reason
-    with inspection.sqlite(path) as connection:
-        connection.execute("DROP TABLE files")
-        connection.execute("CREATE VIEW files AS SELECT * FROM documents")
-    with lshdb.open(tmp_path / "new.db") as db:
-        assert db.add_files([str(path)], on_failure=failures.append).failed == 1
-    assert "a table is missing or has code" in failures[0].reason
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name.startswith("format-6")])

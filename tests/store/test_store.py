@@ -86,9 +86,6 @@ SCANS_ON_PURPOSE = {
     "CHECK_TABLES",
     # Run once, when another database is added, or a file of an older format is migrated.
     "KEYS_OF_FILES",
-    "OLDER_TABLES",
-    "OLDER_SETTINGS",
-    "OLDER_DOCUMENTS",
     "RELATIVE_KEYS",
     # A derived table, counted when it is written.
     "DEFINITION_OF",
