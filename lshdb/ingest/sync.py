@@ -76,7 +76,6 @@ class _Plan:
         is_gone: whether there is no file with a key below the directories.
         is_here: whether a new or changed file below the root has the bytes of a stored one.
         unchanged: how many documents have the bytes that they had.
-        read_again: how many of the moved documents are among those that are read.
         left: how many documents did not come from files, as far as the database knows.
     """
 
@@ -90,7 +89,6 @@ class _Plan:
     is_gone: Callable[[str], bool] = lambda _: False
     is_here: bool = False
     unchanged: int = 0
-    read_again: int = 0
     left: int = 0
 
     def moved(self) -> list[tuple[StoredFile, str]]:
@@ -146,7 +144,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
         added.updated,
         moved,
         removed,
-        plan.unchanged + added.unchanged - plan.read_again,
+        plan.unchanged + added.unchanged,
         failures.count,
         added.empty,
         session.counts.replaced,
@@ -422,18 +420,16 @@ def _recognise(
     stored: defaultdict[str, list[StoredFile]] = defaultdict(list)  # of mail, several
     for document in chain(plan.gone, *(_stored(plan, key) for key in plan.read)):
         stored[file_of_message(document.key) or document.key].append(document)
+    stored |= _elsewhere(store, plan, root)
     before, now = _contents(plan, stored, uncounted)
     contents = {*before.values()}
     plan.is_here = any(now[key] in contents for key in now if not os.path.isabs(key))
     old_keys, lost = renames.matched(before, now)
     _take(plan, stored, old_keys, again=options.extract_again)
-    elsewhere = _elsewhere(store, plan, root)
-    _take(plan, elsewhere, renames.matched(*_same_inodes(plan, elsewhere, uncounted))[0])
     for keys in chain.from_iterable(lost):
         documents = [document.key for key in keys for document in stored[key]]
         keys.clear()
         keys.update(documents)
-    lost += _recognise_messages(plan, uncounted)
     moved_ids = {document.doc_id for document, _, _ in plan.moves}
     plan.gone = [document for document in plan.gone if document.doc_id not in moved_ids]
     for document in (*plan.gone, *(document for document, _, _ in plan.moves)):
@@ -445,32 +441,22 @@ def _recognise(
 def _contents(
     plan: _Plan, stored: Mapping[str, Sequence[StoredFile]], session: Session
 ) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
-    """What stored files held, and what files hold now that may hold the same.
-
-    That is the digest of their bytes; where it was not stored, of their text.
-    """
+    """The digests of what stored files held, and of what files hold now that may hold the same."""
     kind_of = session.extractor.kind_of_name
     old: dict[str, Hashable] = {}
-    with_bytes, with_text = set[int | None](), set[int | None]()
+    sizes = set[int | None]()
     for key, documents in stored.items():
-        first, *others = documents
-        if first.file_digest and len({document.file_digest for document in documents}) == 1:
-            old[key] = first.file_digest, kind_of(key)
-            with_bytes.add(first.size)
-        elif not others and first.key == key:
-            old[key] = first.digest, kind_of(key)
-            with_text.add(first.size)
+        digests = {document.file_digest for document in documents}
+        if len(digests) == 1 and None not in digests:
+            old[key] = *digests, kind_of(key)
+            sizes.add(documents[0].size)
     new: dict[str, Hashable] = {}
-    contents = {*old.values()}
     for key, (path, state) in plan.read.items():
         known = plan.known.get(key)
-        if state.size not in with_bytes | with_text or (known and not known.state):
-            continue
-        file_digest = session.digest_of(path)
-        plan.read[key] = path, replace(state, digest=file_digest)
-        new[key] = file_digest, kind_of(key)
-        if state.size in with_text and new[key] not in contents:
-            new[key] = _batch_digest(_batch_of(session, path, key)), kind_of(key)
+        if state.size in sizes and (known is None or known.state):
+            file_digest = session.digest_of(path)
+            plan.read[key] = path, replace(state, digest=file_digest)
+            new[key] = file_digest, kind_of(key)
     return old, new
 
 
@@ -479,7 +465,7 @@ def _take(
     stored: Mapping[str, Sequence[StoredFile]],
     old_keys: Mapping[str, str],
     *,
-    again: bool = False,
+    again: bool,
 ) -> None:
     """Plan that files have the documents of stored ones; `again` extracts texts anyway."""
     for new, old in old_keys.items():
@@ -518,69 +504,6 @@ def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFil
 def _is_there(key: str, root: str) -> bool:
     """Whether the file of a key, or the archive that it is in, may exist."""
     return _exists(path_of_key(key, root))
-
-
-def _same_inodes(
-    plan: _Plan, elsewhere: Mapping[str, Sequence[StoredFile]], session: Session
-) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
-    """What stored files of other folders held, and new files hold, with device and inode."""
-    old: dict[str, Hashable] = {}
-    inodes = set[tuple[int | None, int | None]]()
-    for key, (first, *_) in elsewhere.items():
-        if first.file_digest:
-            inodes.add((first.device, first.inode))
-            old[key] = first.device, first.inode, first.file_digest
-    new: dict[str, Hashable] = {}
-    for key, (path, state) in plan.read.items():
-        if (state.device, state.inode) in inodes and key not in plan.known:
-            file_digest = state.digest or session.digest_of(path)
-            plan.read[key] = path, replace(state, digest=file_digest)
-            new[key] = state.device, state.inode, file_digest
-    return old, new
-
-
-def _recognise_messages(plan: _Plan, session: Session) -> list[tuple[set[str], set[str]]]:
-    """Plan that messages which are filed elsewhere keep their documents.
-
-    The mailboxes that have changed are read twice for that, if there are two or more.
-
-    Returns:
-        As renames.matched, the keys of equal messages of which there are fewer now.
-    """
-    mailboxes = [key for key, (path, _) in plan.read.items() if _has_messages(plan, path, key)]
-    gone = [document for document in plan.gone if file_of_message(document.key)]
-    moved_ids = {document.doc_id for document, _, _ in plan.moves}
-    stored = {
-        document.key: document
-        for document in chain(gone, *(_stored(plan, key) for key in mailboxes))
-        if document.doc_id not in moved_ids
-    }
-    if not stored or len({file_of_message(key) for key in stored}.union(mailboxes)) < 2:
-        return []
-    texts: dict[str, Hashable] = {}
-    states = dict[str, FileState]()
-    for mailbox in mailboxes:
-        for batch in session.file(plan.read[mailbox][0], mailbox):
-            unread = batch.unread
-            if batch.failures and not unread:
-                unread = [document.key for document in _stored(plan, mailbox)]
-            for key in unread:
-                stored.pop(key, None)
-            for key, content in zip(batch.keys, batch.contents, strict=True):
-                texts[key] = digest(encoded(content).encode())
-            states.update(batch.states)
-    contents = {key: document.digest for key, document in stored.items()}
-    old_keys, lost = renames.matched(contents, texts)
-    for new, old in old_keys.items():
-        if new != old and new in states:
-            plan.gone += filter(None, [plan.known.get(new)])
-            plan.moves.append((stored[old], new, states[new]))
-            plan.read_again += 1
-    return lost
-
-
-def _has_messages(plan: _Plan, path: str, key: str) -> bool:
-    return key in plan.messages or is_mailbox(path)
 
 
 def _spend(
