@@ -364,8 +364,7 @@ class _GateRun:
         texts: dict[str, str] = {}
         endings = tuple(pattern[1:] for pattern in step.files.walk.include)
         for key, path in missing.items():
-            is_tracked = os.fsencode(key).decode("latin-1") in tracked
-            if key in database or is_tracked or not path.endswith(endings):
+            if key in database or key in tracked or not path.endswith(endings):
                 continue
             if os.path.getsize(path) > _LARGEST:
                 continue

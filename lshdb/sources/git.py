@@ -187,8 +187,8 @@ def ignored(directory: str) -> set[str] | None:
     lacks without an error what is in a directory that git cannot read, which is then not gone.
 
     Returns:
-        The paths of files from there, with a character for each byte, and those of directories,
-        with a slash at the end, in which no file counts, whatever its name. Nested repositories
+        The paths of files from there, and those of directories, with a slash at the end, in which
+        no file counts, whatever its name. Nested repositories
         have to be asked themselves. None if the directory itself is one of these.
 
     Raises:
@@ -196,8 +196,7 @@ def ignored(directory: str) -> set[str] | None:
         InputError: it fails later.
     """
     # Below an ignored directory, git has an internal error at the next command.
-    real = os.fsencode(os.path.realpath(directory)).decode("latin-1")
-    if not is_repository(directory) and _matched(directory, [real]):
+    if not is_repository(directory) and _matched(directory, [os.path.realpath(directory)]):
         return None
     # Git before 2.31, which leaves out some names, has no --deduplicate.
     options = ("-oi", "--exclude-standard", "--directory", "--deduplicate", "-z")
@@ -215,12 +214,12 @@ def ignored(directory: str) -> set[str] | None:
 def _matched(directory: str, paths: Sequence[str]) -> set[str]:
     """Which of the paths a pattern matches."""
     check = ("check-ignore", "--no-index", "-z", "--stdin")
-    given = "\0".join(paths).encode("latin-1")
+    given = os.fsencode("\0".join(paths))
     return _names(run(directory, *check, stdin=given, empty_status=1)) if paths else set()
 
 
 def _names(printed: bytes) -> set[str]:
-    return {*printed.decode("latin-1").split("\0")} - {""}
+    return {*os.fsdecode(printed).split("\0")} - {""}
 
 
 def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Changed]:

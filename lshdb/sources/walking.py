@@ -1,10 +1,9 @@
 """Walking directories: which of the files in them are read.
 
 In a working tree git says what it ignores, and each repository in another one is asked when the
-walk comes to it. Elsewhere, and where git is missing or refuses, .gitignore files are read here:
-the patterns of a directory apply to everything below it, deeper ones override those above, and a
-file in an ignored directory cannot be included again. A .lshdbignore is the same for lshdb only,
-and its patterns override git. The library pathspec reads patterns; it is imported if there are any.
+walk comes to it. Elsewhere, and where git is missing or refuses, the library pathspec decides about
+each file by the deepest .gitignore with a pattern for it. A .lshdbignore is the same for lshdb
+only, and its patterns override git. pathspec is imported if there are patterns.
 
 A link is followed when all else of a run has been read: a file that is read anyway has no second
 name, and what was left out on purpose stays so.
@@ -17,8 +16,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lshdb import errors
 from lshdb.model import Failure
@@ -29,6 +27,9 @@ from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import is_bin_name, is_database, printable_path, why_hidden
 from lshdb.store import guard
 
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
 EXCLUDED = "excluded by a pattern"
@@ -36,9 +37,7 @@ NOT_INCLUDED = "no pattern of those to read matches it"
 
 Entry = os.DirEntry[str] | Member
 """A file, or a member of an archive."""
-_Patterns = list[tuple[re.Pattern[str], bool]]
-"""Patterns, the last one first, and whether each excludes or includes what it matches."""
-_Placed = tuple[_Patterns, int]
+_Placed = tuple["GitIgnoreSpec", int]
 """Patterns, and how many characters of an absolute path they do not see."""
 
 
@@ -94,8 +93,8 @@ class Walk:
         self._pattern_start = self._start if start is None else start
         self._files_read = FilesRead() if files_read is None else files_read
         self._postponed: list[Entry] = []
-        self._exclude = _compiled([*map(_as_bytes, rules.exclude)], _refuser("exclude"))
-        self._include = _compiled([*map(_as_bytes, rules.include)], _refuser("include"))
+        self._exclude = _spec_of(rules.exclude, _refuser("exclude"))
+        self._include = _spec_of(rules.include, _refuser("include"))
         repository = git.repository_of(directory) if rules.ignore else None
         left_out: Set[str] | None = None
         if rules.tracked:
@@ -191,10 +190,9 @@ class Walk:
         entries.sort(key=lambda entry: entry.name)
         if self._rules.ignore and not packed:
             names = {entry.name for entry in entries}.intersection(_ignore_files(rules.left_out))
-            if patterns := self._patterns(path, names):
-                directory = os.path.join(self._top, path[self._start :], "")
-                placed = (*rules.patterns, (patterns, len(directory)))
-                rules = rules._replace(patterns=placed)
+            start = len(os.path.join(self._top, path[self._start :], ""))
+            placed = [(spec, start) for spec in self._specs(path, names)]
+            rules = rules._replace(patterns=(*rules.patterns, *placed))
         return entries, rules
 
     def _ignored(self, directory: str) -> Set[str] | None:
@@ -205,17 +203,16 @@ class Walk:
             self._skipped.note(f"{error}; .gitignore files are read without git")
             return None
 
-    def _patterns(self, directory: str, names: Iterable[str]) -> _Patterns:
+    def _specs(self, directory: str, names: Iterable[str]) -> "Iterator[GitIgnoreSpec]":
         """The patterns of ignore files; one that cannot be read is named and skipped."""
-        patterns: _Patterns = []
         for path in (os.path.join(directory, name) for name in sorted(names)):
 
             def skip(line: str, path: str = path) -> None:
-                text = line.encode("latin-1").decode(errors="backslashreplace")
+                text = os.fsencode(line).decode(errors="backslashreplace")
                 self._skipped.note(f"{printable_path(path)}: skipped {text!r:.50}, not a pattern")
 
-            patterns = _compiled(_lines(path), skip) + patterns
-        return patterns
+            if spec := _spec_of(_lines(path), skip):
+                yield spec
 
     def _outer(self, repository: str, left_out: Set[str] | None) -> tuple[_Placed, ...]:
         """The patterns above the directory, up to the top of its repository, the highest first.
@@ -230,8 +227,10 @@ class Walk:
                 for name in _ignore_files(left_out)
                 if os.path.isfile(os.path.join(inner, name))
             ]
-            placed.insert(0, (self._patterns(inner, names), len(os.path.join(inner, ""))))
-        return () if _decided(self._top, True, placed) else tuple(placed)
+            start = len(os.path.join(inner, ""))
+            placed[:0] = [(spec, start) for spec in self._specs(inner, names)]
+        is_ignored = _decided(os.path.join(self._top, ""), placed, is_named=True)
+        return () if is_ignored else tuple(placed)
 
     def _is_taken(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> bool:
         """Whether an entry is walked or read; counts a skipped one, except an open database."""
@@ -262,9 +261,7 @@ class Walk:
             return "ignored", why
         if is_dir:
             return "", ""
-        if self._include and not _decision(
-            self._include, _as_bytes(entry.path[self._pattern_start :]), below=True
-        ):
+        if self._include and not self._include.match_file(entry.path[self._pattern_start :]):
             return "ignored", NOT_INCLUDED
         path = os.path.realpath(entry.path) if is_link else entry.path
         database = _database_of(path)
@@ -284,21 +281,17 @@ class Walk:
         if rules.left_out:
             # To git, a link is a file.
             is_real = entry.is_dir() and not entry.is_symlink()
-            git_name = _as_bytes(entry.path[rules.start :]) + "/" * is_real
+            git_name = entry.path[rules.start :].replace(os.sep, "/") + "/" * is_real
             by_git = git_name in rules.left_out or git.ITSELF in rules.left_out
         if self._rules.tracked and (by_git or (entry.is_dir() and git.is_repository(entry.path))):
             return "not tracked by git"
-        if rules.patterns:
-            decision = _decided(os.path.join(self._top, path), is_dir, rules.patterns)
-            by_git = by_git if decision is None else decision
-        inner = _as_bytes(entry.path[self._pattern_start :]) + "/" * is_dir
-        return EXCLUDED if by_git or (self._exclude and self._is_excluded(entry, inner)) else ""
-
-    def _is_excluded(self, entry: Entry, path: str) -> bool:
-        """Whether a pattern excludes an entry or, as they are not walked, a member's directory."""
-        packed = isinstance(entry, Member)
-        paths = accumulate(re.findall("[^/]*/|.+", path)) if packed else (path,)
-        return any(_decision(self._exclude, above) for above in paths)
+        end = os.sep * is_dir
+        decision = _decided(os.path.join(self._top, path + end), rules.patterns)
+        is_excluded = by_git if decision is None else decision
+        if self._exclude and not is_excluded:
+            placed = [(self._exclude, self._pattern_start)]
+            is_excluded = bool(_decided(entry.path + end, placed))
+        return EXCLUDED if is_excluded else ""
 
 
 def _is_postponed(entry: Entry) -> bool:
@@ -318,28 +311,21 @@ def _ignore_files(left_out: Set[str] | None) -> tuple[str, ...]:
     return (".lshdbignore",) if left_out is not None else (".gitignore", ".lshdbignore")
 
 
-def _decided(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool | None:
-    """The decision of the last matching pattern, of the deepest directory that has one."""
-    for placed_patterns, start in reversed(patterns):
-        relative = _as_bytes(path[start:]) + "/" * is_dir
-        is_excluded = _decision(placed_patterns, relative)
-        if is_excluded is not None:
-            return is_excluded
-    return None
-
-
-def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | None:
-    """The decision of the last matching pattern; None if none matches.
+def _decided(path: str, patterns: Sequence[_Placed], *, is_named: bool = False) -> bool | None:
+    """The decision of the deepest directory that has one; None if none has.
 
     Args:
-        patterns: of one directory.
-        path: from there; a directory's ends with a slash.
-        below: whether a pattern that matches a directory also matches everything in it. For git
-            it does not: files in an ignored directory are never checked.
+        path: absolute, with a slash at the end of a directory's.
+        patterns: of the directories above it, the outermost first.
+        is_named: whether the user named the directory. Another one is not left out where a pattern
+            includes again: that may be a file in it.
     """
-    for pattern, excludes in patterns:
-        if pattern.search(path) if below else pattern.fullmatch(path):
-            return excludes
+    for spec, start in reversed(patterns):
+        if (is_excluded := spec.check_file(path[start:]).include) is not None:
+            is_walked = path.endswith(os.sep) and not is_named
+            return is_excluded and not (
+                is_walked and any(pattern.include is False for pattern in spec.patterns)
+            )
     return None
 
 
@@ -350,14 +336,7 @@ def _lines(path: str) -> list[str]:
         raise errors.InputError(f"its {os.path.basename(path)} is not a file")
     with open(path, "rb") as file:
         data = file.read().removeprefix(_BOM)
-    return [line.removesuffix(b"\r").decode("latin-1") for line in data.split(b"\n")]
-
-
-def _as_bytes(path: str) -> str:
-    """A path with slashes and a character per byte, so that `?` matches one byte, as in git."""
-    if os.sep != "/":
-        path = path.replace(os.sep, "/")
-    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+    return [os.fsdecode(line.removesuffix(b"\r")) for line in data.split(b"\n")]
 
 
 def _refuser(option: str) -> Callable[[str], None]:
@@ -369,43 +348,23 @@ def _refuser(option: str) -> Callable[[str], None]:
     return refuse
 
 
-def _compiled(lines: Sequence[str], refuse: Callable[[str], object]) -> _Patterns:
-    """The patterns of some lines; one that cannot be read is passed to a function."""
-    if not any(lines):
-        return []
+def _spec_of(lines: Iterable[str], refuse: Callable[[str], object]) -> "GitIgnoreSpec | None":
+    """What decides by some lines; one that cannot be read is passed to a function."""
+    lines = [*filter(str.strip, lines)]
+    if not lines:
+        return None
     from pathspec import GitIgnoreSpec
 
-    patterns: _Patterns = []
-    for line in filter(str.strip, lines):
-        try:
-            with warnings.catch_warnings():
-                # Of an expression that another version of Python may read in another way.
-                warnings.simplefilter("ignore", FutureWarning)
-                (pattern,) = GitIgnoreSpec.from_lines([line]).patterns
-        except (ValueError, re.error):
-            refuse(line)
-            continue
-        if pattern.include is not None and pattern.regex is not None:
-            patterns.insert(0, (_as_by_git(pattern.regex), pattern.include))
-    return patterns
-
-
-def _as_by_git(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """A pattern of pathspec that matches the same paths as for git, and nothing below them.
-
-    pathspec checks only files, so a pattern that matches a directory matches everything in it. Here
-    each directory is checked by itself, as by git: `*` and `!*/` leave out the files at all depths.
-    By pathspec's own decisions `*`, `!*/`, `!*.md` would leave out each directory, and a sync that
-    cannot run git would remove what it had added by git.
-    """
-    text = pattern.pattern
-    if text == ".":  # *
-        return re.compile(".+", re.DOTALL)
-    if text == "(?P<ps_d>/)":  # */
-        return re.compile(".*/", re.DOTALL)
-    if text.endswith("/"):  # a/**, which is not a/ itself
-        return re.compile(text + ".+", re.DOTALL)
-    return pattern
+    patterns: list[Any] = []
+    with warnings.catch_warnings():
+        # Of an expression that another version of Python may read in another way.
+        warnings.simplefilter("ignore", FutureWarning)
+        for line in lines:
+            try:
+                patterns += GitIgnoreSpec.from_lines([line]).patterns
+            except (ValueError, re.error):
+                refuse(line)
+    return GitIgnoreSpec(patterns)
 
 
 def _database_of(path: str) -> str:

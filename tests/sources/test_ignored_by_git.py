@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from direct_command import DirectCommand
 from helpers import environment, unprivileged
+from pathspec import GitIgnoreSpec
 
 import lshdb
 
@@ -200,6 +202,85 @@ def test_without_git_the_patterns_are_read_with_one_note(folder: Folder) -> None
         assert done.err.count("lshdb:") == 1
     assert folder.keys() == [key for key in all_keys if key != "top/b.log"]
     assert NO_GIT in folder.done("add", "top", "--quiet").err
+
+
+PATTERNS = (
+    *(
+        "*",
+        "!*/",
+        "!*.md",
+        "*.md",
+        "a/",
+        "!a/",
+        "/a",
+        "a/*",
+        "!a/b.md",
+        "b/**",
+        "**/c",
+        "!c/",
+        "c.txt",
+    ),
+    *("c.txt", "!/b", "[ab]*", "?.md", "!b", "# a", "", "é*", "!a.txt"),
+)
+NAMES = ("a", "b", "c", "é")
+
+
+def _forest(folder: Folder) -> list[str]:
+    """Folders of random files and patterns in one repository; the first has fixed ones."""
+    draw = random.Random(8)
+    names = []
+    for tree in range(40):
+        for _ in range(12):
+            above = [draw.choice(NAMES) for _ in range(draw.randrange(3))]
+            names.append("/".join([f"top/{tree}", *above, draw.choice(NAMES) + "."]))
+            names[-1] += draw.choice(("md", "txt"))
+        patterns = draw.choices(PATTERNS, k=draw.randrange(1, 5)) if tree else PATTERNS[:3]
+        folder.write(f"top/{tree}/.gitignore", "\n".join(patterns) + "\n")
+        if tree % 2:
+            folder.write(f"top/{tree}/a/.gitignore", "\n".join(draw.choices(PATTERNS, k=2)) + "\n")
+    folder.files(*names)
+    return sorted({*names, "top/a.txt", "top/b.log", "top/build/c.txt", *TAKEN, "top/src/e.log"})
+
+
+def _left_out(folder: Folder, name: str) -> bool:
+    """Whether pathspec leaves out a file, or a folder that it is in and no pattern includes."""
+    parts = name.split("/")
+    for end in range(2, len(parts) + 1):
+        path = "/".join(parts[:end]) + "/" * (end < len(parts))
+        for above in range(end - 1, 0, -1):
+            patterns = folder.path("/".join(parts[:above]), ".gitignore")
+            lines = patterns.read_text().splitlines() if patterns.exists() else []
+            spec = GitIgnoreSpec.from_lines(lines)
+            decision = spec.check_file(path[len("/".join(parts[:above])) + 1 :]).include
+            if decision and (end == len(parts) or not any(line[:1] == "!" for line in lines)):
+                return True
+            if decision is not None:
+                break
+    return False
+
+
+def test_without_git_pathspec_decides_about_files_and_removes_nothing_without_a_note(
+    folder: Folder,
+) -> None:
+    names = _forest(folder)
+    by_git = folder.read()
+    assert by_git == sorted(
+        key.decode()
+        for key in (b"top/" + name for name in folder.git(*LISTED).split(b"\0") if name)
+        if not key.endswith(b".gitignore")
+    )
+    folder.without_git()
+    done = folder.done("sync", "top")
+    taken = [name for name in names if not _left_out(folder, name)]
+    assert folder.keys() == taken
+    removed = {*by_git} - {*taken}
+    assert done.err.count(NO_GIT) == 1
+    assert f"removed {len(removed)}, " in done.err
+    # They differ only where a folder is left out and a pattern includes what is in it.
+    assert 0 < len(removed) < len(by_git) // 20
+    assert [name for name in taken if name.startswith("top/0/")] == [
+        name for name in by_git if name.startswith("top/0/")
+    ]
 
 
 def _owned_by_another(folder: Folder) -> None:
