@@ -37,7 +37,6 @@ from lshdb import (
     formatting,
 )
 from lshdb import open as open_database
-from lshdb.groups import replaced
 from lshdb.json_text import loads
 from lshdb.options import (
     GateOptions,
@@ -49,7 +48,6 @@ from lshdb.options import (
 from lshdb.shingling import boilerplate, line_ends, positions
 from lshdb.sources import git, paths
 from lshdb.sources.session import session_of
-from lshdb.store import partial_files
 from lshdb.workers import in_processes
 
 _CODE = (
@@ -70,7 +68,6 @@ _LARGEST = 1 << 20
 """Bytes of a file: larger ones are data, or made by programs."""
 _MARKERS = 5
 """Markers without counterpart that are named for each file."""
-_INDEX = re.compile(r"(code|text)-[0-9]+(-all)?(-[0-9a-f]{8})?\.db(-wal|-shm)?")
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """How a baseline may begin: PowerShell writes UTF-16, with a mark."""
 
@@ -259,7 +256,8 @@ class _GateRun:
                 check_settings=True,
             )
             step = self._step(suffixes)
-            with self._index(opening, step) as database:
+            with open_database(opening) as database:
+                self._sync(database, step)
                 others = self._untracked(database, step, missing, tracked)
                 search = _Search(database, self._keys(database), others, self.changes, self.request)
                 size += len(database)
@@ -295,26 +293,6 @@ class _GateRun:
         )
         share = result.share
         return replace(result, found=[replace(finding, repository_share=share) for finding in new])
-
-    @contextlib.contextmanager
-    def _index(self, opening: OpenOptions, step: SyncOptions) -> Iterator[Database]:
-        """The index, in step with the files; a new one takes its name when it is complete."""
-        path, is_made = opening.path, False
-        if not os.path.exists(path):
-            partial = partial_files.PartialFile(os.fspath(path))
-            try:
-                limits = replace(opening.limits, durable=False)
-                with open_database(replaced(opening, path=partial.path, limits=limits)) as database:
-                    self._sync(database, step)
-                with contextlib.suppress(FileExistsError):  # another run was faster
-                    partial.take_name(replace=False, sync=True)
-                    is_made = True
-            finally:
-                partial.discard()
-        with open_database(opening) as database:
-            if not is_made:
-                self._sync(database, step)
-            yield database
 
     def _sync(self, database: Database, step: SyncOptions) -> None:
         """Bring an index in step with the files; what is noted about both kinds is kept once."""
@@ -403,8 +381,7 @@ def _tag(version: str) -> str:
 def _delete_others(index_directory: str, tag: str) -> None:
     """Delete the indexes by other rules, or of other versions: nobody would look for them."""
     for name in os.listdir(index_directory):
-        match = _INDEX.fullmatch(name)
-        if match and match[3] != f"-{tag}":
+        if name.startswith(tuple(f"{kind}-" for kind in _KINDS)) and f"-{tag}.db" not in name:
             with contextlib.suppress(OSError):  # in use, on Windows
                 os.unlink(os.path.join(index_directory, name))
 

@@ -14,7 +14,7 @@ A key is a text. An id of another type becomes one:
 | None, NaN, NaT, NA | no key: the id is missing |
 | any other, such as 1.5, lists and objects | as JSON, without blanks, with sorted keys |
 
-Floats that may be rounded, from 2^53 on, fail, and so do values without such a text.
+Floats that may be rounded, from 2^53 on, fail, and so do durations and values without such a text.
 """
 
 import json
@@ -36,7 +36,6 @@ _LIKE_VOWELS = (*"AEIOaeio", "nd", "NA")
 """Beginnings of names that take the article `an`: `UUID` and `uint8` do not."""
 _DAYS = frozenset("YMWD")
 """Units of NumPy's dates."""
-_MICROSECOND = 1_000
 
 
 def key_of_id(value: object) -> str | None:
@@ -132,8 +131,12 @@ def _text_of(value: object) -> str | None:
         return str.__str__(value)  # of an enumeration, not its name
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
-    if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
-        return _text_of_time(value)  # a timedelta64 is an Integral, too
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
+        return None
+    if isinstance(value, timedelta | np.timedelta64):  # that of NumPy is an Integral, too
+        raise InputError("is a duration, which gives no key")
+    if isinstance(value, date | time | np.datetime64):
+        return _text_of_time(value)
     if isinstance(value, Integral):
         return _digits(value)
     if isinstance(value, float | np.floating):
@@ -183,24 +186,15 @@ def _text_of_float(value: float | np.floating) -> str | None:
     return repr(float(value)) if is_double else str(value)
 
 
-def _text_of_time(value: object) -> str | None:
-    """The text of a date, a timestamp, a time of day or a duration."""
+def _text_of_time(value: date | time | np.datetime64) -> str:
+    """The text of a date, a timestamp or a time of day."""
     if isinstance(value, np.datetime64):
-        if np.isnat(value):
-            return None
         unit = np.datetime_data(value.dtype)[0]
         if unit in _DAYS:
             return str(value.astype("datetime64[D]"))
         return key_of_instant(str(value.astype("datetime64[s]") if unit in "hm" else value))
-    if isinstance(value, np.timedelta64):
-        if np.isnat(value):
-            return None
-        return key_of_duration(int(value.astype("timedelta64[ns]").astype(np.int64)))
     if isinstance(value, datetime) and value.utcoffset() is not None:
         value = value.astimezone(UTC)
-    if isinstance(value, timedelta):
-        whole = value // timedelta(microseconds=1) * _MICROSECOND
-        return key_of_duration(whole + getattr(value, "nanoseconds", 0))
     return str(value)
 
 
@@ -218,15 +212,6 @@ def key_of_instant(text: str) -> str:
     if dot and fraction:
         seconds += "." + fraction.ljust(6 if len(fraction) <= 6 else 9, "0")
     return seconds.removesuffix("Z") + "+00:00" * text.endswith("Z")
-
-
-def key_of_duration(nanoseconds: int) -> str:
-    """The key of a duration: `1 day, 2:00:00`, with digits as in `key_of_instant`."""
-    microseconds, nanoseconds_left = divmod(nanoseconds, _MICROSECOND)
-    text = str(timedelta(microseconds=microseconds))
-    if not nanoseconds_left:
-        return text
-    return f"{text}{'' if '.' in text else '.000000'}{nanoseconds_left:03d}"
 
 
 _DIGEST_SHOWN = 8

@@ -4,7 +4,7 @@ A Database belongs to one thread, and each write waits for the disk. Here one th
 documents that came while it waited become one transaction. Some other threads read. Callers wait
 for their answers. `scripts/bench service` measures the gain.
 
-Between calls, for half of its time, the writer writes band rows that a large or killed addition has
+Between calls the writer writes band rows that a large or killed addition has
 not written yet (lshdb.store.late): until they are written, each query computes them from the
 signatures, in 150 ms instead of 1 ms where 50,000 documents wait.
 """
@@ -402,17 +402,9 @@ class _Threads:
         store, error = store_of(database), None
         rows = min(_LATE_ROWS, store.limits.reindex_rows)
 
-        ended = pause = 0.0
-
         def answer(*_: object) -> None:
-            nonlocal ended, pause
-            # Rows get half of the time: until they are written, each answer takes long.
-            if (begun := time.monotonic()) < ended + pause:
-                return
             if not self._answer(database, self.writes, _GATHERED, 0.0):
                 raise _Closing
-            ended = time.monotonic()
-            pause = ended - begun
 
         try:
             self._unindexed = _unindexed(store)

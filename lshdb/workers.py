@@ -2,8 +2,8 @@
 
 A worker is a Python process that takes an item, such as documents to sign, and returns
 the result, as pickles through its standard input and output; a thread here waits for it. While the
-calling thread waits for a result, it does items that no worker has begun. A worker that dies or
-cannot be started costs only time: its item is done here.
+calling thread waits for a result, it does items that no worker has begun. When a worker dies or
+cannot be started, what is left is done here.
 
 A worker saves a third of the time of adding on two processors: `add_files` of 50,000 documents of
 3 KB in one file, without workers and with one, in turn. Threads alone save nothing, as parsing and
@@ -37,8 +37,6 @@ _MAX_WORKERS = 3
 """Processes that one writer to SQLite can keep busy."""
 _AHEAD = 4
 """Items of `in_processes` under way: a worker has the next ones while this process does one."""
-_ATTEMPTS = 3
-"""Failed processes of one thread after which it starts no more."""
 _HOME = str(Path(__file__).resolve().parents[1])
 _PROGRAM = """
 import sys
@@ -81,7 +79,7 @@ class Workers(Generic[T, R]):
         self._threads: ThreadPoolExecutor | None = None
         self._of_thread = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._closed = False
+        self._closed = self._has_failed = False
         # In the order of submission: items that may be done here, and the results of those done.
         self._items: dict[Pending[R], T] = {}
         self._results: dict[Pending[R], R] = {}
@@ -149,7 +147,7 @@ class Workers(Generic[T, R]):
 
     def _elsewhere(self, item: T) -> tuple[R] | None:
         """Have an item done by this thread's process; None if that fails."""
-        if getattr(self._of_thread, "failed", 0) >= _ATTEMPTS:
+        if self._has_failed:
             return None
         try:
             process = getattr(self._of_thread, "process", None)
@@ -158,10 +156,9 @@ class Workers(Generic[T, R]):
             _send(cast("IO[bytes]", process.stdin), item)
             reply: tuple[R] | None = pickle.load(cast("IO[bytes]", process.stdout))
         except Exception:
-            # Usually it has ended; if not, its next output is unknown. The item is done here,
-            # which then raises its error once.
-            self._of_thread.process = None
-            self._of_thread.failed = getattr(self._of_thread, "failed", 0) + 1
+            # Usually it has ended; if not, its next output is unknown. This item and the next ones
+            # are done here, which then raises an error once.
+            self._has_failed = True
             return None
         return reply
 

@@ -207,8 +207,7 @@ def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings]
     for path in filter(_is_database, expanded(paths)):
         # Adding one that cannot be opened reports why.
         with contextlib.suppress(errors.InputError), merging.opened(path, timeout) as source:
-            if isinstance(source, Store):
-                return path, source.settings
+            return path, source.settings
     return None
 
 

@@ -177,7 +177,7 @@ def _set_aside(real_path: Path) -> Path | None:
             os.rename(file, new)
             continue
         try:
-            if not _is_linked(file, new):
+            if not partial_files.is_second_name(str(file), new):
                 os.link(file, new)
         except OSError:  # a file system without links
             os.rename(file, new)
@@ -190,16 +190,8 @@ def _new_name(real_path: Path) -> Path:
     """NAME.replaced, or NAME.replaced.2 and so on: one that is free, or has the file already."""
     number, name = 1, Path(f"{real_path}{_ASIDE}")
     while any(os.path.lexists(f"{name}{end}") for end in ("", *backup.SIDE_FILES)):
-        if _is_linked(real_path, name):
+        if partial_files.is_second_name(str(real_path), str(name)):
             break  # by a run that was killed
         number += 1
         name = Path(f"{real_path}{_ASIDE}.{number}")
     return name
-
-
-def _is_linked(path: Path, other: str | Path) -> bool:
-    """Whether two names, which are no links, are hard links to one file."""
-    try:
-        return os.path.samestat(os.lstat(path), os.lstat(other))
-    except OSError:
-        return False

@@ -14,7 +14,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import inspection
 import jsonschema
 import pytest
 import yaml
@@ -343,11 +342,6 @@ def test_an_index_by_other_rules_is_not_used(repository: Repository) -> None:
     assert {path.name[:4] for path in directory.iterdir()} == {"code", "text", "mine"}
     assert [*directory.glob("code-*.db")] == [now]
     assert now.stat().st_ino == before
-    # A killed first run leaves none: it has its name when it is complete, and then also a log.
-    now.rename(now.with_name(f"{now.name}.7.lshdb.partial"))
-    repository("gate")
-    assert [*directory.glob("code-*")] == [now]
-    assert inspection.rows(now, "PRAGMA journal_mode") == [("wal",)]
 
 
 def test_git_calls_sources_binary(repository: Repository) -> None:
