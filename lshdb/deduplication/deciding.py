@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -132,8 +133,7 @@ class Plan:
         references: collections that come before all documents; the last one has all documents of
             the run, in order, if those that resemble a later one are dropped, too.
         stored: documents of earlier runs.
-        kept: the collection that kept documents are added to; the same as `stored` if they go
-            into the database at once; None if documents are not compared with each other.
+        kept: the collection that kept documents are added to, see `mode`.
         is_ordered: whether rows come in another order than the input, so that their origins have
             their numbers, and a similar document of an earlier run is the reason, although one of
             this run is more similar.
@@ -153,6 +153,17 @@ class Plan:
     options: RowsOptions = field(default_factory=RowsOptions)
     cutting: Cutting | None = None
     clusters: Clusters | None = None
+
+    @property
+    def mode(self) -> Literal["compare", "stage", "store"]:
+        """What becomes of kept documents.
+
+        `store`: they go into `stored`, and replace others there. `stage`: into a file of the run.
+        `compare`: into none, as all are compared with references only.
+        """
+        if self.kept is None:
+            return "compare"
+        return "stage" if self.kept.is_private else "store"
 
 
 @dataclass(eq=False)
@@ -176,7 +187,7 @@ class Decider:
     def __post_init__(self) -> None:
         plan, comparing = self.plan, self.plan.rule.comparing
         self._references = [(collection, comparing(collection)) for collection in plan.references]
-        compared = [plan.stored] if plan.stored is not plan.kept else []
+        compared = [] if plan.mode == "store" else [plan.stored]
         self._compared = [
             (collection, comparing(collection), self._marked(collection))
             for collection in (*compared, plan.kept)
@@ -438,7 +449,7 @@ class _Loop:
         itself = versions.same(key, digest) if versions.known else None
         if itself and (self._replaces(row) or itself.doc_id <= versions.before):
             self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True)))
-            into_database = plan.stored is plan.kept
+            into_database = plan.mode == "store"
             if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
                 self._keys[row] = itself.key
                 self._written.append(row)
@@ -486,7 +497,7 @@ class _Loop:
         documents, versions = self.documents, self.versions
         key, digest = document = documents.keys[row], documents.digests[row]
         doc_id, replaces = self._next_id, False
-        if self.plan.stored is self.plan.kept:
+        if self.plan.mode == "store":
             if key in versions.known:
                 replaces = self._replaces(row)
                 if replaces:

@@ -23,7 +23,7 @@ from lshdb.deduplication import (
     run_outputs,
 )
 from lshdb.deduplication.references import outermost
-from lshdb.deduplication.run import Run, check_read_twice, references_checked
+from lshdb.deduplication.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.exchange import result_tables
 from lshdb.groups import replaced
@@ -199,6 +199,14 @@ class DedupJob:
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
         out, written = self.outputs, self._tables_written
+        if self.database is not None and reads_twice(self.rows.choice):
+            for output in written:
+                if not _is_file(output):
+                    raise UsageError(
+                        "this order or rule adds all kept rows to the database before the first is "
+                        "written, and rows that a pipe loses would count as written: name a file "
+                        "with -o"
+                    )
         if self.rows.fields and not self.are_texts and out.dropped is None:
             raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
         if out.dropped == STDOUT and (self.are_texts or STDOUT in written):

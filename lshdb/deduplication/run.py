@@ -13,7 +13,8 @@ its output there, leaves the output as it is.
 
 For an order that is not that of the input, the input is read twice. First all documents are written
 to a temporary file, and read from it in the order of decisions; then the input is read again for
-the kept rows.
+the kept rows. What a caller takes one by one is in the database before the first of them: a command
+does not write such rows to a pipe, as those that are lost on the way would count as written.
 """
 
 import contextlib
@@ -33,13 +34,11 @@ from lshdb.deduplication.references import Reference, outermost, references_of
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.ingest.add import added
-from lshdb.ingest.batches import Job, signed
+from lshdb.ingest.batches import Job
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.merging import merge_whole, rebased
-from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.versions import Versions
-from lshdb.ingest.writing import Writer
 from lshdb.limits import Limits
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
@@ -55,8 +54,6 @@ from lshdb.sources.session import Session, stored_time
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
 from lshdb.store.store import Store
-
-_CHANGED = "the input has changed while it was read"
 
 
 class RowSource(Protocol):
@@ -231,11 +228,6 @@ class Run:
         return self.of_references.options.root or os.path.realpath(os.curdir)
 
     @property
-    def _stores_directly(self) -> bool:
-        """Whether kept documents go into the database batch by batch."""
-        return self._is_stored and not self.staged
-
-    @property
     def _job(self) -> Job:
         assert self._stage is not None
         return Job(self._stage, self.workers, self.on_failure)
@@ -304,8 +296,7 @@ class Run:
 
     def _private(self) -> Collection:
         """A temporary collection for kept documents."""
-        is_merged = self._is_stored and self.staged
-        settings = self.settings if is_merged else self.rule.index(self.settings)
+        settings = self.settings if self._is_stored else self.rule.index(self.settings)
         self._stage = self._stack.enter_context(self._temporary(settings))
         return Collection(self._stage, Locations(1), is_private=True)
 
@@ -334,11 +325,9 @@ class Run:
         )
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
         private = self._private()
-        report = self._take_in(spool, on_all)
-        if not self._stores_directly:
-            self.on_batch(report)
+        reports = [self._take_in(spool, on_all)]
         if on_all is None:
-            self._decide_row_by_row(spool, private)
+            reports += self._decided_one_by_one(spool, private)
         else:
             stored = self._mark_stored(spool)
             references = [*self._opened, *filter(None, [self._stored_collection()])]
@@ -354,10 +343,12 @@ class Run:
                 spool.cluster(clusters)
                 dropped.update(number for number, _ in clusters)
                 self.progress(len(dropped), None, "documents dropped")
-            if self.staged and self._is_stored:
-                staying = map(self._batch_of, spool.kept())
-                for report in added(self._job, staying):
-                    self.on_batch(report)
+            if self._is_stored:
+                reports += added(self._job, map(self._batch_of, spool.kept()))
+        if self.stored is not None and not self.staged:
+            merge_whole(self.stored, self._job.store)
+        for report in reports:
+            self.on_batch(report)
         yield from self._reread(spool)
 
     def _take_in(self, spool: Spool, on_all: Codes | None) -> model.AddReport:
@@ -456,13 +447,12 @@ class Run:
             wheres=[(document.file, document.line) for document in documents],
         )
 
-    def _decide_row_by_row(self, spool: Spool, private: Collection) -> None:
-        """Decide on the rows of a temporary file one by one, in its order."""
+    def _decided_one_by_one(self, spool: Spool, private: Collection) -> Iterator[model.AddReport]:
+        """Decide on the rows of a temporary file one by one, in its order; the reports."""
         plan = self._plan(self._stored_collection(), private)
         if self._choice.drop_all:
             with contextlib.closing(self._in_order(spool)) as items:
-                for report in added(self._job, items, private.locations):
-                    self.on_batch(report)
+                yield from added(self._job, items, private.locations)
             plan = replace(plan, references=[*plan.references, private], kept=None)
         count = 0
         with contextlib.closing(self._in_order(spool)) as items:
@@ -477,64 +467,18 @@ class Run:
                     if batch.clusters:
                         spool.cluster(zip(numbers, batch.clusters, strict=True))
                 count += report.documents
-                if not self._stores_directly:
-                    self.on_batch(replace(report, failed=0))
+                yield replace(report, failed=0)
                 self.progress(count, None, "documents decided")
 
     def _reread(self, spool: Spool) -> Iterator[deciding.DecidedBatch]:
         """The decisions, with the rows of the input, which is read once more."""
         seen = 0
-        if not self._stores_directly:
-            for batch in self.source.again():
-                self.progress(seen, spool.count, "rows written")
-                yield _of_spool(batch, spool, seen)
-                seen += batch.count
-        else:
-            assert self.stored is not None
-            versions = Versions(self.stored)
-            again = self.source.again(only_rows=False)
-            with signed(Job(self.stored, self.workers), again) as stream:
-                for parts in stream:
-                    decided_parts = list[deciding.DecidedBatch]()
-                    with self.stored.writing():
-                        writer = Writer(self.stored)
-                        for part in parts:
-                            rows = _of_spool(part.batch, spool, seen)
-                            if rows.keys != [*part.batch.keys]:
-                                raise InputError(_CHANGED)
-                            seen += part.batch.count
-                            self._store(writer, part, rows, versions)
-                            decided_parts.append(rows)
-                        writer.finish()
-                    self.on_batch(writer.report)
-                    yield from decided_parts
-                    self.progress(seen, spool.count, "documents written")
+        for batch in self.source.again():
+            self.progress(seen, spool.count, "rows written")
+            yield _of_spool(batch, spool, seen)
+            seen += batch.count
         if seen != spool.count:
-            raise InputError(_CHANGED)
-
-    def _store(
-        self,
-        writer: Writer,
-        part: SignedPart,
-        rows: deciding.DecidedBatch,
-        versions: Versions,
-    ) -> None:
-        """Add the kept documents of a part to the database."""
-        if part.signed is None:  # it has none
-            writer.write(part)
-            return
-        kept = [index for index, dropped in enumerate(rows.dropped) if dropped is None]
-        states, wheres = part.batch.states, part.batch.where()
-        part = part.take(kept)
-        versions.look_up(part.keys, part.digests)
-        columns = zip(kept, part.keys, part.digests, strict=True)
-        keys = [
-            versions.keep(key, content_digest, beside=wheres[index][1] is not None)
-            for index, key, content_digest in columns
-        ]
-        stored = {*keys}
-        states = [(key, state) for key, state in states if key in stored]
-        writer.write(replace(part, batch=replace(part.batch, keys=keys, states=states)))
+            raise InputError("the input has changed while it was read")
 
     def _mark_stored(self, spool: Spool) -> list[int]:
         """Drop documents that an earlier run stored under the same key; return their numbers."""

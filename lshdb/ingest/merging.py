@@ -211,7 +211,8 @@ def check_keys(store: Store, source: Store, new_keys: Rebased | None) -> None:
 def merge_whole(store: Store, source: Store, run: bytes | None = None) -> AddReport:
     """Add all documents of a private file of this process, all in one transaction.
 
-    A document whose key has another content stays beside that, under a key of its own.
+    A file replaces the stored document of its key. Another document whose key has another content
+    stays beside that, under a key of its own.
 
     Args:
         store: where they are added.
@@ -237,14 +238,15 @@ def merge_whole(store: Store, source: Store, run: bytes | None = None) -> AddRep
 
 
 def _distinct_key(store: Store, part: SignedPart) -> SignedPart:
-    """The documents, each under a key that no other content has; only one of equal documents."""
+    """The documents, each row under a key that no other content has; only one of equal ones."""
     versions = Versions(store)
     versions.look_up(part.keys, part.digests)
     rows = enumerate(zip(part.keys, part.digests, strict=True))
+    files = {key for key, _ in part.batch.states}
     # Of equal documents the first is enough.
     index_of_key: dict[str, int] = {}
     for index, (key, content_digest) in rows:
-        index_of_key.setdefault(versions.keep(key, content_digest), index)
+        index_of_key.setdefault(versions.keep(key, content_digest, beside=key not in files), index)
     keys, indices = [*index_of_key], [*index_of_key.values()]
     if keys == part.keys:
         return part

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -174,6 +174,28 @@ def test_an_output_that_is_a_pipe_is_stored_batch_by_batch(command: Command) -> 
     assert command.keys("seen.db") == sorted(kept)
 
 
+def test_an_ordered_run_with_a_database_is_stored_before_its_rows_go_out(
+    command: Command,
+) -> None:
+    """All of it, so that a pipe is refused; files that have changed replace what is stored."""
+    command.write("rows.jsonl", ROWS)
+    for words in (["--keep", "last"], ["--rule", "contained"], ["--keep-max", "id", "-o", "-"]):
+        said = command.fails("dedup", "rows.jsonl", "-d", "seen.db", *words, status=2)
+        assert "name a file with -o" in said
+    assert not command.path("seen.db").exists()
+    with lshdb.open(command.path("method.db")) as db:
+        first = next(db.dedup_files([str(command.path("rows.jsonl"))], keep="last"))
+        assert first.dropped is not None or first.key in db
+        assert sorted(db.keys()) == sorted(row["id"] for row in lshdb.dedup(ROWS, keep="last").kept)
+    command.path("d").mkdir()
+    for text in ("the fox and the grapes", "the crow and a piece of cheese"):
+        command.path("d/a.txt").write_text(text)
+        command.path("d/b.txt").write_text(text)
+        done = command.done("dedup", "d", "-d", "texts.db", "--keep", "last")
+        assert [line.split("\t")[-2:] for line in done.lines] == [["d/a.txt", "d/b.txt"]]
+        assert command.rows("SELECT key, content FROM documents", "texts.db") == [("d/b.txt", text)]
+
+
 SAME_KEY = [
     {"id": "a", "text": "the fox and the grapes that hung over the wall of the garden"},
     {"id": "b", "text": "the crow and a piece of cheese under the tree by the river"},
@@ -182,7 +204,7 @@ SAME_KEY = [
 COPIES = [{"id": str(n), "text": f"{row['text']}!"} for n, row in enumerate(SAME_KEY)]
 
 
-WAYS = ["file", "pipe", "ordered", "ordered pipe", "method", "library"]
+WAYS = ["file", "pipe", "ordered", "method", "ordered method", "library"]
 
 
 def kept_by(command: Command, way: str, rows: list[dict[str, Any]]) -> list[str]:
@@ -191,14 +213,14 @@ def kept_by(command: Command, way: str, rows: list[dict[str, Any]]) -> list[str]
     command.write("rows.jsonl", rows)
     if way == "library":
         return [row["id"] for row in lshdb.dedup(rows, into=seen).kept]
-    if way == "method":
+    keep: Literal["first", "last"] = "last" if way.startswith("ordered") else "first"
+    if way.endswith("method"):
         with lshdb.open(seen) as db:
-            return [row.key for row in db.dedup_files([str(path)]) if not row.dropped]
+            return [row.key for row in db.dedup_files([str(path)], keep=keep) if not row.dropped]
     is_pipe = way.endswith("pipe")
     command.path("o.jsonl").unlink(missing_ok=True)
     words = [] if is_pipe else ["-o", "o.jsonl"]
-    words += ["--keep", "last"] if way.startswith("ordered") else []
-    out = command.done("dedup", "rows.jsonl", "-d", "seen.db", *words).out
+    out = command.done("dedup", "rows.jsonl", "-d", "seen.db", *words, "--keep", keep).out
     lines = (out if is_pipe else command.path("o.jsonl").read_text()).splitlines()
     return [json.loads(line)["id"] for line in lines]
 
