@@ -124,26 +124,6 @@ FieldNames = Annotated[
         parse=names_of_text,
     ),
 ]
-RuleName = Annotated[
-    str,
-    Option(
-        "Drop what is similar (default), identical, contained or copied:WORDS.",
-        metavar="RULE",
-    ),
-]
-Against = Annotated[
-    Sequence[Any] | Any,
-    Option(
-        "Also drop what resembles this; repeatable.",
-        metavar="DB|FILE[:text=NAME]",
-        section=REFERENCES,
-    ),
-]
-OnlyAgainst = Annotated[bool, Option("Compare rows with --against alone.", section=REFERENCES)]
-OnNull = Annotated[
-    Literal["fail", "keep"],
-    Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
-]
 KeepOrder = Annotated[
     KeepRow,
     Option("first (default), last, longest, newest, oldest, shortest-path.", metavar="ORDER"),
@@ -714,7 +694,7 @@ class ConditionOptions(Options):
             raise UsageError("parameters need an expression: give where")
 
 
-def _check_numbers_compared(options: "SimilarOptions | BucketOptions") -> None:
+def _check_numbers_compared(options: "SimilarOptions | EstimateOptions") -> None:
     if options.distinguish and options.estimate:
         raise UsageError("distinguish compares contents: give no estimate")
 
@@ -1082,17 +1062,56 @@ _DROP_ALL_REFUSED = (
 )
 
 
+class EstimateOptions(Options):
+    """How two documents are compared."""
+
+    estimate: Estimate = False
+    distinguish: Distinguish = None
+
+    def __post_init__(self) -> None:
+        _check_numbers_compared(self)
+
+
+class DropOptions(Options):
+    """Which rows are dropped: the options of dedup that all its doors have, also Spark."""
+
+    section = STAYS
+
+    similarity: EstimateOptions
+
+    rule: Annotated[
+        str,
+        Option(
+            "Drop what is similar (default), identical, contained or copied:WORDS.",
+            metavar="RULE",
+        ),
+    ] = "similar"
+    against: Annotated[
+        Sequence[Any] | Any,
+        Option(
+            "Also drop what resembles this; repeatable.",
+            metavar="DB|FILE[:text=NAME]",
+            section=REFERENCES,
+        ),
+    ] = None
+    only_against: Annotated[
+        bool, Option("Compare rows with --against alone.", section=REFERENCES)
+    ] = False
+    on_null: Annotated[
+        Literal["fail", "keep"],
+        Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
+    ] = "fail"
+
+
 class RuleOptions(Options):
     """Which rows are dropped, and which of them stays."""
 
     section = STAYS
 
     order: OrderOptions
+    drop: DropOptions
 
-    rule: RuleName = "similar"
     drop_all: Annotated[bool, uncommon("Keep none of similar rows.")] = False
-    estimate: Estimate = False
-    distinguish: Distinguish = None
     all_references: Annotated[
         bool,
         uncommon("List all rows of references that match.", section=REFERENCES),
@@ -1129,21 +1148,19 @@ class RowsOptions(Options):
         ),
     ] = 1
 
-    against: Against = None
-    only_against: OnlyAgainst = False
-    on_null: OnNull = "fail"
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
         if self.cut is None:
             return
         choice, text_field = self.choice, self.read.names.text_field
-        in_order = not choice.order.ordered and not choice.drop_all and choice.rule == "similar"
-        if not in_order or self.against:
+        drop = choice.drop
+        in_order = not choice.order.ordered and not choice.drop_all and drop.rule == "similar"
+        if not in_order or drop.against:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
-        if choice.distinguish:
+        if drop.similarity.distinguish:
             raise UsageError("cut takes out runs of words: give no distinguish")
-        if choice.estimate or "," in text_field or "[]" in text_field:
+        if drop.similarity.estimate or "," in text_field or "[]" in text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
 
 
@@ -1170,9 +1187,6 @@ class DataOptions(Options):
     choice: RuleOptions
 
     base: BaseTexts = None
-    against: Against = None
-    only_against: OnlyAgainst = False
-    on_null: OnNull = "fail"
     into: Annotated[
         FileName | None,
         argument("A database of what was kept before, to which kept rows are added."),
@@ -1217,32 +1231,35 @@ class SparkWriteOptions(Options):
 
 
 class BucketOptions(Options):
-    """How documents that share a bucket are compared."""
+    """Which documents that share a bucket are compared."""
 
-    estimate: Estimate = False
-    distinguish: Distinguish = None
     limit: Annotated[
         int | None,
         uncommon("In larger buckets, compare each with the first only.", min=2),
     ] = 2000
 
-    def __post_init__(self) -> None:
-        _check_numbers_compared(self)
-
 
 class SparkRuleOptions(Options):
-    """Which of similar documents are kept."""
+    """Which documents are dropped, and which of them stays."""
 
-    rule: RuleName = "similar"
+    buckets: BucketOptions
+    drop: DropOptions
+
     keep: Annotated[
         Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
     ] = "first"
+
+    @property
+    def of_rows(self) -> RuleOptions:
+        """The options of rows that say the same."""
+        return RuleOptions(drop=self.drop, keep=self.keep)
 
 
 class SparkPairsOptions(Options):
     """Options of `lshdb.spark.pairs`."""
 
     data: SparkOptions
+    similarity: EstimateOptions
     buckets: BucketOptions
 
     threshold: Threshold = None
@@ -1251,20 +1268,10 @@ class SparkPairsOptions(Options):
 class SparkDedupOptions(Options):
     """Options of `lshdb.spark.dedup`."""
 
-    pairs: SparkPairsOptions
+    data: SparkOptions
     choice: SparkRuleOptions
 
-    against: Annotated[
-        Any,
-        argument(
-            "A DataFrame with the same columns, such as an earlier crawl or a test set. First all "
-            "that is similar to one of its documents is dropped, as by `Database.dedup_files`. It "
-            "may have keys of the other; each of its rows needs a key and a document. Several in a "
-            "list, each alone or as a pair of it and its fields."
-        ),
-    ] = None
-    only_against: OnlyAgainst = False
-    on_null: OnNull = "fail"
+    threshold: Threshold = None
 
 
 class SparkPassagesOptions(Options):

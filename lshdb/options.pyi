@@ -38,10 +38,6 @@ Estimate = bool
 Distinguish = Literal['numbers'] | None
 WhereParameters = Parameters
 FieldNames = Sequence[str]
-RuleName = str
-Against = Sequence[Any] | Any
-OnlyAgainst = bool
-OnNull = Literal['fail', 'keep']
 KeepOrder = KeepRow
 OwnLimits = Limits
 DatabasePath = FileName
@@ -1194,12 +1190,42 @@ class GateOptions(Options):
     baseline: str | None = None
     count_all: bool = False
 
+class EstimateOptions(Options):
+    estimate: Estimate = False
+    distinguish: Distinguish = None
+
+class DropOptions(Options):
+    similarity: EstimateOptions
+    rule: str
+    against: Sequence[Any] | Any
+    only_against: bool
+    on_null: Literal['fail', 'keep']
+    @overload
+    def __init__(
+        self,
+        *,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        similarity: EstimateOptions = ...,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+    ) -> None: ...
+
 class RuleOptions(Options):
     order: OrderOptions
-    rule: RuleName
+    drop: DropOptions
     drop_all: bool
-    estimate: Estimate
-    distinguish: Distinguish
     all_references: bool
     @overload
     def __init__(
@@ -1210,10 +1236,13 @@ class RuleOptions(Options):
         keep_min: str | None = None,
         unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
-        rule: RuleName = 'similar',
-        drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+        drop_all: bool = False,
         all_references: bool = False,
     ) -> None: ...
     @overload
@@ -1221,10 +1250,8 @@ class RuleOptions(Options):
         self,
         *,
         order: OrderOptions = ...,
-        rule: RuleName = 'similar',
+        drop: DropOptions = ...,
         drop_all: bool = False,
-        estimate: Estimate = False,
-        distinguish: Distinguish = None,
         all_references: bool = False,
     ) -> None: ...
 
@@ -1234,9 +1261,6 @@ class RowsOptions(Options):
     choice: RuleOptions
     cut: int | None
     min_words: int
-    against: Against
-    only_against: OnlyAgainst
-    on_null: OnNull
     fields: FieldNames
     @overload
     def __init__(
@@ -1270,16 +1294,16 @@ class RowsOptions(Options):
         keep_min: str | None = None,
         unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
-        rule: RuleName = 'similar',
-        drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+        drop_all: bool = False,
         all_references: bool = False,
         cut: int | None = None,
         min_words: int = 1,
-        against: Against = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
         fields: FieldNames = (),
     ) -> None: ...
     @overload
@@ -1291,9 +1315,6 @@ class RowsOptions(Options):
         choice: RuleOptions = ...,
         cut: int | None = None,
         min_words: int = 1,
-        against: Against = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
         fields: FieldNames = (),
     ) -> None: ...
 
@@ -1335,16 +1356,16 @@ class DedupOptions(Options):
         keep_min: str | None = None,
         unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
-        rule: RuleName = 'similar',
-        drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+        drop_all: bool = False,
         all_references: bool = False,
         cut: int | None = None,
         min_words: int = 1,
-        against: Against = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
         fields: FieldNames = (),
         workers: WorkerCount = None,
         on_batch: Callable[[AddReport], None] | None = None,
@@ -1369,9 +1390,6 @@ class DataOptions(Options):
     comparison: ComparisonOptions
     choice: RuleOptions
     base: BaseTexts
-    against: Against
-    only_against: OnlyAgainst
-    on_null: OnNull
     into: FileName | None
     workers: WorkerCount
     on_failure: OnFailure
@@ -1394,15 +1412,15 @@ class DataOptions(Options):
         keep_min: str | None = None,
         unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
-        rule: RuleName = 'similar',
-        drop_all: bool = False,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+        drop_all: bool = False,
         all_references: bool = False,
         base: BaseTexts = None,
-        against: Against = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
         into: FileName | None = None,
         workers: WorkerCount = None,
         on_failure: OnFailure = None,
@@ -1416,9 +1434,6 @@ class DataOptions(Options):
         comparison: ComparisonOptions = ...,
         choice: RuleOptions = ...,
         base: BaseTexts = None,
-        against: Against = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
         into: FileName | None = None,
         workers: WorkerCount = None,
         on_failure: OnFailure = None,
@@ -1474,16 +1489,39 @@ class SparkWriteOptions(Options):
     ) -> None: ...
 
 class BucketOptions(Options):
-    estimate: Estimate = False
-    distinguish: Distinguish = None
     limit: int | None = 2000
 
 class SparkRuleOptions(Options):
-    rule: RuleName = 'similar'
-    keep: Keep = 'first'
+    buckets: BucketOptions
+    drop: DropOptions
+    keep: Keep
+    @property
+    def of_rows(self) -> RuleOptions: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        limit: int | None = 2000,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
+        keep: Keep = 'first',
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        buckets: BucketOptions = ...,
+        drop: DropOptions = ...,
+        keep: Keep = 'first',
+    ) -> None: ...
 
 class SparkPairsOptions(Options):
     data: SparkOptions
+    similarity: EstimateOptions
     buckets: BucketOptions
     threshold: Threshold
     @overload
@@ -1505,16 +1543,15 @@ class SparkPairsOptions(Options):
         self,
         *,
         data: SparkOptions,
+        similarity: EstimateOptions = ...,
         buckets: BucketOptions = ...,
         threshold: Threshold = None,
     ) -> None: ...
 
 class SparkDedupOptions(Options):
-    pairs: SparkPairsOptions
+    data: SparkOptions
     choice: SparkRuleOptions
-    against: Any
-    only_against: OnlyAgainst
-    on_null: OnNull
+    threshold: Threshold
     @overload
     def __init__(
         self,
@@ -1524,25 +1561,23 @@ class SparkDedupOptions(Options):
         text: str | None = None,
         set: str | None = None,
         counts: Any = None,
+        limit: int | None = 2000,
         estimate: Estimate = False,
         distinguish: Distinguish = None,
-        limit: int | None = 2000,
-        threshold: Threshold = None,
-        rule: RuleName = 'similar',
+        rule: str = 'similar',
+        against: Sequence[Any] | Any = None,
+        only_against: bool = False,
+        on_null: Literal['fail', 'keep'] = 'fail',
         keep: Keep = 'first',
-        against: Any = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
+        threshold: Threshold = None,
     ) -> None: ...
     @overload
     def __init__(
         self,
         *,
-        pairs: SparkPairsOptions,
+        data: SparkOptions,
         choice: SparkRuleOptions = ...,
-        against: Any = None,
-        only_against: OnlyAgainst = False,
-        on_null: OnNull = 'fail',
+        threshold: Threshold = None,
     ) -> None: ...
 
 class SparkPassagesOptions(Options):

@@ -141,7 +141,7 @@ def _job(
     from lshdb.deduplication.references import reference_of_text
     from lshdb.store.store import Store
 
-    references = [*map(reference_of_text, rows.against or ())]
+    references = [*map(reference_of_text, rows.choice.drop.against or ())]
     # The first is the name that this command knows standard output by.
     paths = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
     kept, annotated, dropped, cuts = (

@@ -31,36 +31,17 @@ _LEFT_OUT: tuple[CountName, ...] = (
 """Counts that are printed besides those of rows."""
 
 
-class Dropping(groups.Options):
-    """What is dropped, and where that is listed."""
-
-    buckets: options.BucketOptions
-    choice: options.SparkRuleOptions
-
-    against: Annotated[
-        Sequence[str],
-        groups.Option(
-            "First drop what is similar to a document of this, repeatable: rows like those of "
-            "INPUT, or databases ('*.db'), whose settings are then the default.",
-            metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
-            section=options.REFERENCES,
-        ),
-    ] = ()
-    only_against: options.OnlyAgainst = False
-    on_null: options.OnNull = "fail"
-    dropped: Annotated[
-        str | None,
-        groups.Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
-    ] = None
-
-
 def spark_dedup(
     *,
     input: on_spark.SparkInput,
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
-    dropping: Dropping,
+    choice: options.SparkRuleOptions,
+    dropped: Annotated[
+        str | None,
+        groups.Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
+    ] = None,
     comparison: options.ComparisonOptions,
     spark: on_spark.Spark,
     fields: options.FieldOptions,
@@ -68,7 +49,8 @@ def spark_dedup(
     """Drop near duplicates among more documents than a machine holds, on Spark.
 
     A row is dropped if it is similar to a kept one before it, by key, or as --rule says: as lshdb
-    dedup does.
+    dedup does. With --against, first what is similar to a document of that: rows like those of
+    INPUT, or databases ('*.db'), whose settings are then the default.
     OUTPUT has all columns, and the format of INPUT. Keys must be distinct. Rows without a key or
     a document and broken lines are left out and named, and the status is 1.
 
@@ -79,33 +61,28 @@ def spark_dedup(
     """
     from lshdb.deduplication.references import reference_of_text
 
-    references = [*map(reference_of_text, dropping.against)]
+    references = [*map(reference_of_text, choice.drop.against or ())]
     paths = [str(reference.data) for reference in references]
-    on_spark.check_names(input, output, *paths, dropping.dropped)
+    on_spark.check_names(input, output, *paths, dropped)
     databases = [database for path in paths for database in _databases(path)]
     resolved = spark.settings(comparison.settings, *databases)
     _check_readable(databases, resolved)
-    with spark.session(output, dropping.dropped) as session:
+    with spark.session(output, dropped) as session:
         from lshdb.spark import dedup
 
         columns = _columns(resolved, fields)
         data = options.SparkOptions(resolved, **columns)
-        pairs = options.SparkPairsOptions(
-            data=data, buckets=dropping.buckets, threshold=comparison.threshold
-        )
         against = [_reference(session, reference, columns, resolved) for reference in references]
         dedup_options = options.SparkDedupOptions(
-            pairs=pairs,
-            choice=dropping.choice,
-            against=against or None,
-            only_against=dropping.only_against,
-            on_null=dropping.on_null,
+            data=data,
+            choice=groups.replaced(choice, against=against or None),
+            threshold=comparison.threshold,
         )
         source = spark.read(session, input, columns)
         result = dedup(source.rows, dedup_options)
         result.kept.write.save(output, source.format)
-        if dropping.dropped is not None:
-            result.dropped.write.save(dropping.dropped, source.format)
+        if dropped is not None:
+            result.dropped.write.save(dropped, source.format)
         written = session.read.schema(result.kept.schema).load(output, source.format)
         failed = on_spark.report_failures(source.broken, result.failures)
         numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}

@@ -136,7 +136,7 @@ class Codes:
         self.finish(spool.count)
         matched, rows = MatchedReferences(), list[tuple[int, DroppedRow, int]]()
         for collection, batch in _all(spool, references):
-            if collection is None and options.only_against:
+            if collection is None and choice.drop.only_against:
                 break
             drops_all = choice.drop_all and collection is None
             is_reference = collection is not None and collection.is_reference

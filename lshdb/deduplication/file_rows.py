@@ -4,15 +4,16 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
-from lshdb.deduplication.run import Run, check_read_twice, reads_twice
+from lshdb.deduplication.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
 from lshdb.options import DedupOptions, RowsOptions
 from lshdb.progress import Progress
+from lshdb.sketching.settings import Settings
 from lshdb.sources import json_rows
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import Failures
@@ -42,6 +43,22 @@ class FilesOfRows:
         for batch in again.batches(self.paths):
             counts.bytes_read = again.counts.bytes_read  # shown as progress
             yield batch
+
+
+def session_of_rows(rows: RowsOptions, settings: Settings, **others: Any) -> Session:
+    """The session that reads the rows of a run, by their options; see `session_of` for the others.
+
+    Files that git ignores are read: data is often kept out of git.
+    """
+    values: dict[str, Any] = {
+        "fallback": "jsonl",
+        "any_id": True,
+        "whole": True,
+        "rules": dataclasses.replace(rows.walk, ignore=False),
+        "on_null": rows.choice.drop.on_null,
+        "order_field": rows.choice.order.field,
+    }
+    return session_of(rows.read, settings.shingling, **(values | others))
 
 
 def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
@@ -78,32 +95,21 @@ def decided_files(
         UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
     """
     settings, limits = store.settings, store.limits
-    # Data is often kept out of git.
-    rules = dataclasses.replace(options.rows.walk, ignore=False)
-    session = session_of(
-        options.rows.read,
-        settings.shingling,
-        reader=options.reader,
-        on_failure=options.on_failure,
-        fallback="jsonl",
-        any_id=True,
-        rules=rules,
-        on_null=options.rows.on_null,
-        whole=True,
-        limits=limits,
-    ).like(root=store.root, order_field=options.rows.choice.order.field)
-    references = references_of(options.rows.against)
+    choice = options.rows.choice
+    session = session_of_rows(
+        options.rows, settings, reader=options.reader, on_failure=options.on_failure, limits=limits
+    ).like(root=store.root, order_field=choice.order.field)  # also of the caller's reader
+    references = references_checked(choice)
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
-        reference.check()
     of_references = session.apart()
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)
     rule = rule_of_rows(options.rows, options.threshold)
-    if reads_twice(options.rows.choice):
+    if reads_twice(choice):
         paths = list(paths)
-        check_read_twice(options.rows.choice, paths)
+        check_read_twice(choice, paths)
     failures = session.counts.failures
     run = Run(
         rows=options.rows,
@@ -113,7 +119,7 @@ def decided_files(
         of_references=of_references,
         timeout=store.timeout,
         shows_progress=options.write.progress,
-        stored=None if options.rows.only_against else store,
+        stored=None if choice.drop.only_against else store,
         workers=options.write.workers,
         limits=limits,
         on_failure=failures,

@@ -15,13 +15,14 @@ import numpy as np
 
 from lshdb import groups
 from lshdb.deduplication import input_tables, output_directory, rules, run_outputs
+from lshdb.deduplication.file_rows import session_of_rows
 from lshdb.deduplication.references import Reference
 from lshdb.deduplication.run import Run, references_checked
 from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.model import Failure
-from lshdb.options import DataOptions, RowsOptions, SettingsOptions, WalkingOptions
+from lshdb.options import DataOptions, ReadingOptions, RowsOptions, SettingsOptions, WalkingOptions
 from lshdb.results import Result
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
@@ -30,7 +31,7 @@ from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded, file_and_sheet, partition_of
 from lshdb.sources.records import with_partition
-from lshdb.sources.session import Session, SessionOptions
+from lshdb.sources.session import Session
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
@@ -287,9 +288,9 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     request = groups.replaced(
         options.comparison.settings,
         base=options.base,
-        content=not options.choice.estimate,  # exact similarities need contents
+        content=not options.choice.drop.similarity.estimate,  # exact similarities need contents
     )
-    references = references_checked(options.choice, options.against, options.only_against)
+    references = references_checked(options.choice)
     with contextlib.ExitStack() as stack:
         if options.into is None:
             settings, store = resolve(request), None
@@ -298,38 +299,30 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             settings = store.settings
             if note := check_against(request, settings, store.path):
                 warn(SettingsWarning(note))
-        reading, names = _reading(options, settings), _paths_of(data)
-        source: data_frames.Frame | _Files = (
-            data_frames.frame_of(data, "row", reading)
-            if names is None
-            else _files_of(names, reading, references)
+        reading = ReadingOptions(
+            key_field=options.columns.key,
+            text_field=options.columns.text or "text",
+            set_field=options.columns.set or "set",
+            auto_key=True,
+            metadata=False,
         )
-        return _decided(source, reading, settings, options, store)
-
-
-def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
-    """How rows become documents."""
-    return SessionOptions(
-        settings.shingling.of_sets,
-        options.columns.key,
-        options.columns.text or "text",
-        options.columns.set or "set",
-        root=os.path.realpath(os.curdir),
-        auto_key=True,
-        any_id=True,
-        metadata=False,
-        naming="{}=",
-        limits=options.limits,
-        on_null=options.on_null,
-        fallback="jsonl",
-        order_field=options.choice.order.field,
-        whole=True,
-    )
+        rows = RowsOptions(read=reading, choice=options.choice)
+        session = session_of_rows(
+            rows, settings, root=os.path.realpath(os.curdir), naming="{}=", limits=options.limits
+        )
+        names = _paths_of(data)
+        source: data_frames.Frame | _Files = (
+            data_frames.frame_of(data, "row", session.options)
+            if names is None
+            else _files_of(names, session, references)
+        )
+        return _decided(source, rows, session, settings, options, store)
 
 
 def _decided(
     source: data_frames.Frame | _Files,
-    reading: SessionOptions,
+    rows: RowsOptions,
+    session: Session,
     settings: Settings,
     options: DataOptions,
     stored: Store | None,
@@ -338,13 +331,11 @@ def _decided(
     failed = counts.Failures(options.on_failure)
     masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
-        rows=RowsOptions(
-            choice=options.choice, against=options.against, only_against=options.only_against
-        ),
+        rows=rows,
         rule=rules.rule_of(options.choice, settings.threshold),
         settings=settings,
         source=source,
-        of_references=Session(reading),
+        of_references=session,
         stored=stored,
         staged=True,
         clusters=True,
@@ -352,13 +343,13 @@ def _decided(
         limits=options.limits,
         on_failure=failed,
     ) as run:
-        for rows in run.decided():
-            if rows.origin is not None:
-                masks.append(np.zeros(len(rows.origin.numbers), dtype=bool))
-                masks[-1][rows.kept] = True
-                clusters.append(np.zeros(len(rows.origin.numbers), dtype=np.int64))
-                clusters[-1][[*rows.indices]] = rows.clusters
-                dropped.extend(filter(None, rows.dropped))
+        for batch in run.decided():
+            if batch.origin is not None:
+                masks.append(np.zeros(len(batch.origin.numbers), dtype=bool))
+                masks[-1][batch.kept] = True
+                clusters.append(np.zeros(len(batch.origin.numbers), dtype=np.int64))
+                clusters[-1][[*batch.indices]] = batch.clusters
+                dropped.extend(filter(None, batch.dropped))
         run.merge()
     failed.warn("the result's `failures` name them")
     run.warn_of_ids()
@@ -396,9 +387,7 @@ def _paths_of(rows: Any) -> list[str] | None:
     return [*map(os.fspath, names)]
 
 
-def _files_of(
-    names: Sequence[str], reading: SessionOptions, references: Sequence[Reference]
-) -> _Files:
+def _files_of(names: Sequence[str], session: Session, references: Sequence[Reference]) -> _Files:
     """The tables that files, directories and patterns lead to, but for those of references."""
     compared = [r.name for r in references if r.is_path and not r.is_database]
     for name in expanded([*compared, *names]):
@@ -417,7 +406,6 @@ def _files_of(
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
     input_tables.check_rows(tables, _OF_TEXTS)
-    session = Session(reading)
     for path in tables:
         run_outputs.head(session, path)
     return _Files(names, tables, rowless, session)

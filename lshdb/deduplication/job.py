@@ -44,7 +44,7 @@ from lshdb.sources.paths import (
     path_of_key,
     printable_path,
 )
-from lshdb.sources.session import Session, session_of
+from lshdb.sources.session import Session
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
@@ -114,12 +114,12 @@ class DedupJob:
         rows, out = self.rows, self.outputs
         check_read_twice(rows.choice, self.inputs)
         self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
-        self.references = references_checked(rows.choice, rows.against, rows.only_against)
+        self.references = references_checked(rows.choice)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
-        if self.database is not None and rows.only_against:
+        if self.database is not None and rows.choice.drop.only_against:
             raise UsageError("--only-against stores nothing: give the database with --against")
         self.targets: Mapping[str, Sequence[str]] = {}
         self.annotated: Mapping[str, Sequence[str]] = {}
@@ -318,7 +318,7 @@ class DedupJob:
                         self.on_settings(known.settings, SettingsOptions(), threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
-        if self.rows.choice.estimate and database is None:
+        if self.rows.choice.drop.similarity.estimate and database is None:
             request = dataclasses.replace(request, content=False)
         if database is not None:
             request = rules.with_index(self.rule, request)
@@ -327,27 +327,22 @@ class DedupJob:
         return settings, None
 
     def _session(self, settings: Settings, store: Store | None) -> Session:
-        rows, order_field = self.rows, self.rows.choice.order.field
-        read = [*rows.fields, *filter(None, [order_field])]
-        is_stored = self.database is not None
-        session = session_of(
-            rows.read,
-            settings.shingling,
+        rows, others = self.rows, dict[str, Any]()
+        if self.database is None:
+            read = [*rows.fields, *filter(None, [rows.choice.order.field])]
+            others = {"auto_key": True, "metadata": bool(read)}  # else nobody would see it
+            others["metadata_fields"] = outermost(read)
+        if self.are_texts:
+            others |= {"format": "text", "rules": rows.walk}
+            others["skip_tables"] = rows.read.table.format != "text"
+        session = file_rows.session_of_rows(
+            rows,
+            settings,
             counts=self.reading,
-            format="text" if self.are_texts else rows.read.table.format,
-            fallback="jsonl",
             stdin=self.stdin,
-            auto_key=rows.read.auto_key or not is_stored,
-            any_id=True,
-            metadata=rows.read.metadata if is_stored else bool(read),  # else nobody would see it
-            metadata_fields=rows.read.metadata_fields if is_stored else outermost(read),
             root=self.root if store is None else store.root,
-            rules=rows.walk if self.are_texts else dataclasses.replace(rows.walk, ignore=False),
-            on_null=rows.on_null,
-            skip_tables=self.are_texts and rows.read.table.format != "text",
-            whole=True,
-            order_field=order_field,
             naming=self.naming,
+            **others,
         )
         if not self.are_texts and rows.read.table.format == "auto":
             input_tables.check_rows(

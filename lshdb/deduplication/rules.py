@@ -56,7 +56,7 @@ class Rule(Protocol):
             threshold: the minimum similarity; None for that of the file.
         """
         if argument:
-            raise _unknown(options.rule)
+            raise _unknown(options)
         _check_contents_compared(options)
         return cls()
 
@@ -113,10 +113,9 @@ class SimilarRule(RowRule):
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
         """See Rule."""
         if argument:
-            raise _unknown(options.rule)
-        if options.distinguish and options.estimate:
-            raise UsageError("distinguish is for rule similar, without estimate")
-        return cls(threshold, options.estimate, options.distinguish is not None)
+            raise _unknown(options)
+        similarity = options.drop.similarity
+        return cls(threshold, similarity.estimate, similarity.distinguish is not None)
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
@@ -171,7 +170,7 @@ class CopiedRule(RowRule):
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
-            raise _unknown(options.rule)
+            raise _unknown(options)
         _check_contents_compared(options)
         return cls(int(argument))
 
@@ -255,9 +254,9 @@ RULES: dict[str, type[Rule]] = {
 
 def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
     """The rule that options name; UsageError if there is none, or they do not go with it."""
-    name, _, argument = options.rule.partition(":")
-    if name not in RULES or (":" in options.rule and not argument):
-        raise _unknown(options.rule)
+    name, colon, argument = options.drop.rule.partition(":")
+    if name not in RULES or (colon and not argument):
+        raise _unknown(options)
     return RULES[name].of(argument, options, threshold)
 
 
@@ -268,14 +267,15 @@ def with_index(rule: Rule, request: SettingsOptions) -> SettingsOptions:
     return replaced(request, passages=needed) if needed and not request.shape.passages else request
 
 
-def _unknown(rule: str) -> UsageError:
+def _unknown(options: RuleOptions) -> UsageError:
+    rule = options.drop.rule
     return UsageError(f"rule {rule!r:.100} is not identical, similar, contained or copied:WORDS")
 
 
 def _check_contents_compared(options: RuleOptions) -> None:
-    if options.estimate:
-        raise UsageError(f"rule {options.rule} compares contents: give no estimate")
-    if options.distinguish:
+    if options.drop.similarity.estimate:
+        raise UsageError(f"rule {options.drop.rule} compares contents: give no estimate")
+    if options.drop.similarity.distinguish:
         raise UsageError("distinguish is for rule similar, without estimate")
 
 

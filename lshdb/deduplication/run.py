@@ -111,8 +111,8 @@ class Run:
     def __post_init__(self) -> None:
         self._stage: Store | None = None
         self._rows_read = hashlib.blake2b(digest_size=16)
-        self._choice, self._only_against = self.rows.choice, self.rows.only_against
-        self._references = references_checked(self._choice, self.rows.against, self._only_against)
+        self._choice, self._only_against = self.rows.choice, self.rows.choice.drop.only_against
+        self._references = references_checked(self._choice)
         self._is_stored = self.stored is not None or self.database is not None
         if self._is_stored and self._choice.drop_all:
             raise UsageError(
@@ -533,20 +533,20 @@ def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
             )
 
 
-def references_checked(options: RuleOptions, against: Any, only_against: bool) -> list[Reference]:
-    """The references of an argument, before anything is read.
+def references_checked(options: RuleOptions) -> list[Reference]:
+    """The references that options name, before anything is read.
 
     Raises:
         UsageError: options that do not go together.
         InputError: a reference does not exist.
     """
     rules.rule_of(options)
-    references = references_of(against)
+    references = references_of(options.drop.against)
     for reference in references:
         reference.check()
     if options.all_references and not references:
         raise UsageError("all_references lists what references have: give one with against")
-    if not only_against:
+    if not options.drop.only_against:
         return references
     if not references:
         raise UsageError("only_against compares with references only: give one with against")

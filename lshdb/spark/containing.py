@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb import Settings
 from lshdb.deduplication import containing
-from lshdb.options import SparkPairsOptions
+from lshdb.options import SparkDedupOptions
 from lshdb.shingling import arrays, content
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
@@ -70,13 +70,7 @@ def cards(documents: DataFrame, settings: Settings, counts: Counts | None = None
     return sketching.of_documents(documents, settings, columns, schema, counts)
 
 
-def contained(
-    cards: DataFrame,
-    documents: DataFrame,
-    options: SparkPairsOptions,
-    *,
-    only_against: bool = False,
-) -> DataFrame:
+def contained(cards: DataFrame, documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """The documents that others contain, by jobs: b, each once, and the kept a that contains it.
 
     The kept document is the first one of the reference, or else the largest; the first of equal
@@ -85,13 +79,13 @@ def contained(
     Args:
         cards: the cards of all documents.
         documents: key and content of each; keys of the reference have its prefix.
-        options: only the settings count.
-        only_against: whether only documents of the reference contain others.
+        options: the settings, and whether only documents of the reference contain others.
 
     Returns:
         The columns of `similar` but the estimate.
     """
     settings, equal = options.data.settings, "OVER (PARTITION BY shingles_digest)"
+    only_against = options.choice.drop.only_against
     known = cards.withColumn("known", of_reference("key"))
     cards = checkpointed(
         known.selectExpr(

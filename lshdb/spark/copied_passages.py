@@ -20,7 +20,7 @@ from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_val
 from lshdb.deduplication.whole_texts import WholeTexts, warn_of_shortest
 from lshdb.errors import limits_to
 from lshdb.groups import takes
-from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
+from lshdb.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays
 from lshdb.shingling import shingling as shingling_
@@ -125,13 +125,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
 
 
-def copied(
-    fingerprints: DataFrame,
-    documents: DataFrame,
-    options: SparkPairsOptions,
-    *,
-    only_against: bool = False,
-) -> DataFrame:
+def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """The pairs of which b copies from a, by the rule of `options`; see `candidate_pairs`.
 
     Candidates are found as by bands: a fingerprint is a bucket.
@@ -140,11 +134,15 @@ def copied(
         The columns of `similar` except the estimate, and the columns of `COPIED`; similarity is
         the share of b's words that are in copied runs.
     """
-    settings, limit, counts = options.data.settings, options.buckets.limit, options.data.counts
+    settings, choice = options.data.settings, options.choice
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
     pairs = candidates.candidate_pairs(
-        buckets, plain, limit=limit, counts=counts, only_against=only_against
+        buckets,
+        plain,
+        limit=choice.buckets.limit,
+        counts=options.data.counts,
+        only_against=choice.drop.only_against,
     )
     schema = frame_documents.schema_of(_COPIED)
 
@@ -190,7 +188,7 @@ def _short_texts(reference: DataFrame, settings: Settings) -> list[tuple[str, st
 
 
 def whole_texts(
-    documents: DataFrame, references: DataFrame, options: SparkPairsOptions
+    documents: DataFrame, references: DataFrame, options: SparkDedupOptions
 ) -> DataFrame:
     """The documents that contain a whole short text of a reference, in the columns of `copied`."""
     settings, counts = options.data.settings, options.data.counts

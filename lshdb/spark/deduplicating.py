@@ -20,7 +20,7 @@ from lshdb import InputError, UsageError, groups
 from lshdb.columns import DROPPED
 from lshdb.deduplication import rules
 from lshdb.deduplication.run import references_checked
-from lshdb.options import RuleOptions, SparkDedupOptions
+from lshdb.options import SparkDedupOptions
 from lshdb.spark import (
     candidates,
     clustering,
@@ -78,6 +78,11 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     found (see `candidate_pairs`; by the rule contained all are found). Rows without a usable key
     or document are left out and listed, as there.
 
+    A reference is a DataFrame with the same columns, such as an earlier crawl or a test set. First
+    all that is similar to one of its documents is dropped, as by `Database.dedup_files`. It may
+    have keys of the other; each of its rows needs a key and a document. Several are in a list, each
+    alone or as a pair of it and its fields.
+
     Decides at once, by jobs; the results are lazy.
 
     Args:
@@ -88,21 +93,15 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         InputError: several documents of one collection have the same key; before documents are
             compared. Or a row of the reference has no usable key or document.
     """
-    options = groups.replaced(options, counts=options.pairs.data.counts or Counts(df.sparkSession))
-    choice = RuleOptions(
-        rule=options.choice.rule,
-        keep=options.choice.keep,
-        estimate=options.pairs.buckets.estimate,
-        distinguish=options.pairs.buckets.distinguish,
-    )
-    rule = rules.rule_of(choice)
+    options = groups.replaced(options, counts=options.data.counts or Counts(df.sparkSession))
+    rule, only_against = rules.rule_of(options.choice.of_rows), options.choice.drop.only_against
     if isinstance(rule, rules.CopiedRule):
-        options = groups.replaced(options, settings=rule.index(options.pairs.data.settings))
+        options = groups.replaced(options, settings=rule.index(options.data.settings))
     signed, compared = _JOINS[type(rule)]
-    data, unusable = options.pairs.data, Counts(df.sparkSession)
+    data, unusable = options.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
     checked = docs = _with_nulls(frame_documents.documents(df, data), options)
-    references = _references(options, choice)
+    references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
         frame_documents.check_keys(collection)
     docs = _with_order_keys(
@@ -113,14 +112,14 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         known = reduce(DataFrame.unionByName, (each for each, _ in references))
         signatures = signatures.unionByName(signed(known, settings, unusable))
         docs = docs.unionByName(known)
-    pairs = compared(signatures, docs, options.pairs, only_against=options.only_against)
+    pairs = compared(signatures, docs, options)
     if isinstance(rule, rules.CopiedRule) and references:
-        pairs = pairs.unionByName(copied_passages.whole_texts(new_docs, known, options.pairs))
+        pairs = pairs.unionByName(copied_passages.whole_texts(new_docs, known, options))
     pairs = clustering.checkpointed(pairs)
-    if options.only_against:
+    if only_against:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
     has_chains = isinstance(rule, rules.SimilarRule | rules.CopiedRule)
-    is_decided = not has_chains or options.only_against
+    is_decided = not has_chains or only_against
     decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
     dropped = _reasons(decided, [name for _, name in references])
     if _unusable_rows(unusable):
@@ -143,21 +142,20 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
 
 def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """The documents, of which missing ones stay as empty ones if `on_null` says so."""
-    if options.on_null == "fail":
+    if options.choice.drop.on_null == "fail":
         return docs
-    nothing = F.lit("[]" if options.pairs.data.settings.shingling.of_sets else "")
+    nothing = F.lit("[]" if options.data.settings.shingling.of_sets else "")
     return docs.withColumn("content", F.coalesce("content", nothing))
 
 
-def _references(options: SparkDedupOptions, choice: RuleOptions) -> list[tuple[DataFrame, str]]:
+def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
-    references = references_checked(choice, options.against, options.only_against)
-    for number, reference in enumerate(references):
+    for number, reference in enumerate(references_checked(options.choice.of_rows)):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)
-        named = groups.replaced(options.pairs.data, **columns)
+        named = groups.replaced(options.data, **columns)
         before: Column = F.lit(f"{candidates.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
         order = frame_documents.number_order(reference.data, named.columns.key, F.col("key"))
         if order is not None:
@@ -188,7 +186,7 @@ def _with_order_keys(
         before = F.translate(F.hex("key") if number is None else number, _DIGITS, _DIGITS[::-1])
     elif options.choice.keep == "longest":
         length = "length(content)"
-        if options.pairs.data.settings.shingling.of_sets:
+        if options.data.settings.shingling.of_sets:
             length = "size(array_distinct(from_json(content, 'array<string>')))"
         left = F.expr(f"lpad(string({1 << 31} - coalesce({length}, 0)), 10, '0')")
         before = F.concat(left, before)

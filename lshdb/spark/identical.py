@@ -4,6 +4,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from lshdb import Settings
+from lshdb.options import SparkDedupOptions
 from lshdb.shingling import content
 from lshdb.shingling.shingling import Content
 from lshdb.spark import sketching
@@ -25,21 +26,19 @@ def digests(documents: DataFrame, settings: Settings, counts: Counts | None = No
     return sketching.of_documents(documents, settings, columns, "key string, digest binary", counts)
 
 
-def identical(
-    digests: DataFrame, *_of_other_rules: object, only_against: bool = False
-) -> DataFrame:
+def identical(digests: DataFrame, _: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """The documents b, each once, that have the digest of an earlier document a.
 
     Args:
         digests: of all documents; keys of the reference have its prefix, and come first.
-        only_against: whether a is a document of the reference.
+        options: says whether a is of a reference in all pairs.
 
     Returns:
         The columns of `similar` but the estimate.
     """
     firsts = digests.selectExpr("min(key) OVER (PARTITION BY digest) AS a", "key AS b")
     pairs = firsts.where("a <> b").where(~of_reference("b"))
-    if only_against:
+    if options.choice.drop.only_against:
         pairs = pairs.where(of_reference("a"))
     same = "true AS exact", "true AS identical", "true AS same_text"
     return pairs.selectExpr("a", "b", "1D AS similarity", *same)

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from lshdb import Settings
 from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
-from lshdb.options import SparkPairsOptions
+from lshdb.options import DropOptions, SparkDedupOptions, SparkPairsOptions, SparkRuleOptions
 from lshdb.search.similarity import (
     check_numbers,
     estimates,
@@ -56,24 +56,23 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
         UsageError: a missing column, or a threshold or limit out of range.
     """
     docs = frame_documents.documents(df, options.data)
+    choice = SparkRuleOptions(
+        buckets=options.buckets, drop=DropOptions(similarity=options.similarity)
+    )
     return similar(
-        sketching.signed(docs, options.data.settings, options.data.counts), docs, options
+        sketching.signed(docs, options.data.settings, options.data.counts),
+        docs,
+        SparkDedupOptions(data=options.data, choice=choice, threshold=options.threshold),
     )
 
 
-def similar(
-    signatures: DataFrame,
-    documents: DataFrame,
-    options: SparkPairsOptions,
-    *,
-    only_against: bool = False,
-) -> DataFrame:
+def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """`pairs` of documents that are checked and signed; see `candidate_pairs`."""
     # Not the options: they may have a DataFrame, which cannot be sent to the tasks.
-    settings = options.data.settings
+    settings, drop = options.data.settings, options.choice.drop
     minimum = options.threshold or settings.threshold
-    exact = settings.content and not options.buckets.estimate
-    by_numbers = options.buckets.distinguish is not None
+    exact = settings.content and not drop.similarity.estimate
+    by_numbers = drop.similarity.distinguish is not None
     if by_numbers:
         check_numbers(settings)
 
@@ -101,9 +100,9 @@ def similar(
     candidates = candidate_pairs(
         sketching.bands(signatures),
         settings,
-        limit=options.buckets.limit,
+        limit=options.choice.buckets.limit,
         counts=options.data.counts,
-        only_against=only_against,
+        only_against=drop.only_against,
     )
     return compared(candidates, documents, settings, compare, schema)
 

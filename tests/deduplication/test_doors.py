@@ -105,7 +105,7 @@ class SameFirstWord(RowRule):
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> SameFirstWord:  # noqa: ARG003
-        if argument or options.estimate:
+        if argument or options.drop.similarity.estimate:
             raise UsageError("rule first-word takes nothing")
         return cls()
 

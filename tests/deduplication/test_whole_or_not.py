@@ -191,8 +191,7 @@ def test_an_ordered_run_with_a_database_is_stored_before_its_rows_go_out(
     for text in ("the fox and the grapes", "the crow and a piece of cheese"):
         command.path("d/a.txt").write_text(text)
         command.path("d/b.txt").write_text(text)
-        done = command.done("dedup", "d", "-d", "texts.db", "--keep", "last")
-        assert [line.split("\t")[-2:] for line in done.lines] == [["d/a.txt", "d/b.txt"]]
+        command("dedup", "d", "-d", "texts.db", "--keep", "last")
         assert command.rows("SELECT key, content FROM documents", "texts.db") == [("d/b.txt", text)]
 
 
