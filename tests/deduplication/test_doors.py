@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import shutil
+import subprocess
+import sys
 from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,3 +176,80 @@ def test_a_toy_rule_works_through_all_doors(
         words = ["--against", against] if against else []
         kept = command.done("dedup", path, "--rule", "first-word", *words).records
         assert [row["id"] for row in kept] == stay
+
+
+# a new option is its declaration and its use
+
+DECLARED = """\
+    toy: Annotated[bool, Option("A toy: only identical rows are dropped.")] = False
+    on_null: Annotated["""
+USED = """\
+    if options.drop.toy:
+        return IdenticalRule()
+    name, colon"""
+DOORS = """
+import json, sys
+import lshdb
+from lshdb.cli.app import make_app
+
+rows, toy = json.loads(open("rows.json").read()), {"toy": True} if sys.argv[1:] else {}
+
+def command(*words):
+    try:
+        make_app()([*words, *map("--{}".format, toy)])
+    except SystemExit as done:
+        assert not done.code
+
+kept = [[row["id"] for row in lshdb.dedup(rows, **toy).kept]]
+kept.append([row["id"] for row in lshdb.dedup("rows.json", **toy).kept])
+with lshdb.open(f"{len(toy)}.db") as db:
+    kept.append([row.key for row in db.dedup_files(["rows.json"], **toy) if row.dropped is None])
+command("dedup", "rows.json", "-o", f"{len(toy)}.jsonl")
+kept.append([json.loads(line)["id"] for line in open(f"{len(toy)}.jsonl")])
+"""
+DOORS_OF_SPARK = """
+from lshdb.spark.starting import session
+import lshdb.spark
+
+with open("rows.jsonl", "w") as file:
+    file.writelines(json.dumps(row) + "\\n" for row in rows)
+command("spark-dedup", "rows.jsonl", f"{len(toy)}.out", "--master", "local[1]")
+with session("local[1]", {}) as spark:
+    df = spark.createDataFrame(rows)
+    found = lshdb.spark.dedup(df, lshdb.spark.make_settings(), **toy).kept
+    kept.append(sorted(row["id"] for row in found.collect()))
+    found = spark.read.json(f"{len(toy)}.out")
+    kept.append(sorted(row["id"] for row in found.collect()))
+"""
+
+
+@pytest.mark.parametrize("extra", ["", pytest.param("spark", marks=pytest.mark.extra("spark"))])
+def test_a_toy_option_is_a_declaration_and_a_use_for_all_doors(tmp_path: Path, extra: str) -> None:
+    """In a copy of the package, of which two places are changed."""
+    package = Path(lshdb.__file__).parent
+    shutil.copytree(package, tmp_path / "lshdb", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, before, after in (
+        ("options.py", DECLARED.partition("\n")[2], DECLARED),
+        ("deduplication/rules.py", USED.rpartition("\n")[2], USED),
+    ):
+        path = tmp_path / "lshdb" / name
+        text = path.read_text()
+        assert text.count(before) == 1
+        path.write_text(text.replace(before, after))
+    rows = [
+        {"id": str(n), "text": text} for n, text in enumerate(("The fox", "the fox", "The fox"))
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    program = DOORS + DOORS_OF_SPARK * bool(extra) + "\nprint(json.dumps(kept))\n"
+    for words, stay in (([], ["0"]), (["toy"], ["0", "1"])):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout.splitlines()[-1])
+        assert found == [stay] * (6 if extra else 4)
