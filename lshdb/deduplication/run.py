@@ -472,13 +472,17 @@ class Run:
 
     def _reread(self, spool: Spool) -> Iterator[deciding.DecidedBatch]:
         """The decisions, with the rows of the input, which is read once more."""
-        seen = 0
-        for batch in self.source.again():
+        seen, only_rows = 0, self.staged or not self._is_stored
+        changed = InputError("the input has changed while it was read")
+        for batch in self.source.again(only_rows=only_rows):
             self.progress(seen, spool.count, "rows written")
-            yield _of_spool(batch, spool, seen)
+            decided = _of_spool(batch, spool, seen)
             seen += batch.count
+            if not only_rows and decided.keys != [*batch.keys]:
+                raise changed
+            yield decided
         if seen != spool.count:
-            raise InputError("the input has changed while it was read")
+            raise changed
 
     def _mark_stored(self, spool: Spool) -> list[int]:
         """Drop documents that an earlier run stored under the same key; return their numbers."""
