@@ -424,6 +424,9 @@ class _Search:
     def __post_init__(self) -> None:
         self.known = set(self.database if self.keys is None else self.keys)
         self.shingling = self.database.settings.shingling
+        questions: dict[str, tuple[str | None, str | None]]
+        questions = {key: (None, key) for key in self.keys or ()}
+        self.questions = questions | {key: (text, None) for key, text in self.others.items()}
 
     def findings(self) -> Iterator[Finding]:
         """All of them: similar files, then passages of files that are not similar."""
@@ -496,13 +499,10 @@ class _Search:
         if self.keys is None:
             for pair in self.database.pairs(threshold=threshold):
                 yield pair.a, pair.b, pair.similarity
-        for key in self.keys or ():
-            if self.changes is None or self.changes[key].is_new:
-                for match in self.database.query(key=key, threshold=threshold):
+        for key, (text, stored) in self.questions.items():
+            if key in self.others or self.changes is None or self.changes[key].is_new:
+                for match in self.database.query(text, threshold=threshold, key=stored):
                     yield key, match.key, match.similarity
-        for key, text in self.others.items():
-            for match in self.database.query(text, threshold=threshold):
-                yield key, match.key, match.similarity
 
     def _passages(self) -> Iterator[tuple[str, str, CopiedPassage]]:
         options = PassagePairsOptions(min_words=self.request.min_tokens)
@@ -510,11 +510,8 @@ class _Search:
             for pair in self.database.passage_pairs(options):
                 for passage in pair.passages:
                     yield pair.a, pair.b, passage
-        queries = {key: PassagesOptions(search=options, key=key) for key in self.keys or ()}
-        for key, text in self.others.items():
-            queries[key] = PassagesOptions(text, search=options)
-        for key, query in queries.items():
-            for source in self.database.passages(query):
+        for key, (text, stored) in self.questions.items():
+            for source in self.database.passages(PassagesOptions(text, key=stored, search=options)):
                 for passage in source.passages:
                     yield key, source.key, passage
 

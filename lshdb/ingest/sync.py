@@ -122,21 +122,26 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
     _recognise(store, plan, session, root, options)
     changes: tuple[model.SyncChange, ...] = ()
     refused = None if options.remove_most else _moved_alone(store, plan, root)
-    if refused and not options.dry_run:
-        raise InputError(refused)
+    refused = refused or _refusal(plan, options)
     if options.dry_run:
         added, changes = _forecast(plan, session)
         moved, removed = len(plan.moved()), len(plan.gone)
         refused = refused or _refusal(plan, options)
+    elif refused:
+        raise InputError(refused)
     else:
-        _refusal(plan, options)
-        _set_root(store, root)
+        if store.root is None:
+            store.check_root(root)
+        elif store.root != root:
+            with store.writing():
+                store.set_root(root)
         moved, replaced = _move(store, plan)
         writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
         with shown(options.write.progress, "reading files") as report:
             items = _items(plan, session)
             added = add_documents(store, items, writing, failures, progress=report, late_bands=True)
-        refused = _refusal(plan, options)
+        if refused := _refusal(plan, options):  # what was read may be no text any more
+            raise InputError(refused)
         removed = replaced + _remove(store, plan)
     failures.warn()
     return model.SyncReport(
@@ -200,33 +205,17 @@ def _below_root(documents: Iterable[StoredFile]) -> Iterator[StoredFile]:
     return (file for file in documents if file.state and not os.path.isabs(file.key))
 
 
-def _set_root(store: Store, root: str) -> None:
-    """Store the root if the user named another one."""
-    if store.root is None:
-        store.check_root(root)
-    elif store.root != root:
-        with store.writing():
-            store.set_root(root)
-
-
 def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
-    """Why the documents are not removed: a directory may be empty by accident.
-
-    Raises:
-        InputError: the same, unless it is a dry run.
-    """
+    """Why the documents are not removed: a directory may be empty by accident."""
     gone_ids = {document.doc_id for document in plan.gone}
     for path, stored in plan.below.items():
         count = sum(document.doc_id in gone_ids for document in stored)
         if not options.remove_most and len(stored) >= _MANY and 2 * count > len(stored):
-            refusal = (
+            return (
                 f"{printable_path(path)}: of {len(stored):,} documents below it {count:,} have no "
                 "text file there any more, and are kept: is it mounted and complete? lshdb sync "
                 "--remove-most (remove_most=True) removes them"
             )
-            if not options.dry_run:
-                raise InputError(refusal)
-            return refusal
     return None
 
 
@@ -238,7 +227,6 @@ class _FolderFiles:
         files: those to compare, by their keys.
         kept: keys of files that cannot be looked at.
         unread: directories that cannot be listed, each with a slash behind it, as absolute keys.
-        second_names: other paths of a file, by the first one.
         files_read: the files so far.
         stored_keys: of the files that have a document.
     """
@@ -247,7 +235,6 @@ class _FolderFiles:
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
-    second_names: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     stored_keys: set[str] = field(default_factory=set)
 
 
@@ -273,11 +260,6 @@ def _plan(
     if session.options.rules.follow:  # links may lead out of the directories
         outside = [key for key in walked.files if key not in plan.known]
         plan.known |= {document.key: document for document in store.files_of_keys(outside)}
-    for key, (first, _) in [*walked.files.items()] if walked.second_names else ():
-        # Of the names of a file, each that has a document keeps it, and no other gets one.
-        if first in walked.second_names and key not in walked.stored_keys:
-            session.counts.skipped.add_repeated(first, walked.second_names[first][0])
-            del walked.files[key]
     _compare(plan, walked, root, options)
     plan.is_gone = partial(_is_gone, walked, tuple(map(_start, paths)), root)
     for path in options.moved_from:
@@ -362,8 +344,6 @@ def _walk(
             skipped.add_repeated(entry.path, earlier)
             continue
         walked.files[key] = entry.path, state
-        if earlier:
-            walked.second_names[earlier].append(entry.path)
 
 
 def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions) -> None:

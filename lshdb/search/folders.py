@@ -143,12 +143,10 @@ class _WalkedFolder:
     Attributes:
         read: the keys of those that are as they were read.
         unread: the keys and sizes of the others.
-        is_known: whether one of them has ever been read.
     """
 
     read: set[str]
     unread: list[tuple[str, int]]
-    is_known: bool
 
 
 class _Disk:
@@ -190,7 +188,7 @@ class _Disk:
         return self._walked[folder]
 
     def _walk(self, folder: str, path: str) -> _WalkedFolder:
-        read, unread, is_known = set[str](), list[tuple[str, int]](), False
+        read, unread = set[str](), list[tuple[str, int]]()
 
         def key_of(inner: str) -> str:
             return os.path.join(folder, printable_path(os.path.relpath(inner, path)))
@@ -207,12 +205,11 @@ class _Disk:
                     status = look(os.path.join(directory, name))
                 except OSError:  # gone since
                     continue
-                is_known = is_known or key in self._documents
                 if key in self._documents and self._is_unchanged(key):
                     read.add(key)
                 else:
                     unread.append((key, status.st_size))
-        return _WalkedFolder(read, sorted(unread), is_known)
+        return _WalkedFolder(read, sorted(unread))
 
     def _is_unchanged(self, key: str) -> bool:
         """Whether a file has what its documents were read from."""
@@ -277,10 +274,6 @@ def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]
 def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderPair:
     folders = first, second
     walked = {folder: None if disk is None else disk.walked(folder) for folder in folders}
-    if not any(
-        walked_folder is not None and walked_folder.is_known for walked_folder in walked.values()
-    ):
-        walked = dict.fromkeys(folders)  # other files are there than those that were read
     present = {folder: _present(below[folder], walked[folder]) for folder in folders}
     sides = []
     for folder, common_files in zip(folders, _common(present, *folders), strict=True):

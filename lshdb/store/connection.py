@@ -64,7 +64,20 @@ def connect(
     guard.check_may_open(path, real_path)
 
     def opened(flags: str) -> guard.Connection:
-        connection = _opened(path, real_path, flags, mode, timeout, whole, limits)
+        connection: guard.Connection = sqlite3.connect(
+            f"{real_path.as_uri()}?mode={flags}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            cached_statements=64,
+            factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
+        )
+        try:
+            _configure(connection, mode, whole)
+            connection.watch(immutable="immutable" in flags)
+        except BaseException:
+            connection.close()
+            raise
         connection.has_other_log = has_other_log
         return connection
 
@@ -140,32 +153,6 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
         yield connection
     finally:
         connection.close()
-
-
-def _opened(
-    path: Path,
-    real_path: Path,
-    flags: str,
-    mode: Mode,
-    timeout: float,
-    whole: bool,
-    limits: Limits,
-) -> guard.Connection:
-    connection: guard.Connection = sqlite3.connect(
-        f"{real_path.as_uri()}?mode={flags}",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        cached_statements=64,
-        factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
-    )
-    try:
-        _configure(connection, mode, whole)
-        connection.watch(immutable="immutable" in flags)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:

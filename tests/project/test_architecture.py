@@ -112,7 +112,6 @@ KERNELS = {
     "sources.records": "Spark finds fields of records",
     # what works with files, and has no place in the interface
     "ingest.folder_documents": "a class report has folders in place of documents",
-    "store.partial_files": "the gate's new index takes its name when it is complete",
 }
 """What else the interfaces in OUTER import, and for what."""
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
