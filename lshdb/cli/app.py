@@ -112,6 +112,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except _UsageError as error:
+            if ctx.invoked_subcommand == "spark-dedup" and "--all-references" in error.message:
+                error.message += "; Spark keeps the best match of a row alone: lshdb dedup has it"
             for option, path in pairwise(["", *ctx.meta.get(_ARGUMENTS, [])]):
                 if option not in ("-d", "--db") and paths.is_database(path):
                     name = paths.escaped(path)

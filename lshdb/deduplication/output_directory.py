@@ -65,7 +65,10 @@ class OutputDirectory:
             real, fault = os.path.realpath(path), ""
             if real in written:
                 if self.appends:
-                    fault = "is there, and a run with a database writes new files only"
+                    fault = (
+                        "is there, and a run with a database writes new files only, as it keeps no "
+                        "row that it knows: move this one away, or name another directory"
+                    )
             elif self.overwrites and path in known:
                 self._old.add(path)
                 if real in map(os.path.realpath, self.tables):

@@ -16,13 +16,10 @@ from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.input_tables import binary_kind_of, checked_format
 from lshdb.model import DroppedRow
-from lshdb.sources import added_columns, formats, outputs, records, sinks
+from lshdb.sources import added_columns, formats, outputs, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.paths import format_of, partition_of, printable_path
 from lshdb.sources.session import Session
-
-_START = 1 << 16
-"""Bytes of the beginning of a file of JSON whose fields are looked at."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -188,33 +185,16 @@ def head(session: Session, path: str) -> TableSchema | None:
         InputError: it cannot be read in its format, or it lacks a column; of JSON, all rows of its
             beginning lack the field.
     """
-    format = session.options.format_of(path)
-    if format == "xlsx":  # to read it takes as long as all of it, and says what it lacks
-        return None
-    is_json = formats.KIND.get(format, "json") == "json"
-    limits = session.options.limits
-    if is_json:
-        limits = dataclasses.replace(limits, block_bytes=_START)
-    apart = session.apart(whole=True, only_rows=is_json, limits=limits)
+    if session.options.format_of(path) == "xlsx":
+        return None  # to read it takes as long as all of it, and says what it lacks
+    apart = session.apart(whole=True, only_rows=True)
     with contextlib.closing(apart.file(path)) as batches:
         batch = next(batches, Batch())
-    if is_json:
-        _check_fields(session.options, batch, path)
-        return None
+    if batch.origin is not None:
+        return sinks.rows_of(batch.origin).schema
     for _, failure in batch.failures:
         raise errors.InputError(f"{failure.where}: {failure.reason}")
-    return None if batch.origin is None else sinks.rows_of(batch.origin).schema
-
-
-def _check_fields(options: records.RecordOptions, batch: Batch, path: str) -> None:
-    """InputError if no row of a batch of JSON has the fields of documents."""
-    if batch.origin is None or options.on_null == "keep" or options.of_sets == "bag":
-        return
-    rows = sinks.rows_of(batch.origin)
-    try:
-        options.check_records(_record(rows, index) or {} for index in range(batch.count))
-    except errors.InputError as error:
-        raise errors.InputError(f"{printable_path(path)}: {error}") from error
+    return None
 
 
 def _is_stream(path: str) -> bool:

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import cast
@@ -42,12 +43,13 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     """The documents of a file, in batches of the lines or elements that end in a chunk of it.
 
     Raises:
-        InputError: it is not a complete array; the elements before the error are given first.
+        InputError: it is not a complete array; the elements before the error are given first. Or
+            no row of its first megabyte has the fields of documents.
     """
     number, largest = 1, source.options.limits.largest_document
     is_array = format == "json"
     text = _element_lines(source.text) if is_array else source.text
-    for block in line_blocks(text, largest):
+    for block in _checked(line_blocks(text, largest), source.options):
         holder = [block]
         del block
         batch = _batch(holder, number, source, is_array)
@@ -86,6 +88,28 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
         holder = [cast(bytes, block)]
         del block
         yield holder.pop()
+
+
+def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator[bytes | None]:
+    """The blocks; InputError if rows begin them, and none of these has the fields of documents."""
+    held: list[bytes | None] = []
+
+    def records() -> Iterator[Record]:
+        size = 0
+        for block in blocks:
+            held.append(block)
+            for line in lines_in(block or b""):
+                if size > LONG:
+                    return
+                size += len(line)
+                with suppress(InputError):
+                    yield _record_of(line, _ANY)[0]
+
+    options.check_records(records())
+    held.reverse()
+    while held:
+        yield held.pop()
+    yield from blocks
 
 
 def lines_in(block: bytes) -> list[bytes]:

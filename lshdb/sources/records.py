@@ -260,7 +260,12 @@ class RecordOptions:
         self._refuse(wrong, "columns", names)
 
     def check_records(self, records: Iterable[Record]) -> None:
-        """InputError if some records have fields, and none of them those of documents."""
+        """InputError if some records have fields, and none of them those of documents.
+
+        No record needs them where a missing document is an empty one, or a bag has another field.
+        """
+        if self.on_null == "keep" or self.of_sets == "bag":
+            return
         lacking = [self.key_field] * (not self.auto_key) + [self.content_field]
         names: Record = {}
         for record in records:

@@ -34,7 +34,7 @@ from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.shingling import Content
 from lshdb.sources import records
-from lshdb.sources.metadata import Path
+from lshdb.sources.metadata import LIST, Path
 from lshdb.tuning.resolve import resolve
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -250,10 +250,11 @@ def _type(df: DataFrame, path: Path) -> DataType:
     data_type: DataType = df.schema
     for name in path:
         if not isinstance(data_type, StructType) or data_type.names.count(name) != 1:
-            raise UsageError(
-                f"column {'.'.join(path)!r} is missing or repeated; there are "
-                f"{', '.join(map(repr, df.columns))}"
-            )
+            shown = ".".join(path)
+            reason = "is in a list: on Spark a text is a column of strings, or a field of a column"
+            if LIST not in shown:
+                reason = f"is missing or repeated; there are {', '.join(map(repr, df.columns))}"
+            raise UsageError(f"column {shown!r} {reason}")
         data_type = data_type[name].dataType
     return data_type
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lshdb import InputError
-from lshdb.sources.paths import format_of
+from lshdb.sources.paths import format_of, partition_of
 from lshdb.spark import clustering, starting
 from lshdb.spark.frame_documents import quoted
 
@@ -99,12 +99,11 @@ def _without_broken(rows: DataFrame, path: str) -> SparkRows:
 
 def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRows:
     """Parquet, also with types of pandas that Spark does not have: of times, and of nulls."""
-    types = dict(_parquet_types(spark, files[0])) if files else {}
-    in_nanoseconds = [name for name, kind in types.items() if _NANOSECONDS in kind]
-    if in_nanoseconds:
-        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     # A column that came later is null before; types that Spark cannot merge are an error.
     rows, notes = spark.read.option("mergeSchema", "true").parquet(path), []
+    types = _types(spark, files, rows.columns)
+    in_nanoseconds = [name for name, kind in types.items() if _NANOSECONDS in kind]
     changed: dict[str, Column] = {}
     for name in in_nanoseconds:
         if "\n" in types[name]:
@@ -119,12 +118,8 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
     if changed:
         shown = ", ".join(changed)
         notes = [f"{path}: nanoseconds become microseconds, as Spark has them, in column {shown}"]
-    for name, kind in types.items():
-        # A file of nulls alone, such as an empty one, says nothing about the type.
-        if kind.endswith(_NULLS) and all(
-            dict(_parquet_types(spark, file)).get(name, "").endswith(_NULLS) for file in files
-        ):
-            changed[name] = F.lit(None).cast("string")
+    nulls = [name for name, kind in types.items() if kind.endswith(_NULLS)]
+    changed |= dict.fromkeys(nulls, F.lit(None).cast("string"))
     return SparkRows(rows.withColumns(changed), "parquet", notes=notes)
 
 
@@ -140,6 +135,20 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
             below = file.toString().removeprefix(base.toString()).strip("/")
             if not any(name.startswith(_HIDDEN) for name in below.split("/")):
                 yield file.toString()
+
+
+def _types(spark: SparkSession, files: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """The types of columns as Parquet writes them, in the first file where they say something.
+
+    A file of nulls alone, such as an empty one, says nothing; files are read until all are known.
+    """
+    types: dict[str, str] = {}
+    for file in files:
+        known = {name: kind for name, kind in types.items() if not kind.endswith(_NULLS)}
+        if known.keys() >= {*columns} - partition_of(file).keys():
+            break
+        types |= dict(_parquet_types(spark, file)) | known
+    return types
 
 
 def _parquet_types(spark: SparkSession, path: str) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ import pytest
 from direct_command import DirectCommand
 from direct_command import command as command
 from helpers import Command
+from rows import as_file
 
 import lshdb
 from lshdb.deduplication.output_directory import MANIFEST
@@ -104,6 +105,10 @@ def test_shards_of_days_are_beside_each_other(command: Command, run: Run) -> Non
     kept = files_in(command.path("out"))
     assert kept.keys() == days.keys()
     assert len(kept["2.jsonl"].splitlines()) == 1
+    # The same run again changes nothing, and says what to do; elsewhere it keeps no row.
+    assert "move this one away" in run(["2.jsonl"], "out/", db="seen.db")
+    assert run(["2.jsonl"], "again/", db="seen.db") == ""
+    assert files_in(command.path("again")) == {"2.jsonl": b""}
     command.write("2.jsonl", rows_of(9))
     assert "out/2.jsonl is there" in run(["2.jsonl"], "out/", db="seen.db")
     assert "the database knows" in run(["2.jsonl"], "out/", db="seen.db", overwrite=True)
@@ -126,6 +131,37 @@ def test_an_output_stays_where_no_row_can_be_read(command: Command, run: Run, te
     assert command.path("out.jsonl").read_text().startswith('{"id": "5"')
     assert run(["in.jsonl"], "out.jsonl") == ""
     assert len(command.path("out.jsonl").read_bytes().splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", ["b.jsonl", "b.json", "b.csv", "b.parquet"])
+@pytest.mark.parametrize("output", ["out.jsonl", "out/"])
+def test_a_file_without_the_text_refuses_the_run(
+    command: Command, run: Run, name: str, output: str
+) -> None:
+    """Also one of a folder: without its rows the output would look complete."""
+    command.write(f"data/a{Path(name).suffix}", as_file(f"a{Path(name).suffix}", rows_of(1, 2)))
+    lacking = [{"id": row["id"], "body": row["text"]} for row in rows_of(3, 4)]
+    command.write(f"data/{name}", as_file(name, lacking))
+    said = run(["data"], output)
+    assert f"data/{name}: no field 'text'" in said
+    assert "s are id, body)" in said
+    assert len(said.splitlines()) == 1
+    assert not command.path("out.jsonl").exists()
+    assert not files_in(command.path("out"))
+
+
+def test_a_wrong_field_of_standard_input_is_one_line(command: DirectCommand) -> None:
+    command.write("in.jsonl", rows_of(*range(20)))
+    command.write("out.jsonl", rows_of(5))
+    lines = command.path("in.jsonl").read_bytes()
+    for arguments in (["dedup", "-", "-o", "out.jsonl"], ["add", "-"]):
+        done = command(*arguments, "--text-field", "txt", stdin=lines)
+        first, *_ = done.err.splitlines()
+        assert first.endswith(
+            "-: no field 'txt': name it with --text-field (the fields are id, text)"
+        )
+        assert (done.err.count("txt"), done.status) == (1, 1)
+    assert len(command.path("out.jsonl").read_bytes().splitlines()) == 1
 
 
 def test_a_folder_of_hugging_face_stays_loadable(command: Command, run: Run) -> None:

@@ -18,6 +18,7 @@ from rows import as_file, table_of
 
 import lshdb
 from lshdb.errors import ContentError, InputError
+from lshdb.limits import Limits
 from lshdb.model import Document, Failure
 from lshdb.sources.arrow_rows import documents_of_tables
 from lshdb.sources.metadata import to_json
@@ -244,8 +245,8 @@ NESTED = [{"id": "a", "title": "t", "meta": "m"}]
 @pytest.mark.parametrize(
     ("text", "records", "reasons"),
     [
-        ("text", [{"text": "t"}], ["no field 'id': name it"] * 2),
-        ("text", [{"id": "a"}], ["no field 'text': name it"] * 2),
+        ("text", [{"text": "t"}], ["no field 'id': name it"] * 4),
+        ("text", [{"id": "a"}], ["no field 'text': name it"] * 4),
         ("title,body", NESTED, ["no field 'body'"] * 3),
         ("meta.body", NESTED, ["no field 'meta.body'"] * 2),
     ],
@@ -254,15 +255,30 @@ NESTED = [{"id": "a", "title": "t", "meta": "m"}]
 def test_a_missing_column_costs_the_file(
     text: str, records: list[Record], reasons: list[str], tmp_path: Path
 ) -> None:
-    for source, reason in zip(("x.csv", "x.parquet", "table"), reasons, strict=False):
+    sources = ("x.csv", "x.parquet", "table" if "," in text else "x.jsonl", "x.json")
+    for source, reason in zip(sources, reasons, strict=False):
         reader = new_session(False, text_field=text)
         if source == "table":
             with pytest.raises(InputError, match=reason):
                 [*items_of(source, records, reader, tmp_path)]
         else:
-            (failure,) = items_of(source, records, reader, tmp_path)
+            (failure,) = items_of(source, records * 3, reader, tmp_path)
             assert isinstance(failure, Failure)
             assert failure.reason.startswith(reason)
+            assert f"s are {', '.join(records[0])})" in failure.reason
+
+
+def test_fields_that_only_some_rows_have_cost_the_others_alone() -> None:
+    """However a pipe gives the lines, within the first megabyte."""
+    rest = b'{"note": 1}\n\nnot JSON\n{"id": "a", "text": "t"}\n{"id": "b"}\n'
+    for size, start in ((1, b""), (7, b""), (1 << 20, b'{"pad": "%s"}\n' % (b"x" * (1 << 19)))):
+        reader = new_session(False, stdin=io.BytesIO(start + rest), limits=Limits(block_bytes=size))
+        found = [item.key if isinstance(item, Document) else "" for item in reader.read(["-"])]
+        assert found == [""] * bool(start) + ["", "", "a", ""]
+    late = b'{"pad": "%s"}\n' % (b"x" * (1 << 20))
+    (failure,) = new_session(False, stdin=io.BytesIO(late + rest), auto_key=True).read(["-"])
+    assert isinstance(failure, Failure)
+    assert failure.reason.endswith("(the fields are pad)")
 
 
 def bad_bytes(name: str) -> bytes:

@@ -691,7 +691,7 @@ def test_inputs_without_rows_in_partitions_and_of_pandas_are_read(
 
 
 def test_a_column_that_came_later_is_null_before_and_other_types_say_why(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scores: list[dict[str, Any]] = [{}, {"score": [5]}, {"score": ["high"]}]
     for number, columns in enumerate(scores):
@@ -703,11 +703,50 @@ def test_a_column_that_came_later_is_null_before_and_other_types_say_why(
         return sorted(tuple(row) for row in source.rows.select("id", "score").collect())
 
     assert read("[01].parquet") == [("0", None), ("1", 5)]
+    assert ran("spark-dedup", str(tmp_path / "[01].parquet"), str(tmp_path / "out")) == 0
+    ((kept,),) = [pq.read_table(tmp_path / "out").to_pylist()]
+    assert kept == {"id": "0", "text": "the fox", "score": None}
+    assert ran("spark-dedup", str(tmp_path / "*.parquet"), str(tmp_path / "none")) == 1
+    assert 'types "BIGINT" and "STRING"' in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
     with (
         pytest.raises(lshdb.LshdbError, match='Failed to merge incompatible data types "BIGINT"'),
         translated_errors(),
     ):
         read("*.parquet")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("is_first", [True, False])
+def test_nanoseconds_that_came_later_are_microseconds(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_first: bool,
+) -> None:
+    """Whichever file is looked at first, and where an earlier one has nulls alone."""
+    (tmp_path / "in").mkdir()
+    whens: list[dict[str, Any]] = [{}, {"when": pa.array([10**18 + 1_001], pa.timestamp("ns"))}]
+    for number, columns in enumerate(whens):
+        rows = pa.table({"id": [str(number)], "text": [f"fox {number} of isle"], **columns})
+        pq.write_table(rows, tmp_path / f"in/{number}.parquet")
+    listed = reading._files
+    monkeypatch.setattr(reading, "_files", lambda *path: sorted(listed(*path), reverse=is_first))
+    output = tmp_path / "out"
+    assert ran("spark-dedup", str(tmp_path / "in"), str(output)) == 0
+    assert "nanoseconds become microseconds, as Spark has them, in column when" in (
+        capsys.readouterr().err
+    )
+    kept = pq.read_table(output).sort_by("id").to_pylist()
+    assert [row["when"] for row in kept] == [None, datetime(2001, 9, 9, 1, 46, 40, 1)]
+
+
+def test_a_text_in_a_list_is_refused_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    chats = [{"id": "a", "messages": [{"content": "the fox"}, {"content": None}]}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(chat) + "\n" for chat in chats))
+    df = reading.read(spark, str(tmp_path / "in.jsonl"), "auto", ["id", "text"]).rows
+    with pytest.raises(lshdb.UsageError, match=r"'messages\[\].content' is in a list: on Spark"):
+        lshdb.spark.dedup(df, lshdb.spark.make_settings(), text="messages[].content")
 
 
 def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkSession) -> None:
@@ -738,6 +777,12 @@ def test_what_the_commands_refuse(line: str, status: int, says: str, tmp_path: P
     database_of(tmp_path / "bare.db", {"a": "the fox and the grapes"}, content=False).close()
     lshdb.open(tmp_path / "sets.db", shingle="set").close()
     assert says in Command(tmp_path).fails(*f"spark-{line}".split(), status=status)
+
+
+def test_all_references_say_that_they_are_not_for_spark(tmp_path: Path) -> None:
+    done = Command(tmp_path)("spark-dedup", "in", "out", "--all-references")
+    assert "--all-references; Spark keeps the best match of a row alone: lshdb dedup" in done.err
+    assert done.status == 2
 
 
 def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
