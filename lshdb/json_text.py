@@ -52,7 +52,9 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
         decimals: whether numbers that no float prints are decimals, and not rounded.
     """
     value = orjson.loads(data)
-    if isinstance(value, dict) and _FLAT.issuperset(map(type, value.values())):  # most records
+    if isinstance(value, dict) and (kinds := {*map(type, value.values())}) <= _FLAT:  # most records
+        if float not in kinds:
+            return value, False
         floats = [element for element in value.values() if type(element) is float]
     else:
         if _may_be_deep(data):
@@ -139,19 +141,20 @@ def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
         value = value.values()
     elif not isinstance(value, list | tuple):
         return [] if type(value) in left_out else [value]
-    elements = [element for element in value if type(element) not in left_out]
-    return [leaf for element in elements for leaf in _leaves(element, left_out)]
+    return [
+        leaf
+        for element in value
+        if type(element) not in left_out
+        for leaf in _leaves(element, left_out)
+    ]
 
 
 def _has_other_digits(data: bytes | bytearray, floats: Iterable[float]) -> bool:
     """Whether JSON has more digits in a row than 15, which all floats keep, that no float has."""
-    digits, end = data.translate(_DIGITS), 0
+    if _MANY_DIGITS not in data.translate(_DIGITS):
+        return False
     written = {repr(abs(number)).partition("e")[0].encode() for number in floats}
-    while (start := digits.find(_MANY_DIGITS, end)) >= 0:
-        end = digits.find(b" ", start)
-        if bytes(data[start:end]) not in written:
-            return True
-    return False
+    return not written.issuperset(re.findall(rb"[\d.]{16,}", data))
 
 
 def _exact(text: str) -> object:

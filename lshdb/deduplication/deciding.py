@@ -482,7 +482,7 @@ class _Loop:
         Among them is the version of an earlier run that is stored under its key.
         """
         versions, key = self.versions, self.documents.keys[row]
-        doc_ids = set[int]()
+        doc_ids: set[int] = set()
         if compared.marked is not None:
             doc_ids = compared.marked.different_from((key, self.documents.digests[row]))
         if key not in versions.known:

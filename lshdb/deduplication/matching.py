@@ -17,11 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import DropReason
-from lshdb.search.passage_windows import is_in
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
-from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array, lengths_of
+from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array, is_in, lengths_of
 from lshdb.store.lookups import StoreReader
 
 
@@ -175,8 +174,9 @@ class BucketMatcher(Matcher):
 
         With `every`, those of all.
         """
-        candidates = self._without(row, without)
-        same = self._same[row]
+        if not self._codes[row]:
+            return {}
+        candidates, same = self._without(row, without), self._same[row]
         equal = {other: 1.0 for other in candidates if self._same[other] == same}
         if not candidates or (equal and not every):
             return equal

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 from lshdb import keys
 from lshdb.errors import ContentError, InputError
@@ -250,9 +251,10 @@ def _of_record(
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
     try:
-        return RecordOptions(of_sets, key, limits=limits).document(record, str)[:3]
+        found, *document, _ = RecordOptions(of_sets, key, limits=limits).document(record)
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
+    return cast("tuple[str, Content, str | None]", (found, *document))
 
 
 def _checked_key(value: object) -> str:

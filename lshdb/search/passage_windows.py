@@ -34,6 +34,7 @@ from lshdb.shingling.arrays import (
     Mask,
     expand_ranges,
     int_array,
+    is_in,
     lengths_of,
     offsets_of,
 )
@@ -295,11 +296,3 @@ def common_passages(
         first, behind, words.tolist(), strict=True
     ):
         yield CommonPassage(start, end, line, end_line, count, text[start:end])
-
-
-def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
-    """Which of the hashes are among sorted ones of the same type: bool[n]."""
-    if not len(ordered):
-        return np.zeros(len(hashes), dtype=np.bool_)
-    is_member: Mask = ordered.take(np.searchsorted(ordered, hashes), mode="clip") == hashes
-    return is_member

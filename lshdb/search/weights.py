@@ -38,8 +38,8 @@ from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
 from lshdb.search import similarity
-from lshdb.search.passage_windows import is_in
 from lshdb.shingling import arrays, rare_words, winnowing
+from lshdb.shingling.arrays import is_in
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.settings import Settings

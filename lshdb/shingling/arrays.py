@@ -1,7 +1,7 @@
 """Arrays that hold the values of many items one after another: offsets of items, and chunks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sized
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,14 @@ def covering_spans(starts: IntArray, ends: IntArray) -> IntArray:
             chosen.pop()
         chosen.append(span)
     return int_array(chosen)
+
+
+def is_in(values: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
+    """Which of the values are among sorted ones of the same type: bool[n]."""
+    if not len(ordered):
+        return np.zeros(len(values), dtype=np.bool_)
+    is_member: Mask = ordered.take(np.searchsorted(ordered, values), mode="clip") == values
+    return is_member
 
 
 def first_of_each(

@@ -79,9 +79,9 @@ def _check_size(stored: str, largest: int) -> None:
 
 def digest(encoded: bytes | memoryview) -> bytes:
     """DIGEST_BYTES of BLAKE2b over a stored form in UTF-8; equal for equal documents only."""
-    import hashlib  # loads OpenSSL, which a query never needs
+    from _blake2 import blake2b  # where hashlib has it from, which loads OpenSSL besides
 
-    return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
+    return blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:

@@ -16,7 +16,7 @@ from lshdb.shingling.shingling import DIGITS, Shingling
 from lshdb.shingling.tokens import cut_before
 
 _HYPHENS = "-\u00ad\u2010"
-_BREAK = re.compile(rf"[{_HYPHENS}]\r?\n[ \t]*")
+_BREAK = rf"[{_HYPHENS}]\r?\n[ \t]*"
 """A hyphen, the end of the line and the indentation of the next one."""
 _LINE_END = rf"(?<![{_HYPHENS}])(?<![{_HYPHENS}]\r)\n"
 """Where a large text is cut: never in a word that a line end breaks."""
@@ -66,7 +66,7 @@ def _breaks(text: str, units: positions.Units) -> Iterator[tuple[int, int, int]]
 
     None is before a digit, as in `1914-` and `1918`, a mark, or a sign that folding drops.
     """
-    spans = np.array([match.span() for match in _BREAK.finditer(text)], dtype=np.int64)
+    spans = np.array([match.span() for match in re.finditer(_BREAK, text)], dtype=np.int64)
     begins, ends = spans.reshape(-1, 2).T
     after = np.searchsorted(units.starts, ends)
     is_between = (after > 0) & (np.append(units.starts, -1)[after] == ends)

@@ -30,9 +30,9 @@ from lshdb.shingling import folding, programs
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
     IntArray,
-    Mask,
     chunks_of,
     expand_ranges,
+    is_in,
     is_new,
     lengths_of,
     offsets_of,
@@ -175,15 +175,6 @@ def base_hashes(shingling: Shingling, seed: int) -> Hashes:
     return distinct(distinct_shingles(texts, replace(shingling, base=()), seed).hashes)
 
 
-def _not_in_base(hashes: Hashes, shingling: Shingling, seed: int) -> Mask:
-    """True for each hash that no base text has, bool[n]."""
-    base = base_hashes(shingling, seed)
-    if not len(base):
-        return np.ones(len(hashes), dtype=np.bool_)
-    counts: Mask = base.take(np.searchsorted(base, hashes), mode="clip") != hashes
-    return counts
-
-
 def shingle_group(
     group: Sequence[Content], shingling: Shingling, seed: int, tokens: Tokens | None = None
 ) -> Shingles:
@@ -198,7 +189,7 @@ def shingle_group(
     shingles = _group(group, shingling, seed, tokens)
     if not shingling.base:
         return shingles
-    counting = _not_in_base(shingles.hashes, shingling, seed)
+    counting = ~is_in(shingles.hashes, base_hashes(shingling, seed))
     return Shingles(shingles.hashes[counting], offsets_of(sums(counting, shingles.offsets)))
 
 
@@ -223,7 +214,7 @@ def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
     A large text takes the memory of one block.
     """
     for hashes in _pieces(text, shingling, seed):
-        yield hashes[_not_in_base(hashes, shingling, seed)] if shingling.base else hashes
+        yield hashes[~is_in(hashes, base_hashes(shingling, seed))] if shingling.base else hashes
 
 
 def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from tempfile import TemporaryFile
 from typing import IO, Literal, cast
 
@@ -141,42 +140,36 @@ class RecordOptions:
         fields = (self.key_field, self.content_field)
         return {_outer(path, names) for name in fields for path in field_paths(name, names)}
 
-    def document(
-        self, record: Record, where: Callable[[], str]
-    ) -> tuple[str, Content, str | None, bool, bool]:
-        """A document's key, content and stored metadata.
-
-        Args:
-            record: a row by the names of its fields.
-            where: returns the name of the document if it has no key.
+    def document(self, record: Record) -> tuple[str | None, Content, str | None, bool]:
+        """The key, content and stored metadata of a row, by the names of its fields.
 
         Returns:
-            The document, whether bytes are replaced in it, and whether it has its place for a key
-            although it has an id.
+            The document, and whether bytes are replaced in it. Its place is to be its key if that
+            is None, without an id (with `auto_key`), or empty, as its id gives none (`any_id`).
 
         Raises:
             InputError, ContentError: it has none.
         """
         if self.element_field:
-            return *self._element(record), None, False, False
+            return *self._element(record), None, False
         if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
             record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
-        is_unkeyed = replaced = False
+        replaced = False
         if type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
             key = str(key)
         elif type(key) is not str or not key or "\0" in key or not key.isascii():
-            key, is_unkeyed = self._key(record, where)
+            key = self._key(record)
         if type(content) is not str or self.of_sets:
             content, replaced = self._content(record)
         content = normalized(content, self.limits.largest_document, self.of_sets)
         metadata = to_json(self._other_fields(record)) if self.metadata else None
-        return key, content, metadata, replaced, is_unkeyed
+        return key, content, metadata, replaced
 
-    def _element(self, record: Record) -> tuple[str, str]:
+    def _element(self, record: Record) -> tuple[str | None, str]:
         """The key of a row of a long table, and as content the element."""
         name = self.element_field
-        key, _ = self._key(record, str)
+        key = self._key(record)
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING:
             raise self._no_content(record, name)
@@ -315,24 +308,24 @@ class RecordOptions:
             return named
         return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
 
-    def _key(self, record: Record, where: Callable[[], str]) -> tuple[str, bool]:
-        """The key of a record, and whether that is its place although the record has an id."""
+    def _key(self, record: Record) -> str | None:
+        """The key of a record; None or empty if that is its place, see `document`."""
         name = self.key_field
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING and not self.auto_key:
             raise InputError(f"no {self._named_key()}")
         # In CSV, an empty field means none.
         if self.auto_key and (value is _MISSING or (isinstance(value, str) and not value)):
-            return where(), False
+            return None
         try:
             key = key_of_id(value)
         except InputError as error:
             if self.any_id:
-                return where(), True
+                return ""
             raise InputError(f"field {name!r} {error}") from error
         if key is None and not self.auto_key:
             raise InputError(f"field {name!r} is null, and a document needs a key")
-        return (where() if key is None else key), False
+        return key
 
     def _no_content(self, record: Record, content_field: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
@@ -449,21 +442,23 @@ class Collector:
             is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
         """
         options = self.options
-        where = partial(self.origin.where, index)
         if self._partition:
             record = with_partition(record, self._partition)
         try:
-            key, content, metadata, replaced, is_unkeyed = options.document(record, where)
-            if is_invalid_utf8 and _REPLACEMENT in key:  # another document may have the same key
+            key, content, metadata, replaced = options.document(record)
+            if is_invalid_utf8 and key and _REPLACEMENT in key:  # another one may have it, too
                 if not options.any_id:
                     raise InputError(
                         f"field {options.key_field!r} has a lone surrogate or bytes that are not "
                         "UTF-8"
                     )
-                key, is_unkeyed = where(), True
+                key = ""
         except (InputError, ContentError) as error:
             self.fail(index, str(error))
             return
+        if not key:
+            self._unkeyed += key is not None
+            key = self.origin.where(index)
         self._keys.append(key)
         self._contents.append(content)
         self._metadata.append(metadata)
@@ -473,7 +468,6 @@ class Collector:
             self._order_values.append(self.order_values[index])
         elif name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
-        self._unkeyed += is_unkeyed
 
     def take_invalid_utf8(self, index: int, record: Record) -> None:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
