@@ -554,8 +554,8 @@ class Database:
         Each pair comes once, as it is found, in the order of addition; with `top` those of which a
         larger share is shared, best first; with `sort` all. The arguments mean the same as for
         `passages`. The iterator reads one state of the file; `.df()` and `.to_arrow()` give a
-        table, a row a passage, and `.common` names the longest runs in more than `common`
-        documents.
+        table, a row a passage, and `.common` names the runs in more than `common` documents,
+        longest first.
 
         Raises:
             UsageError: no index of passages, or numbers out of range.

@@ -437,8 +437,8 @@ class PassageResults(Results[model.PassagePair]):
     """Pairs that share passages as results; a row of the table is a passage.
 
     Attributes:
-        common: the longest runs of words that do not count because too many documents have them,
-            each with the key of such a document; empty before the first pair or row.
+        common: all runs of words that do not count because too many documents have them, the
+            longest first, each with the key of such a document; empty before the first pair or row.
         totals: gives a row for each pair, with the columns of PAIR_TOTALS, in the requested order;
             by default the largest share first.
     """
@@ -454,11 +454,12 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     noted: Noted = []
 
     def totals() -> Iterable[Sequence[Any]]:
-        in_files = options.group_by is not None
-        pairs: Iterable[Any] = find() if in_files else passage_totals(store, options, noted)
+        if options.group_by is None:
+            return passage_totals(store, options, noted)
+        pairs: Iterable[Any] = find()
         if not options.weighted.sort and options.top is None:  # else they are in order
             pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
-        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs) if in_files else pairs
+        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
 
     find = _finding(passage_pairs, store, options, noted)
     of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))

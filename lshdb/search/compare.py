@@ -155,7 +155,7 @@ def _passages(
         texts = dataclasses.replace(counting, run=size).windows_of(cut)
     first, second = np.arange(2).reshape(2, 1)
     criteria = passage_runs.Criteria(size, size, 0, store.limits.passages)
-    shared_texts = passage_runs.shared_passages(texts, criteria, first, second)
+    _, shared = passage_runs.shared_passages(texts, criteria, first, second)
     return tuple(
         model.Passage(
             passage.start,
@@ -166,6 +166,5 @@ def _passages(
             passage.line,
             passage.stored_line,
         )
-        for shared in shared_texts
-        for passage in shared.passages
+        for passage in passage_runs.passages_of(shared, cut, first, second)
     )

@@ -8,22 +8,24 @@ once and wait in a temporary file; then the texts of pairs are compared block by
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from tempfile import TemporaryFile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lshdb import errors
+from lshdb.columns import PAIR_TOTALS
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
-from lshdb.search import passage_runs, passage_windows, passages
+from lshdb.search import passage_runs, passage_windows
 from lshdb.search.candidates import SharedBuckets
+from lshdb.search.passages import criteria_of
 from lshdb.search.reworded import reworded_pairs
 from lshdb.search.weights import FingerprintWeights, base_of, ranked
 from lshdb.shingling import arrays, winnowing
@@ -53,24 +55,6 @@ Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 
-class PairTotals(NamedTuple):
-    """A PassagePair, with the number of its passages in their place."""
-
-    a: str
-    b: str
-    words: int
-    a_coverage: float
-    b_coverage: float
-    weighted: float
-    weighted_share: float
-    passages: int
-
-    @property
-    def share(self) -> float:
-        """The larger of both shares."""
-        return max(self.a_coverage, self.b_coverage)
-
-
 def passage_pairs(
     store: Store, query: PassagePairsOptions, common: Noted, last: int | None = None
 ) -> Iterator[PassagePair]:
@@ -82,7 +66,7 @@ def passage_pairs(
     Args:
         store: the file.
         query: which pairs are wanted.
-        common: gets the longest common runs, before the first pair.
+        common: gets all common runs, longest first, before the first pair.
         last: the highest id of the first document of a pair; None for all.
     """
     with store.snapshot() as (reader, _):
@@ -91,25 +75,38 @@ def passage_pairs(
                 yield from reworded_pairs(reader, query, progress, last)
             return
         tables = _tables(reader, query, common, last)
-        pairs = chain.from_iterable(_with_passages(reader, table) for table in tables)
+        pairs = chain.from_iterable(_with_passages(reader, *table) for table in tables)
         yield from ranked(pairs, query.weighted, query.top, "share")
 
 
 def passage_totals(
     store: Store, query: PassagePairsOptions, common: Noted, last: int | None = None
-) -> Iterator[PairTotals]:
-    """The same pairs with the numbers of their passages: a tenth of the time if these are many."""
+) -> Iterator[tuple[Any, ...]]:
+    """The same pairs by `query.weighted`, else by their larger share, as rows of PAIR_TOTALS.
+
+    They take a tenth of the time of passages if these are many.
+    """
     with store.snapshot() as (reader, _):
         tables = _tables(reader, query, common, last)
-        pairs = chain.from_iterable(_totals(reader, table) for table in tables)
-        yield from ranked(pairs, query.weighted, query.top, "share")
+        totals = np.concatenate(
+            [np.empty(0, dtype=passage_runs.PAIR), *(pairs for pairs, _ in tables)]
+        )
+        if (minimum := query.weighted.min_weighted) is not None:
+            totals = totals[totals["weighted"] >= minimum]
+        share = np.maximum(totals["a_coverage"], totals["b_coverage"])
+        keys = [-share, *([-totals[query.weighted.sort]] if query.weighted.sort else [])]
+        yield from _rows(reader, totals[np.lexsort(keys)[: query.top]])
 
 
 def _tables(
     reader: lookups.StoreReader, query: PassagePairsOptions, common: Noted, last: int | None
-) -> Iterator[_Table]:
-    """The pairs of `passage_pairs`, in tables of some documents and all that follow them."""
-    criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
+) -> Iterator[tuple[passage_runs.Rows, passage_runs.Rows]]:
+    """The pairs of `passage_pairs`, of some documents and all that follow them.
+
+    Yields:
+        The pairs, as passage_runs.PAIR has them, with the ids of documents, and their passages.
+    """
+    criteria = criteria_of(query.copied, reader.settings, reader.limits)
     shared, counts = reader.shared_fingerprints()
     hot = shared[counts > min(query.copied.runs.common, lookups.MANY - 1)]
     weights = FingerprintWeights.of(
@@ -120,7 +117,7 @@ def _tables(
         base_of(reader.settings, query.copied.base),
     )
     windows = passage_windows.common_windows(reader, hot)
-    common[:] = passage_windows.longest_common(reader, hot, windows)
+    common[:] = passage_windows.common_runs(reader, hot, windows)
     counting_all = passage_windows.Counting.of(reader.settings, hot)
     counting = dataclasses.replace(counting_all, common=windows, shared=shared)
     counting = counting.with_base(query.copied.base)
@@ -130,13 +127,23 @@ def _tables(
         texts = arrays.bounded(reader.contents(doc_ids), len, together)
         for keys, count in in_processes(partial(_leading_windows, counting), texts):
             windows_of_all.append(keys, count)
-        pairs = _candidates(windows_of_all, reader.limits.passage_windows)
+        candidates = _candidates(windows_of_all, reader.limits.passage_windows)
     if last is not None:
-        pairs = pairs[: np.searchsorted(pairs, doc_ids.searchsorted(last, "right") << _32)]
-    blocks = _blocks(reader, doc_ids, pairs, _BLOCK * together)
+        behind = doc_ids.searchsorted(last, "right") << _32
+        candidates = candidates[: candidates.searchsorted(behind)]
+    blocks = _blocks(reader, doc_ids, candidates, _BLOCK * together)
     compared = in_processes(partial(_sharing, counting, criteria, weights), blocks)
-    for _, tables in groupby(compared, attrgetter("band")):
-        yield _Table.joined([*tables])
+    for _, of_band in groupby(compared, attrgetter("band")):
+        tables = [*of_band]
+        for cut in chain.from_iterable(table.cuts for table in tables):
+            errors.warn_of_limit(cut)
+        pairs = np.concatenate([table.pairs for table in tables])
+        order = np.lexsort((pairs["b"], pairs["a"]))
+        begins = arrays.offsets_of(pairs["passages"])[order]
+        pairs, passages = pairs[order], np.concatenate([table.passages for table in tables])
+        passages = passages[arrays.expand_ranges(begins, pairs["passages"])]
+        passages["pair"] = np.repeat(np.arange(len(pairs)), pairs["passages"])
+        yield pairs, passages
 
 
 class _WindowFile:
@@ -235,31 +242,16 @@ class _Table(NamedTuple):
     """Pairs of documents that share passages.
 
     Attributes:
-        band: the number of the table.
-        a, b: int64[s], the ids of both documents of each pair.
-        shared: what they share; its numbers of pairs are indices of a and b.
-        weighted: float64[2, s], `weighted` and `weighted_share`.
+        band: the number of the table that they belong to.
+        pairs: as passage_runs.PAIR has them, with the ids of documents.
+        passages: as passage_runs.PASSAGE has them, in the order of pairs.
         cuts: what limits left out.
     """
 
     band: int
-    a: arrays.IntArray
-    b: arrays.IntArray
-    shared: passage_runs.SharedTable
-    weighted: arrays.Shares
+    pairs: passage_runs.Rows
+    passages: passage_runs.Rows
     cuts: list[errors.Cut]
-
-    @classmethod
-    def joined(cls, tables: Sequence[_Table]) -> _Table:
-        """The pairs of tables by their documents; a warning for each limit."""
-        for cut in chain.from_iterable(table.cuts for table in tables):
-            errors.warn_of_limit(cut)
-        a, b = (np.concatenate([table[side] for table in tables]) for side in (1, 2))
-        order = np.lexsort((b, a))
-        shared = passage_runs.SharedTable.joined([table.shared for table in tables])
-        weighted = np.concatenate([table.weighted for table in tables], axis=1)
-        band = tables[0].band
-        return cls(band, a[order], b[order], shared.chosen(order), weighted[:, order], [])
 
 
 def _blocks(
@@ -272,8 +264,9 @@ def _blocks(
     """
     lengths = reader.lengths(doc_ids)
     for band, of_band in enumerate(_parted(pairs >> _32, lengths, together)):
-        in_band = pairs[of_band]
-        for of_block in _parted(in_band & _LOW, lengths, together):
+        in_band, more = pairs[of_band], lengths.copy()
+        more[in_band >> _32] = 0  # each block has them, whichever others there are
+        for of_block in _parted(in_band & _LOW, more, together):
             block = np.sort(in_band[of_block])
             both = np.stack([block >> _32, block & _LOW])
             used, indices = np.unique(both, return_inverse=True)
@@ -307,33 +300,34 @@ def _sharing(
     """
     texts = counting.windows_of(block.texts)
     with errors.limits_noted() as cuts:
-        shared = passage_runs.SharedTable.of(texts, criteria, *block.pairs)
-    a, b = block.pairs[:, shared.pair]
+        pairs, passages = passage_runs.shared_passages(texts, criteria, *block.pairs)
     prints = winnowing.fingerprints(block.texts, counting.shingling, criteria.run, counting.seed)
-    weighted = weights.compared(prints, a, b)
-    return _Table(block.band, block.doc_ids[a], block.doc_ids[b], shared, weighted, cuts)
+    weighted = weights.compared(prints, pairs["a"], pairs["b"])
+    pairs["weighted"], pairs["weighted_share"] = weighted
+    pairs["a"], pairs["b"] = block.doc_ids[pairs["a"]], block.doc_ids[pairs["b"]]
+    return _Table(block.band, pairs, passages, cuts)
 
 
-def _totals(reader: lookups.StoreReader, table: _Table) -> Iterator[PairTotals]:
-    """The pairs of a table."""
-    ids, sides = np.unique(np.stack([table.a, table.b]), return_inverse=True)
+def _rows(reader: lookups.StoreReader, pairs: passage_runs.Rows) -> Iterator[tuple[Any, ...]]:
+    """Pairs with the keys of their documents."""
+    ids, sides = np.unique([pairs["a"], pairs["b"]], return_inverse=True)
     keys = reader.keys_of(ids)
     a, b = sides.reshape(2, -1).tolist()
-    shared = table.shared
-    columns = shared.words, shared.coverage, shared.b_coverage, *table.weighted, shared.counts
-    values = (column.tolist() for column in columns)
-    return map(PairTotals, map(keys.__getitem__, a), map(keys.__getitem__, b), *values)
+    values = (pairs[name].tolist() for name in [*PAIR_TOTALS][2:])
+    return zip(map(keys.__getitem__, a), map(keys.__getitem__, b), *values, strict=True)
 
 
-def _with_passages(reader: lookups.StoreReader, table: _Table) -> Iterator[PassagePair]:
-    """The pairs of a table, with their passages."""
-    lengths = reader.lengths(table.a) + reader.lengths(table.b)
-    totals = _totals(reader, table)
+def _with_passages(
+    reader: lookups.StoreReader, pairs: passage_runs.Rows, passages: passage_runs.Rows
+) -> Iterator[PassagePair]:
+    """Pairs with their passages."""
+    lengths = reader.lengths(pairs["a"]) + reader.lengths(pairs["b"])
+    rows, begins = _rows(reader, pairs), arrays.offsets_of(pairs["passages"])
     for part in arrays.chunks_of(lengths, reader.limits.text_batch):
-        shared = table.shared.chosen(np.arange(part.start, part.stop))
-        both = np.stack([table.a[part], table.b[part]])
-        ids, sides = np.unique(both, return_inverse=True)
-        copied = shared.listed.passages([*reader.contents(ids)], *sides.reshape(both.shape))
-        for pair in islice(totals, part.stop - part.start):
-            listed = tuple(islice(copied, pair.passages))
-            yield PassagePair(**{**pair._asdict(), "passages": listed})
+        ids, sides = np.unique([pairs["a"][part], pairs["b"][part]], return_inverse=True)
+        listed = passages[begins[part.start] : begins[part.stop]]
+        listed["pair"] -= part.start
+        copied = passage_runs.passages_of(listed, [*reader.contents(ids)], *sides.reshape(2, -1))
+        for a, b, words, coverage, b_coverage, *weighted, count in islice(rows, len(lengths[part])):
+            listed_passages = tuple(islice(copied, count))
+            yield PassagePair(a, b, words, coverage, b_coverage, listed_passages, *weighted)

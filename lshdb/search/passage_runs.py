@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
 from lshdb.search import cut_notes, passage_windows
 from lshdb.search.shared_runs import Runs, Segments
-from lshdb.shingling.arrays import IntArray, Shares, expand_ranges, offsets_of, sizes_of
+from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.positions import page_at
 
 
@@ -35,133 +34,86 @@ class Criteria:
     max_runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """What two texts share.
-
-    Attributes:
-        pair: the number of the pair.
-        words: how many units of a text are in runs; of both texts the larger number.
-        coverage, b_coverage: the share of the units of each text that are, without those of base
-            texts.
-        longest: the units of the longest run.
-        passages: in the order of the first text.
-    """
-
-    pair: int
-    words: int
-    coverage: float
-    b_coverage: float
-    longest: int
-    passages: tuple[CopiedPassage, ...]
-
-
-class Listed(NamedTuple):
-    """Where m passages are.
-
-    Attributes:
-        pair: int64[m], the number of the pair of each; ascending.
-        spans: int32[m, 8], first character, last + 1 and lines in both texts.
-        words: int64[m], how many units of the first text are shared.
-        similarity: float64[m], the share of the longer one that is.
-    """
-
-    pair: IntArray
-    spans: npt.NDArray[np.int32]
-    words: IntArray
-    similarity: Shares
-
-    def passages(self, texts: Sequence[str], a: IntArray, b: IntArray) -> Iterator[CopiedPassage]:
-        """The passages, from the texts of pairs: the texts of pair p are a[p] and b[p]."""
-        columns = self.spans, a[self.pair], b[self.pair], self.words, self.similarity
-        for spans, text, other, *score in zip(*(c.tolist() for c in columns), strict=True):
-            yield passage_at(texts[text], texts[other], spans, *score)
-
-
-class SharedTable(NamedTuple):
-    """What s pairs of texts share: the attributes of Shared, as arrays.
-
-    Attributes:
-        pair: int64[s], the number of each pair; ascending.
-        words, longest: int64[s].
-        coverage, b_coverage: float64[s].
-        counts: int64[s], how many passages each has.
-        listed: these, in the order of pairs.
-    """
-
-    pair: IntArray
-    words: IntArray
-    longest: IntArray
-    coverage: Shares
-    b_coverage: Shares
-    counts: IntArray
-    listed: Listed
-
-    @classmethod
-    def of(
-        cls, texts: passage_windows.Texts, criteria: Criteria, a: IntArray, b: IntArray
-    ) -> SharedTable:
-        """The pairs of texts a, ascending, and b, int64[p] both, that share runs which count."""
-        segments = Segments.of(texts, criteria.run, a[a == b])
-        shared = segments.between(a, b, criteria.min_units)
-        runs = shared.runs.chosen(shared.leads[shared.runs.pair])
-        numbers, begins = np.unique(runs.pair, return_index=True)
-        longest = np.maximum.reduceat(runs.length, begins) if len(numbers) else begins
-        a_units, b_units = shared.a_units[numbers], shared.b_units[numbers]
-        listed = listed_runs(segments.texts.windows, runs, criteria)
-        return cls(
-            numbers,
-            np.maximum(a_units, b_units),
-            longest + (criteria.run - 1),
-            a_units / texts.counted[a[numbers]],
-            b_units / texts.counted[b[numbers]],
-            sizes_of(listed.pair.searchsorted(np.append(numbers, len(a)))),
-            listed,
-        )
-
-    @classmethod
-    def joined(cls, tables: Sequence[SharedTable]) -> SharedTable:
-        """The pairs of tables one after the other, numbered by their indices."""
-        _, *columns, listed = zip(*tables, strict=True)
-        _, *listed_columns = zip(*listed, strict=True)
-        values: list[Any] = [*map(np.concatenate, columns)]
-        rows: list[Any] = [*map(np.concatenate, listed_columns)]
-        pair = np.arange(len(values[0]))
-        return cls._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows)])
-
-    def chosen(self, indices: IntArray) -> SharedTable:
-        """Some of the pairs, numbered by their order among these."""
-        values: list[Any] = [column[indices] for column in self[1:-1]]
-        places = expand_ranges(offsets_of(self.counts)[indices], values[-1])
-        rows: list[Any] = [column[places] for column in self.listed[1:]]
-        pair = np.arange(len(indices))
-        return SharedTable._make([pair, *values, Listed(np.repeat(pair, values[-1]), *rows)])
+PAIR = np.dtype(
+    [
+        ("a", "i8"),
+        ("b", "i8"),
+        ("words", "i8"),  # how many units of a text are in runs; of both texts the larger number
+        ("a_coverage", "f8"),  # the share of a's units that are, without those of base texts
+        ("b_coverage", "f8"),
+        ("weighted", "f8"),
+        ("weighted_share", "f8"),
+        ("passages", "i8"),  # how many there are
+        ("longest", "i8"),  # the units of the longest run
+    ]
+)
+"""What two texts share."""
+PASSAGE = np.dtype(
+    [
+        ("pair", "i8"),  # the number of its pair; ascending
+        ("spans", "i4", (8,)),  # first character, last + 1 and lines in both texts
+        ("words", "i8"),  # how many units of the first text are shared
+        ("similarity", "f8"),  # the share of the longer one that is
+    ]
+)
+"""Where passages are."""
+Rows = npt.NDArray[Any]
 
 
 def shared_passages(
     texts: passage_windows.Texts, criteria: Criteria, a: IntArray, b: IntArray
-) -> Iterator[Shared]:
-    """The pairs of texts a, ascending, and b, int64[p] both, that share runs which count."""
-    table = SharedTable.of(texts, criteria, a, b)
-    passages = table.listed.passages(texts.contents, a, b)
-    for pair, words, longest, coverage, b_coverage, count in zip(
-        *(column.tolist() for column in table[:-1]), strict=True
-    ):
-        yield Shared(pair, words, coverage, b_coverage, longest, tuple(islice(passages, count)))
+) -> tuple[Rows, Rows]:
+    """What the pairs of texts a, ascending, and b, int64[p] both, share in runs which count.
+
+    Returns:
+        The pairs that share any, as PAIR has them, with the indices of both texts and without
+        weights; and the passages of these, in their order, as PASSAGE has them.
+    """
+    segments = Segments.of(texts, criteria.run, a[a == b])
+    shared = segments.between(a, b, criteria.min_units)
+    numbers, begins = np.unique(shared.runs.pair, return_index=True)
+    passages = listed_runs(segments.texts.windows, shared.runs, criteria)
+    pairs = np.zeros(len(numbers), dtype=PAIR)
+    if len(pairs):
+        pairs["longest"] = np.maximum.reduceat(shared.runs.length, begins) + (criteria.run - 1)
+    a, b, a_units, b_units = (values[numbers] for values in (a, b, shared.a_units, shared.b_units))
+    pairs["a"], pairs["b"], pairs["words"] = a, b, np.maximum(a_units, b_units)
+    pairs["a_coverage"] = a_units / texts.counted[a]
+    pairs["b_coverage"] = b_units / texts.counted[b]
+    ends = passages["pair"].searchsorted(numbers, side="right")
+    pairs["passages"] = np.diff(ends, prepend=0)
+    return pairs, passages
 
 
-def listed_runs(windows: passage_windows.Windows, runs: Runs, criteria: Criteria) -> Listed:
-    """The passages that runs are; a warning where some are cut."""
+def passages_of(
+    passages: Rows, texts: Sequence[str], a: IntArray, b: IntArray
+) -> Iterator[CopiedPassage]:
+    """Passages, as PASSAGE has them, from the texts of pairs: those of pair p are a[p] and b[p]."""
+    pair = passages["pair"]
+    columns = passages["spans"], a[pair], b[pair], passages["words"], passages["similarity"]
+    for spans, text, other, *score in zip(*(c.tolist() for c in columns), strict=True):
+        yield passage_at(texts[text], texts[other], spans, *score)
+
+
+def listed_runs(windows: passage_windows.Windows, runs: Runs, criteria: Criteria) -> Rows:
+    """The passages that runs are, as PASSAGE has them; a warning where some are cut."""
     _, begins, counts = np.unique(runs.pair, return_index=True, return_counts=True)
     for count in counts[counts > criteria.max_runs].tolist():
         warn_of_limit(cut_notes.pair_cut(count, criteria.max_runs))
     rank = np.arange(len(runs.pair)) - np.repeat(begins, counts)
     rows = _merged(windows, runs.chosen(rank < criteria.max_runs), criteria)
     pair, a, a_last, b, b_last, units = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-    a_span, a_size = _spans(windows, a, a_last, criteria.run)
-    b_span, b_size = _spans(windows, b, b_last, criteria.run)
-    spans = np.concatenate([a_span, b_span], axis=1)
-    return Listed(pair, spans, units, units / np.maximum(a_size, b_size))
+    listed = np.empty(len(pair), dtype=PASSAGE)
+    listed["pair"], listed["words"] = pair, units
+    size = np.zeros(len(pair), dtype=np.int64)
+    for side, first, last in ((0, a, a_last), (4, b, b_last)):
+        spans = windows["span"].take(last, axis=0)
+        spans[:, ::2] = windows["span"].take(first, axis=0)[:, ::2]
+        listed["spans"][:, side : side + 4] = spans
+        unit = windows["unit"].astype(np.int64)
+        size = np.maximum(size, unit[last] - unit[first] + criteria.run)
+    listed["similarity"] = units / size
+    return listed
 
 
 def passage_at(
@@ -178,15 +130,6 @@ def passage_at(
     passage = text[spans[0] : spans[1]]
     values: list[Any] = [*spans, words, similarity, passage, kind, score, None, None, *pages]
     return CopiedPassage(*values)
-
-
-def _spans(
-    windows: passage_windows.Windows, first: IntArray, last: IntArray, run: int
-) -> tuple[npt.NDArray[np.int32], IntArray]:
-    """Where passages are from their first and last windows, int32[n, 4]; their units, int64[n]."""
-    spans = windows["span"][last]
-    spans[:, ::2] = windows["span"][first, ::2]
-    return spans, windows["unit"][last].astype(np.int64) - windows["unit"][first] + run
 
 
 def _merged(

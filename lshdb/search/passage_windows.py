@@ -17,7 +17,6 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from heapq import nlargest
 from itertools import chain
 from typing import Any
 
@@ -50,10 +49,6 @@ COMMON_SAMPLE = 4
 """First documents of a too common fingerprint that show which run around it they share."""
 _COMMON_AGREEING = 2
 """How many of these must share a common run: one may be the text of the query."""
-_COMMON_NAMED = 5
-"""The longest of all common runs, which are named to the user."""
-_COMMON_SEARCHED = 100
-"""Documents in which these are looked for."""
 
 WINDOW = np.dtype(
     [
@@ -267,26 +262,30 @@ def agreed(samples: Sequence[Hashes]) -> Hashes:
     return hashes[counts >= _COMMON_AGREEING]
 
 
-def longest_common(
+def common_runs(
     reader: StoreReader, hot: IntArray, common: Hashes
 ) -> list[tuple[str, CommonPassage]]:
-    """The longest runs of common windows in some documents, each once, with the documents' keys."""
-    doc_ids = np.unique(reader.documents_of_fingerprints(hot, 1)[1])[:_COMMON_SEARCHED]
-    counting = Counting.of(reader.settings, hot)
+    """The runs of common windows, longest first, each once, with the key of a document."""
+    doc_ids = np.unique(reader.documents_of_fingerprints(hot, 1)[1])
+    counting, named = Counting.of(reader.settings, hot), np.zeros(len(common), dtype=np.bool_)
     passages: dict[str, tuple[str, CommonPassage]] = {}
-    for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
-        windows = counting.windows_of([text]).windows
-        for passage in common_passages(text, windows, common, counting.run):
+    texts = chain.from_iterable(similarity.batches_of_text(reader, doc_ids))
+    for key, text in zip(reader.keys_of(doc_ids), texts, strict=True):
+        windows = common_rows(counting.windows_of([text]).windows, common)
+        numbers = common.searchsorted(windows["hash"])
+        for passage in common_passages(text, windows.compress(~named[numbers]), counting.run):
             passages.setdefault(passage.text, (key, passage))
-        common = np.setdiff1d(common, windows["hash"])
-    return nlargest(_COMMON_NAMED, passages.values(), key=lambda named: named[1].words)
+        named[numbers] = True
+    return sorted(passages.values(), key=lambda named: -named[1].words)
 
 
-def common_passages(
-    text: str, windows: Windows, common: Hashes, run: int
-) -> Iterator[CommonPassage]:
-    """The runs of a text that are common, from its windows of `run` units and the common ones."""
-    common_rows = windows.compress(is_in(windows["hash"].copy(), common))
+def common_rows(windows: Windows, common: Hashes) -> Windows:
+    """The windows that are among common ones."""
+    return windows.compress(is_in(windows["hash"].copy(), common))
+
+
+def common_passages(text: str, common_rows: Windows, run: int) -> Iterator[CommonPassage]:
+    """The runs of a text that are common, from its common windows of `run` units."""
     new = np.diff(common_rows["unit"], prepend=-run - 1) > run
     begins = np.flatnonzero(new)
     last = np.append(begins[1:], len(common_rows))[: len(begins)] - 1

@@ -88,32 +88,31 @@ def _find(
     counting = dataclasses.replace(counting_all, common=common, shared=shared_prints)
     counting = counting.with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
-    matches: list[tuple[int, int, passage_runs.Shared]] = []
+    matches: list[tuple[tuple[int, ...], model.Source]] = []
     remaining_ids = iter(candidates.tolist())
     for batch in similarity.batches_of_text(store, candidates):
         texts = counting.windows_of([text, *batch])
-        numbers = np.arange(len(batch))
+        sides = np.zeros(len(batch), dtype=np.int64), np.arange(1, len(batch) + 1)
+        pairs, shared = passage_runs.shared_passages(texts, criteria, *sides)
+        copied = passage_runs.passages_of(shared, texts.contents, *sides)
         ids = [*islice(remaining_ids, len(batch))]
-        shared_texts = passage_runs.shared_passages(
-            texts, criteria, np.zeros_like(numbers), numbers + 1
-        )
-        matches += (
-            (ids[shared.pair], int(texts.units[shared.pair + 1]), shared) for shared in shared_texts
-        )
-    matches.sort(key=lambda match: (-match[2].words, -match[2].longest, match[1], match[0]))
+        for _, number, words, coverage, b_coverage, *_, count, longest in pairs.tolist():
+            order = -words, -longest, int(texts.units[number]), ids[number - 1]
+            passages = tuple(islice(copied, count))
+            matches.append((order, model.Source("", coverage, b_coverage, words, passages)))
+    matches.sort()  # no two have the same id
     if not query.weighted.sort and query.weighted.min_weighted is None:
         matches = matches[: query.top]
-    doc_ids = int_array(doc_id for doc_id, _, _ in matches)
+    doc_ids = int_array(order[-1] for order, _ in matches)
     weighted = _weighted(store, text, doc_ids, query.copied.base)
     sources = (
-        model.Source(
-            key, shared.coverage, shared.b_coverage, shared.words, shared.passages, *shares
-        )
-        for key, (_, _, shared), shares in zip(
+        dataclasses.replace(source, key=key, weighted=weight, weighted_share=share)
+        for key, (_, source), (weight, share) in zip(
             store.keys_of(doc_ids), matches, weighted, strict=True
         )
     )
-    runs = passage_windows.common_passages(text, text_windows.windows, common, criteria.run)
+    common_rows = passage_windows.common_rows(text_windows.windows, common)
+    runs = passage_windows.common_passages(text, common_rows, criteria.run)
     units = int(text_windows.units[0])
     ranked = weights.ranked(sources, query.weighted, query.top)
     return model.Passages(
@@ -178,8 +177,8 @@ class CopiedShares:
             order = first_of_each(runs.pair, 1, -np.arange(len(runs.pair)), -runs.length)
             texts = segments.texts
             listed = passage_runs.listed_runs(texts.windows, runs.chosen(order), self._criteria)
-            longest = listed.passages(texts.contents, copy, source)
-            for number, passage in zip(pairs[listed.pair].tolist(), longest, strict=True):
+            longest = passage_runs.passages_of(listed, texts.contents, copy, source)
+            for number, passage in zip(pairs[listed["pair"]].tolist(), longest, strict=True):
                 passages[number] = passage
         return passages
 
@@ -225,8 +224,10 @@ class CopiedShares:
         fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
         listed = passage_runs.listed_runs(windows, fewest, self._criteria)
         shares = shared.a_units / np.maximum(texts.counted[a], 1)
-        columns = (values[listed.pair].tolist() for values in (numbers[a], numbers[b], shares))
-        yield from zip(*columns, listed.passages(texts.contents, a, b), strict=True)
+        pair = listed["pair"]
+        columns = (values[pair].tolist() for values in (numbers[a], numbers[b], shares))
+        copied = passage_runs.passages_of(listed, texts.contents, a, b)
+        yield from zip(*columns, copied, strict=True)
 
     def _parted(
         self, copies: IntArray, sources: IntArray

@@ -324,10 +324,10 @@ class Search:
         reworded = [_trimmed(text, other, terms, *windows) for windows in _passages(matches)]
         texts = self.runs.windows_of([text.content, other])
         first, second = np.arange(2).reshape(2, 1)
+        _, shared = passage_runs.shared_passages(texts, self.criteria, first, second)
         copied = [
             dataclasses.replace(run, score=max(passage.similarity for passage in around))
-            for shared in passage_runs.shared_passages(texts, self.criteria, first, second)
-            for run in shared.passages
+            for run in passage_runs.passages_of(shared, texts.contents, first, second)
             if (around := [passage for passage in reworded if _overlap(passage, run)])
         ]
         marks = _marked(text.terms, copied, "start", "end")

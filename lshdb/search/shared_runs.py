@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.search.passage_windows import Texts
+from lshdb.search.passage_windows import Texts, is_in
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
     IntArray,
@@ -84,13 +84,11 @@ class SharedPairs(NamedTuple):
         runs: all runs that are as long as they can be: each unit of either text that is in a run is
             in one of these, the longest of the runs in which a segment begins.
         a_units, b_units: int64[p], how many units of each text are in a run.
-        leads: bool[p], whether a shared window leads to documents.
     """
 
     runs: Runs
     a_units: IntArray
     b_units: IntArray
-    leads: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,8 +172,7 @@ class Segments:
             for part in chunks_of(sizes, _AT_ONCE)
         ]
         rows = np.concatenate([np.empty((4, 0), dtype=np.int64), *(part[0] for part in parts)], 1)
-        values = np.concatenate([np.empty((3, 0), dtype=np.int64), *(part[1] for part in parts)], 1)
-        a_units, b_units, leads = values[:, pair_of]
+        values = np.concatenate([np.empty((2, 0), dtype=np.int64), *(part[1] for part in parts)], 1)
         # The runs of the first texts of an arrangement are those of all of them.
         bounds = rows[0].searchsorted(np.arange(len(first) + 1))
         counts = sizes_of(bounds)[pair_of]
@@ -186,7 +183,7 @@ class Segments:
         b_first += self.offsets[b[pair]] - self.offsets[b[number]]
         length = self.end[a_first + count - 1] - self.begin[a_first] - (self.run - 1)
         runs_of_pairs = Runs(pair, self.first[a_first], self.first[b_first], length)
-        return SharedPairs(runs_of_pairs, a_units, b_units, leads > 0)
+        return SharedPairs(runs_of_pairs, *values[:, pair_of])
 
     def covered(self, texts: IntArray, others: IntArray) -> IntArray:
         """How many units of texts are in windows of others, common or not: int64[p]."""
@@ -242,12 +239,13 @@ class Segments:
 
         Returns:
             int64[4, r]: for each run the pair, counted from `before`, the first segments in both
-            texts, and how many it has; int64[3, p]: the units of both texts in runs, and whether a
-            window leads to documents.
+            texts, and how many it has; int64[2, p]: the units of both texts in runs. Pairs without
+            a shared window that leads to documents have none.
         """
         sides = self._without_common(self.hits(a, b), self.hits(b, a))
-        leads = np.zeros(len(a), dtype=np.int64)
-        leads[sides[0].pair[self.leads[sides[0].segment]]] = 1
+        leads = np.zeros(len(a), dtype=np.bool_)
+        leads[sides[0].pair[self.leads[sides[0].segment]]] = True
+        sides = sides[0].chosen(leads[sides[0].pair]), sides[1].chosen(leads[sides[1].pair])
         first, other, size = self._longest(*sides)
         pair, segment = (np.concatenate(columns) for columns in zip(*sides, strict=True))
         begins, ends = self.begin[segment[first]], self.end[segment[first] + size - 1]
@@ -264,7 +262,7 @@ class Segments:
         new = np.ones(rows.shape[1], dtype=np.bool_)
         new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
         rows[0] += before
-        return rows[:, new], np.stack([*units, leads])
+        return rows[:, new], np.stack(units)
 
     def _without_common(self, a: Hits, b: Hits) -> tuple[Hits, Hits]:
         """The hits of both sides that share no unit with a common window that both texts have."""
@@ -272,8 +270,8 @@ class Segments:
             return a, b
         a, b = (hits.chosen(self._is_apart(hits)) for hits in (a, b))
         width = int(self.numbers.max()) + 1
-        keys = [hits.pair * width + self.numbers[hits.segment] for hits in (a, b)]
-        return a.chosen(np.isin(keys[0], keys[1])), b.chosen(np.isin(keys[1], keys[0]))
+        a_keys, b_keys = (hits.pair * width + self.numbers[hits.segment] for hits in (a, b))
+        return a.chosen(is_in(a_keys, np.sort(b_keys))), b.chosen(is_in(b_keys, np.sort(a_keys)))
 
     def _is_apart(self, hits: Hits) -> Mask:
         """Which hits share no unit with a common one of their pair, bool[h]."""

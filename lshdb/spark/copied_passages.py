@@ -106,19 +106,18 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     ) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
-            shared = [*passage_runs.shared_passages(texts, criteria, *indices)]
-        a, b = (rows.column(side).to_pylist() for side in "ab")
+            pairs, shared = passage_runs.shared_passages(texts, criteria, *indices)
+        names = ["words", "a_coverage", "b_coverage"]
+        of_passages = pairs[names].repeat(pairs["passages"]).tolist()
+        keys = rows.select(["a", "b"]).take(shared["pair"]).to_pylist()
+        passages = passage_runs.passages_of(shared, texts.contents, *indices)
         records = [
             {
-                "a": a[match.pair],
-                "b": b[match.pair],
-                "words": match.words,
-                "a_coverage": match.coverage,
-                "b_coverage": match.b_coverage,
+                **both,
+                **dict(zip(names, values, strict=True)),
                 **dict(zip(PASSAGE, passage_values(passage), strict=True)),
             }
-            for match in shared
-            for passage in match.passages
+            for both, values, passage in zip(keys, of_passages, passages, strict=True)
         ]
         return pa.RecordBatch.from_pylist(records, to_arrow_schema(_SCHEMA))
 

@@ -46,6 +46,21 @@ def family_lines(count: int = 40) -> list[bytes]:
     return [json.dumps({"id": k, "text": t}).encode() + b"\n" for k, t in texts.items()]
 
 
+def test_a_report_as_json_says_what_a_limit_left_out(command: Command) -> None:
+    header = " ".join(f"header{word}" for word in range(12))
+    for rows, left_out in ((129, 0), (140, 11)):
+        texts = [
+            f"{header} {' '.join(f'{row}x{word}' for word in range(20))}" for row in range(rows)
+        ]
+        command.write("in.jsonl", "".join(json.dumps({"text": text}) + "\n" for text in texts))
+        done = command.done("dedup", "in.jsonl", "-o", "out.jsonl", "--cut", "8", "--json")
+        report = json.loads(done.out)
+        assert (report["kept"], len(report["notes"])) == (rows, bool(left_out))
+        for note in report["notes"]:
+            assert f"a run of words, with more than 128 others: {left_out};" in note
+            assert note in done.err
+
+
 def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
     done = command.done(
         *("dedup", "in.jsonl", "-o", "out.jsonl", "--dropped", "dropped.jsonl"),

@@ -93,6 +93,15 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
         assert (common.out, line.count("line 1 (8 words)")) == ("", count)
 
 
+def test_runs_that_do_not_count_are_counted(command: Command) -> None:
+    runs = [" ".join(f"run{run}x{word}" for word in range(8 + run)) for run in range(7)]
+    texts = {f"{run}{side}": f"own{side} {text}" for run, text in enumerate(runs) for side in "ab"}
+    database_of(command.path("lsh.db"), texts, passages=6).close()
+    (line,) = command.done("passages", "--all", "--common", "1").err.splitlines()[-1:]
+    longest = ", ".join(f"{run}a line 1 ({8 + run} words)" for run in (6, 5, 4, 3, 2))
+    assert line == f"runs in more than 1 document do not count: {longest} and 2 more"
+
+
 def test_the_index_of_passages_is_made_and_removed(filled: Command) -> None:
     assert "is not an integer" in filled("reindex", "--passages", "some").err
     filled.done("reindex", "--passages", "off")
