@@ -113,18 +113,13 @@ class Workers(Generic[T, R]):
         self._items[future] = item
         return future
 
-    def result(self, future: Pending[R], last: Pending[R] | None = None) -> R:
+    def result(self, future: Pending[R]) -> R:
         """The result of an item; while waiting, does items here that no worker has begun.
 
         Call this in the order of submission, and once for each item.
-
-        Args:
-            future: of the item.
-            last: of the last item that may be done here: workers have the later ones to do while
-                the caller uses the results. None to do any.
         """
         while not future.done():
-            cancelled = self._cancel_next(last)
+            cancelled = next((each for each in self._items if each.cancel()), None)
             if cancelled is None:
                 break
             self._results[cancelled] = self.run(self._items.pop(cancelled))
@@ -133,17 +128,6 @@ class Workers(Generic[T, R]):
         reply = future.result()
         item = self._items.pop(future, None)
         return self.run(cast(T, item)) if reply is None else reply[0]
-
-    def _cancel_next(self, last: Pending[R] | None) -> Pending[R] | None:
-        """Cancel and return the first item, up to a last one, that no worker has begun."""
-        if last is not None and last not in self._items:
-            return None
-        for future in self._items:
-            if future.cancel():
-                return future
-            if future is last:
-                break
-        return None
 
     def _elsewhere(self, item: T) -> tuple[R] | None:
         """Have an item done by this thread's process; None if that fails."""

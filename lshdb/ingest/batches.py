@@ -131,25 +131,13 @@ class Stream:
             raise error
 
     def _signed(self, parts: deque[_Pending]) -> Iterator[SignedPart]:
-        """The parts of a batch, each when it is signed.
-
-        This process signs parts of this batch only, or the others would have nothing to do while it
-        writes the batch.
-        """
-        last = next((future for _, future in reversed(parts) if future is not None), None)
+        """The parts of a batch, each when it is signed."""
         while parts:
-            yield self._part(*parts.popleft(), last)
-
-    def _part(
-        self,
-        part: SignedPart,
-        future: Pending[Digested] | None,
-        last: Pending[Digested] | None,
-    ) -> SignedPart:
-        for _, failure in part.batch.failures:
-            if self.job.on_failure is not None:
-                self.job.on_failure(failure)
-        return part if future is None else part_of(part.batch, self.pool.result(future, last))
+            part, future = parts.popleft()
+            for _, failure in part.batch.failures:
+                if self.job.on_failure is not None:
+                    self.job.on_failure(failure)
+            yield part if future is None else part_of(part.batch, self.pool.result(future))
 
 
 @contextmanager
