@@ -112,7 +112,7 @@ def test_without_a_python_to_start_signing_is_done_here(
 
 @needs_proc
 @pytest.mark.parametrize("end", ["killed", "failed", "done"])
-def test_a_worker_that_dies_is_replaced_and_all_end_with_the_work(
+def test_what_a_dead_worker_leaves_is_done_here_and_all_end_with_the_work(
     tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor do they run modules of the current directory."""
