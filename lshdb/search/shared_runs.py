@@ -20,13 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.search.passage_windows import Texts, is_in
+from lshdb.search.passage_windows import Texts
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
     IntArray,
     Mask,
     chunks_of,
     expand_ranges,
+    is_in,
     is_new,
     offsets_of,
     runs,
