@@ -81,6 +81,13 @@ def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
     return parse
 
 
+def output_of_text(path: str) -> str:
+    """The name of an output: `-` for standard output, by any of its names."""
+    from lshdb.sources.paths import descriptor_of
+
+    return "-" if descriptor_of(path) == 1 else path
+
+
 # options that several groups have
 
 
@@ -1162,6 +1169,41 @@ class RowsOptions(Options):
             raise UsageError("cut takes out runs of words: give no distinguish")
         if drop.similarity.estimate or "," in text_field or "[]" in text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
+
+
+class DedupOutputs(Options):
+    """What the command dedup writes; `-` is standard output."""
+
+    output: Annotated[
+        str | None,
+        Option(
+            "For kept rows. [default: standard output]",
+            metavar="OUTPUT",
+            flags=("--output", "-o"),
+            parse=output_of_text,
+            section=OUTPUT,
+        ),
+    ] = None
+    overwrite: Annotated[
+        bool, uncommon("Delete what earlier runs wrote to the directory OUTPUT.")
+    ] = False
+    annotate: Annotated[
+        str | None,
+        Option("Write all rows, with their clusters.", metavar="OUTPUT", parse=output_of_text),
+    ] = None
+    dropped: Annotated[
+        str | None,
+        Option("List dropped rows, each with its kept row.", metavar="FILE", parse=output_of_text),
+    ] = None
+    cuts: Annotated[
+        str | None,
+        uncommon(
+            "List what --cut cuts, for lshdb restore.",
+            metavar="FILE",
+            parse=output_of_text,
+            section=CUTTING,
+        ),
+    ] = None
 
 
 class DedupOptions(Options):

@@ -31,6 +31,7 @@ STAYS, REFERENCES, CUTTING = ('What stays', 'Compare with', 'Cut')
 def names_of_text(text: str) -> list[str]: ...
 def size_of_text(text: str) -> int: ...
 def number_or(word: str, value: int | str) -> Callable[[str], int | str]: ...
+def output_of_text(path: str) -> str: ...
 Threshold = float | None
 Top = int | None
 StoredKey = Any
@@ -1317,6 +1318,13 @@ class RowsOptions(Options):
         min_words: int = 1,
         fields: FieldNames = (),
     ) -> None: ...
+
+class DedupOutputs(Options):
+    output: str | None = None
+    overwrite: bool = False
+    annotate: str | None = None
+    dropped: str | None = None
+    cuts: str | None = None
 
 class DedupOptions(Options):
     rows: RowsOptions

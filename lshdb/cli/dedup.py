@@ -14,47 +14,10 @@ from lshdb.errors import Cut, UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import CUTTING, OUTPUT, ComparisonOptions, RowsOptions, SettingsOptions
+from lshdb.options import ComparisonOptions, DedupOutputs, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import DedupJob
-
-
-class DedupOutputs(Options):
-    """What dedup writes."""
-
-    output: Annotated[
-        str | None,
-        Option(
-            "For kept rows. [default: standard output]",
-            metavar="OUTPUT",
-            flags=("--output", "-o"),
-            section=OUTPUT,
-        ),
-    ] = None
-    overwrite: Annotated[
-        bool, uncommon("Delete what earlier runs wrote to the directory OUTPUT.")
-    ] = False
-    annotate: Annotated[
-        str | None,
-        Option("Write all rows, with their clusters.", metavar="OUTPUT"),
-    ] = None
-    dropped: Annotated[
-        str | None, Option("List dropped rows, each with its kept row.", metavar="FILE")
-    ] = None
-    cuts: Annotated[
-        str | None,
-        uncommon(
-            "List what --cut cuts, for lshdb restore.",
-            metavar="FILE",
-            section=CUTTING,
-        ),
-    ] = None
-    null: Annotated[
-        bool,
-        uncommon("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
-    ] = False
-    as_json: options.AsJson = False
 
 
 class EarlierRuns(Options):
@@ -77,6 +40,11 @@ def dedup(
         list[str], typer.Argument(metavar="INPUT...", help="Tables, directories, or -.")
     ],
     outputs: DedupOutputs,
+    null: Annotated[
+        bool,
+        uncommon("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
+    ] = False,
+    as_json: options.AsJson = False,
     earlier: EarlierRuns,
     comparison: ComparisonOptions,
     rows: RowsOptions,
@@ -96,7 +64,7 @@ def dedup(
     """
     job = _job(inputs, outputs, earlier, comparison.settings, rows, print_all=list_skipped)
     files.check_distinct(job.files_read, job.files_written)
-    if outputs.null and not job.are_texts:
+    if null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
     notes: list[str] = []
 
@@ -107,14 +75,14 @@ def dedup(
 
     with limits_to(note), closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
-        if outputs.null:
+        if null:
             names = (results.paths_of_keys([str(key)], job.root) for key, *_ in lines)
             results.print_names(chain.from_iterable(names), null=True)
         elif job.are_texts:
             results.write_results(
                 job.columns,
                 lines,
-                options.Form(as_json=outputs.as_json),
+                options.Form(as_json=as_json),
                 shown=("similarity", "exact", "key", "kept"),
                 fields=list(rows.fields),
                 none="no file is similar to an earlier one",
@@ -122,7 +90,7 @@ def dedup(
         else:
             for _ in results.noting_absent(job.columns, lines, list(rows.fields)):
                 pass
-    _report(job, notes, as_json=outputs.as_json)
+    _report(job, notes, as_json=as_json)
     if proving.report_left(job.left) or job.reading.failures.count:
         raise typer.Exit(running.FAILED)
 
@@ -137,16 +105,11 @@ def _job(
     print_all: bool,
 ) -> "DedupJob":
     """What is to be done, from the options; UsageError and InputError if it cannot be."""
-    from lshdb.deduplication.job import DedupJob, Outputs
+    from lshdb.deduplication.job import DedupJob
     from lshdb.deduplication.references import reference_of_text
     from lshdb.store.store import Store
 
     references = [*map(reference_of_text, rows.choice.drop.against or ())]
-    # The first is the name that this command knows standard output by.
-    paths = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
-    kept, annotated, dropped, cuts = (
-        files.STDOUT if files.is_stdout(path) else path for path in paths
-    )
 
     def opens(settings_options: SettingsOptions) -> Store:
         file = options.DatabaseFile(db=earlier.db or parameters.DATABASE)
@@ -156,7 +119,7 @@ def _job(
         inputs=inputs,
         rows=replaced(rows, against=references or None),
         settings=settings,
-        outputs=Outputs(kept, annotated, dropped, cuts, outputs.overwrite),
+        outputs=outputs,
         database=earlier.db,
         opens=opens,
         timeout=running.timeout(),

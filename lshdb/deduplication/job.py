@@ -31,7 +31,7 @@ from lshdb.ingest.dropped_files import LeftFile, proved
 from lshdb.ingest.merging import rebased
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
-from lshdb.options import RowsOptions, SettingsOptions
+from lshdb.options import DedupOutputs, RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import extracting, formats, identity, proof, sinks
@@ -47,25 +47,6 @@ from lshdb.sources.paths import (
 from lshdb.sources.session import Session
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
-
-
-@dataclasses.dataclass(frozen=True)
-class Outputs:
-    """What is written; `-` is standard output, None is not wanted.
-
-    Attributes:
-        kept: the kept rows, in a file or a directory.
-        annotated: all rows, with their clusters.
-        dropped: the list of dropped rows.
-        cuts: the list of what is cut out.
-        overwrite: whether files of earlier runs in a directory are deleted.
-    """
-
-    kept: str | None = None
-    annotated: str | None = None
-    dropped: str | None = None
-    cuts: str | None = None
-    overwrite: bool = False
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -98,7 +79,7 @@ class DedupJob:
     inputs: Sequence[str]
     rows: RowsOptions
     settings: SettingsOptions
-    outputs: Outputs
+    outputs: DedupOutputs
     database: Path | None
     opens: Callable[[SettingsOptions], Store]
     timeout: float
@@ -115,7 +96,7 @@ class DedupJob:
         check_read_twice(rows.choice, self.inputs)
         self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
         self.references = references_checked(rows.choice)
-        if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
+        if out.annotate is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
@@ -152,7 +133,7 @@ class DedupJob:
             and all(map(is_named_as_text, paths))
             and not any(map(input_tables.begins_with_row, paths))
         )
-        is_listed = out.kept is None and out.annotated is None
+        is_listed = out.output is None and out.annotate is None
         self.are_texts = rows.read.table.format == "text" or (
             is_listed and (are_named_so or any(map(os.path.isdir, paths)))
         )
@@ -188,9 +169,9 @@ class DedupJob:
             self._directories.append(directory)
             return directory.targets
 
-        kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
+        kept = out.output if out.output is not None or out.annotate is not None else STDOUT
         self.paths = [*paths_of_tables]
-        self.targets, self.annotated = targets(kept), targets(out.annotated)
+        self.targets, self.annotated = targets(kept), targets(out.annotate)
         if out.overwrite and not self._directories:
             raise UsageError(
                 "--overwrite is for a directory: a file is replaced when it is complete"
@@ -367,7 +348,7 @@ class DedupJob:
             database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
-            clusters=self.outputs.annotated is not None,
+            clusters=self.outputs.annotate is not None,
             limits=DEFAULTS,
             on_failure=self.reading.failures,
             beside=self._beside(),
