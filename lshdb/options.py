@@ -1241,6 +1241,18 @@ class DataOptions(Options):
         if self.choice.drop_all and self.into is not None:
             raise UsageError(_DROP_ALL_REFUSED)
 
+    @property
+    def of_rows(self) -> RowsOptions:
+        """The options of rows of files that say the same."""
+        columns = self.columns
+        names = FieldOptions(
+            key_field=columns.key,
+            text_field=columns.text or "text",
+            set_field=columns.set or "set",
+        )
+        read = ReadingOptions(names=names, auto_key=True, metadata=False)
+        return RowsOptions(read=read, choice=self.choice)
+
 
 # Spark
 

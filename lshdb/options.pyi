@@ -1402,6 +1402,8 @@ class DataOptions(Options):
     workers: WorkerCount
     on_failure: OnFailure
     limits: OwnLimits
+    @property
+    def of_rows(self) -> RowsOptions: ...
     @overload
     def __init__(
         self,

@@ -6,7 +6,7 @@ import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -70,7 +70,8 @@ def spark_dedup(
     with spark.session(output, dropped) as session:
         from lshdb.spark import dedup
 
-        columns = _columns(resolved, fields)
+        kind = "set" if resolved.shingling.of_sets else "text"
+        columns = {"key": fields.key_field, kind: getattr(fields, f"{kind}_field")}
         data = options.SparkOptions(resolved, **columns)
         against = [_reference(session, reference, columns, resolved) for reference in references]
         dedup_options = options.SparkDedupOptions(
@@ -88,12 +89,6 @@ def spark_dedup(
         numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
         spark.report(numbers, result.counts, *_LEFT_OUT)
         return failed > 0
-
-
-def _columns(settings: Settings, fields: options.FieldOptions) -> dict[str, Any]:
-    """The columns of keys and of documents, as options name them."""
-    kind = "set" if settings.shingling.of_sets else "text"
-    return {"key": fields.key_field, kind: getattr(fields, f"{kind}_field")}
 
 
 def _reference(

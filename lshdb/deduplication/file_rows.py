@@ -94,11 +94,12 @@ def decided_files(
     Raises:
         UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
     """
-    settings, limits = store.settings, store.limits
-    choice = options.rows.choice
+    settings, choice = store.settings, options.rows.choice
     session = session_of_rows(
-        options.rows, settings, reader=options.reader, on_failure=options.on_failure, limits=limits
-    ).like(root=store.root, order_field=choice.order.field)  # also of the caller's reader
+        options.rows, settings, reader=options.reader, on_failure=options.on_failure
+    )
+    # Also of the caller's reader.
+    session = session.like(root=store.root, order_field=choice.order.field, limits=store.limits)
     references = references_checked(choice)
     for reference in references:
         if not reference.is_path:
@@ -121,7 +122,6 @@ def decided_files(
         shows_progress=options.write.progress,
         stored=None if choice.drop.only_against else store,
         workers=options.write.workers,
-        limits=limits,
         on_failure=failures,
         # There is room for temporary files beside the database.
         beside=None if os.environ.get("TMPDIR") else store.real_path.parent,

@@ -22,7 +22,7 @@ from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.model import Failure
-from lshdb.options import DataOptions, ReadingOptions, RowsOptions, SettingsOptions, WalkingOptions
+from lshdb.options import DataOptions, SettingsOptions, WalkingOptions
 from lshdb.results import Result
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
@@ -299,16 +299,9 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             settings = store.settings
             if note := check_against(request, settings, store.path):
                 warn(SettingsWarning(note))
-        reading = ReadingOptions(
-            key_field=options.columns.key,
-            text_field=options.columns.text or "text",
-            set_field=options.columns.set or "set",
-            auto_key=True,
-            metadata=False,
-        )
-        rows = RowsOptions(read=reading, choice=options.choice)
+        root = os.path.realpath(os.curdir)
         session = session_of_rows(
-            rows, settings, root=os.path.realpath(os.curdir), naming="{}=", limits=options.limits
+            options.of_rows, settings, root=root, naming="{}=", limits=options.limits
         )
         names = _paths_of(data)
         source: data_frames.Frame | _Files = (
@@ -316,12 +309,11 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             if names is None
             else _files_of(names, session, references)
         )
-        return _decided(source, rows, session, settings, options, store)
+        return _decided(source, session, settings, options, store)
 
 
 def _decided(
     source: data_frames.Frame | _Files,
-    rows: RowsOptions,
     session: Session,
     settings: Settings,
     options: DataOptions,
@@ -331,7 +323,7 @@ def _decided(
     failed = counts.Failures(options.on_failure)
     masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
-        rows=rows,
+        rows=options.of_rows,
         rule=rules.rule_of(options.choice, settings.threshold),
         settings=settings,
         source=source,
@@ -340,7 +332,6 @@ def _decided(
         staged=True,
         clusters=True,
         workers=options.workers,
-        limits=options.limits,
         on_failure=failed,
     ) as run:
         for batch in run.decided():

@@ -30,7 +30,6 @@ from lshdb.groups import replaced
 from lshdb.ingest.dropped_files import LeftFile, proved
 from lshdb.ingest.merging import rebased
 from lshdb.keys import is_key_of
-from lshdb.limits import DEFAULTS
 from lshdb.options import DedupOutputs, RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
@@ -349,7 +348,6 @@ class DedupJob:
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
             clusters=self.outputs.annotate is not None,
-            limits=DEFAULTS,
             on_failure=self.reading.failures,
             beside=self._beside(),
             on_batch=self._on_batch,

@@ -39,7 +39,6 @@ from lshdb.ingest.locations import Locations
 from lshdb.ingest.merging import merge_whole, rebased
 from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.versions import Versions
-from lshdb.limits import Limits
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling import content
@@ -82,7 +81,7 @@ class Run:
         stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
         clusters: whether clusters are numbered.
-        workers, limits, on_failure: options of the job that signs documents.
+        workers, on_failure: options of the job that signs documents.
         beside: the directory of temporary files; None for the system's.
         on_batch: called with the results of each batch, when it is decided on or in the file.
         progress: called with the numbers of rows; its units name the step.
@@ -101,7 +100,6 @@ class Run:
     staged: bool = False
     clusters: bool = False
     workers: int | None = None
-    limits: Limits
     on_failure: Callable[[model.Failure], object] | None = None
     beside: Path | None = None
     on_batch: Callable[[model.AddReport], object] = lambda _: None
@@ -110,6 +108,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self._stage: Store | None = None
+        self._limits = self.of_references.options.limits
         self._rows_read = hashlib.blake2b(digest_size=16)
         self._choice, self._only_against = self.rows.choice, self.rows.choice.drop.only_against
         self._references = references_checked(self._choice)
@@ -177,7 +176,7 @@ class Run:
     @contextlib.contextmanager
     def _database_of(self, name: str) -> Iterator[Collection]:
         with contextlib.closing(
-            Store.open(Path(name), "read", self.timeout, limits=self.limits)
+            Store.open(Path(name), "read", self.timeout, limits=self._limits)
         ) as store:
             self.rule.check(store.settings, name)
             # Documents are signed with as many bits as the reference has.
@@ -219,7 +218,7 @@ class Run:
 
     def _temporary(self, settings: Settings) -> contextlib.AbstractContextManager[Store]:
         return temporary_store(
-            settings, self.limits, self.beside, root=self._root, keys_repeat=True
+            settings, self._limits, self.beside, root=self._root, keys_repeat=True
         )
 
     @property
@@ -321,7 +320,7 @@ class Run:
         """The decisions, if all rows are decided on before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
         spool = self._stack.enter_context(
-            contextlib.closing(Spool(directory / "spool.db", self.limits))
+            contextlib.closing(Spool(directory / "spool.db", self._limits))
         )
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
         private = self._private()
