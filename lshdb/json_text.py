@@ -26,7 +26,7 @@ _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
 _FLAT = _EXACT | {float}
-_SMALL = _FLAT - {int}
+_PLAIN = _EXACT - {int}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
@@ -45,7 +45,7 @@ def loads(data: bytes) -> Any:
 
 
 def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
-    """The value of JSON as `loads` gives it, and whether `large_fields` may find any.
+    """The value of JSON as `loads` gives it, and whether `text_fields` may find any.
 
     Args:
         data: the text.
@@ -166,19 +166,31 @@ def _exact(text: str) -> object:
     return number if Decimal(f"{number:.{digits - 1}e}") == exact else exact
 
 
-def large_fields(record: dict[str, Any]) -> list[str]:
-    """The fields with decimals or integers beyond 64 bits, for which metadata has texts.
+class Exact(str):
+    """The text of a value that Python does not have, such as a time with nanoseconds."""
 
-    >>> large_fields({"a": 1 << 70, "b": [1.5, {"c": 1 << 70}], "d": 1, "e": None})
-    ['a', 'b']
+
+def text_fields(record: dict[str, Any]) -> dict[str, str]:
+    """The fields with values for which `dumps` writes a text, each with the kind of one.
+
+    >>> text_fields({"a": 1 << 70, "b": [1.5, {"c": b"1"}], "d": 1, "e": None})
+    {'a': 'many digits', 'b': 'bytes'}
     """
-    return [name for name, value in record.items() if any(map(_is_large, _leaves(value, _SMALL)))]
+    kinds = {
+        name: "".join([*filter(None, map(_text_kind, _leaves(value, _PLAIN)))][:1])
+        for name, value in record.items()
+        if type(value) not in _PLAIN
+    }
+    return {name: kind for name, kind in kinds.items() if kind}
 
 
-def _is_large(value: object) -> bool:
+def _text_kind(value: object) -> str:
+    """What a value is for which `dumps` writes a text; empty for others."""
     if isinstance(value, int):
-        return not -(1 << 63) <= value < 1 << 64
-    return type(value).__name__ == "Decimal"
+        return "" if -(1 << 63) <= value < 1 << 64 else "many digits"
+    if isinstance(value, float):
+        return "infinity" if _is_infinite(value) else ""
+    return type(value).__name__
 
 
 def check_depth(value: object, levels: int = MAX_DEPTH) -> None:

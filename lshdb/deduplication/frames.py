@@ -90,13 +90,6 @@ class _Files:
         """The rows that a mask selects, in a list."""
         return [*self.each(mask)]
 
-    def extend(self, columns: data_frames.Columns) -> Any:
-        """All rows as dicts, with further fields."""
-        all_rows = np.ones(len(columns["kept"]), dtype=bool)
-        return data_frames.frame_of(self.each(all_rows), "row", self.session.options).extend(
-            columns
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Deduplicated(Result, Generic[AnyRows]):
@@ -144,34 +137,30 @@ class Deduplicated(Result, Generic[AnyRows]):
         return cast("AnyRows", self._source.take(self.mask))
 
     @property
-    def annotated(self) -> AnyRows:
-        """All rows, none dropped, with four columns more, in the form that the rows came in.
+    def annotations(self) -> dict[str, list[Any]]:
+        """Four columns about all rows, in their order, to be joined with them.
 
         `cluster` numbers the groups of similar rows; `kept` is the key of the row that stays in
         place of each, its own if it stays; `similarity` is to that, and `exact` says whether it is
-        exact. Rows without a document have null in all of them.
+        exact. Rows without a document have None in all of them. Files are read again for it.
 
         Raises:
-            UsageError: no row stays in place of others, as with `drop_all`; or the rows have such
-                columns.
+            UsageError: no row stays in place of others, as with `drop_all`.
         """
         if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
-        return cast("AnyRows", self._source.extend(self._annotations()))
-
-    def _annotations(self) -> data_frames.Columns:
-        """The columns of `annotated`."""
-        rows, dropped = list[tuple[Any, ...]](), iter(self.dropped)
-        nulls = (None,) * len(added_columns.ANNOTATED)
+        columns: dict[str, list[Any]] = {
+            name: [None] * len(self.mask) for name in added_columns.ANNOTATED
+        }
+        first, dropped = 0, iter(self.dropped)
         for batch in self._source.batches():
-            first = len(rows)
-            rows += [nulls] * batch.count
-            for index, key in zip(batch.indices, batch.keys, strict=True):
-                row = first + index
+            for row, key in zip(np.add(batch.indices, first).tolist(), batch.keys, strict=True):
                 reason = None if self.mask[row] else next(dropped)
-                rows[row] = run_outputs.annotation(int(self._clusters[row]), key, reason)
-        columns = [*zip(*rows, strict=True)] or [()] * len(nulls)
-        return dict(zip(added_columns.ANNOTATED, columns, strict=True))
+                values = run_outputs.annotation(int(self._clusters[row]), key, reason)
+                for column, value in zip(columns.values(), values, strict=True):
+                    column[row] = value
+            first += batch.count
+        return columns
 
     def iter_kept(self) -> Iterator[dict[str, Any]]:
         """The kept rows of files, one by one as dicts: they are read again, lazily.

@@ -21,7 +21,6 @@ import pyarrow.parquet
 from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
-from lshdb.keys import key_of_instant
 from lshdb.shingling.arrays import Mask
 from lshdb.sources import csv_rows, inputs, ordering, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
@@ -30,10 +29,8 @@ from lshdb.sources.records import (
     Collector,
     RecordOptions,
     distinct_names,
-    field_paths,
     longer_than,
     note_columns,
-    with_value,
 )
 
 _BLOCK = 1 << 20
@@ -62,31 +59,8 @@ _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
 """Other names of the zone UTC."""
 _TEXTS = (pa.string(), pa.large_string(), pa.string_view())
-_OF_JSON = frozenset(
-    (
-        *_TEXTS,
-        pa.null(),
-        pa.bool_(),
-        *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
-        *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
-        *(pa.float16(), pa.float32(), pa.float64()),
-    )
-)
-"""Types whose values JSON has, but for infinity; NaN is null."""
-_WIDENED = (
-    pa.types.is_signed_integer,
-    pa.types.is_unsigned_integer,
-    pa.types.is_decimal,
-    pa.types.is_timestamp,
-    pa.types.is_time,
-    pa.types.is_duration,
-    pa.large_string().equals,
-)
-"""Of each group of types that are widened to one of the group, whether a type is in it."""
-_NANOSECONDS = re.compile(r"\[ns|month_day_nano")
-"""In the name of a type: it has values that Python has not without pandas."""
-_ZEROS = re.compile(r"\.0{9}|(?<=\.\d{6})000")
-"""In a text with nanoseconds: the digits that Python does not print."""
+_SIZES = re.compile(r"\b(u?int|decimal|time)\d+|\[[mun]?s\b|\(\d+, -?\d+\)")
+"""In the name of a type: how large or exact its values are."""
 
 
 @dataclass(eq=False)
@@ -109,13 +83,6 @@ class ArrowRows:
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """Arrow has no lines."""
         raise NotImplementedError
-
-    def text_columns(self, indices: Sequence[int]) -> dict[str, str]:
-        """The columns for some of whose values JSON has texts, with their types."""
-        columns: dict[str, str] = {}
-        for batch in self.batches_of(indices):
-            columns |= _text_columns(batch)
-        return columns
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
         """The same with other texts in a column of some rows."""
@@ -368,33 +335,6 @@ def document_batches(
             number += rows_done
 
 
-def _with_exact_ids(
-    records: Iterable[Record], batch: pa.RecordBatch, field: str
-) -> Iterable[Record]:
-    """The rows, with the ids in a field as all digits of their types give them.
-
-    Python's values would not do: they have no nanoseconds, and one precision for all floats.
-    """
-    name, *inner_names = field_paths(field, batch.schema.names)[0]
-    try:
-        column = decoded(batch.column(name))
-        column = decoded(pa.compute.struct_field(column, inner_names)) if inner_names else column
-    except (KeyError, pa.ArrowException):  # no such field, or not in a struct
-        return records
-    kind, types = column.type, pa.types
-    if types.is_floating(kind) or types.is_duration(kind):
-        ids = column.to_numpy(zero_copy_only=False)
-    elif types.is_timestamp(kind) or types.is_time(kind):
-        zone = "Z" if getattr(kind, "tz", None) else ""
-        times = column if types.is_time(kind) else column.view(pa.timestamp(kind.unit))
-        texts = times.cast(pa.string()).to_pylist()
-        ids = [text and key_of_instant(text + zone) for text in texts]
-    else:
-        return records
-    pairs = zip(records, ids, strict=True)
-    return (record if id is None else with_value(record, field, id) for record, id in pairs)
-
-
 def decoded(column: pa.Array) -> pa.Array:
     """The column itself, without a dictionary and run ends."""
     if pa.types.is_run_end_encoded(column.type):
@@ -414,71 +354,45 @@ def _collect(
         return
     records, is_invalid_utf8 = _records(part)
     documents.order_values = _categories(table_rows, options.order_field)
-    if options.metadata:
-        documents.texts = _text_columns(table_rows)
-    for field in filter(None, (options.key_field, options.element_field)):
-        records = _with_exact_ids(records, table_rows, field)
     take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
     for index, record in enumerate(records):
+        documents.note_texts(record)
         take(index, record)
 
 
 def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | None]:
     """The values of a column of ordered categories; empty if there is none of this name."""
-    index = batch.schema.get_field_index(name)
-    kind = batch.schema.field(index).type if index >= 0 else pa.null()
-    if not pa.types.is_dictionary(kind) or not kind.ordered:
+    column = batch.column(name) if name in batch.schema.names else None
+    if not isinstance(column, pa.DictionaryArray) or not column.type.ordered:
         return []
-    column = batch.column(index)
     names = tuple(map(str, column.dictionary.to_pylist()))
     codes = column.indices.to_pylist()
     return [None if code is None else ordering.Category(code, names) for code in codes]
-
-
-def _text_columns(batch: pa.RecordBatch) -> dict[str, str]:
-    """The columns for whose values JSON has texts, with their types, or `infinity`."""
-    columns = {}
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        leaves = [*_leaves(column)]
-        if not all(leaf.type in _OF_JSON for leaf in leaves):
-            columns[field.name] = str(field.type)
-        elif any(map(_has_infinity, leaves)):
-            columns[field.name] = "infinity"
-    return columns
-
-
-def _leaves(column: pa.Array) -> Iterator[pa.Array]:
-    """The values of a column, or of the structs and lists in it."""
-    column = decoded(column)
-    if pa.types.is_struct(column.type):
-        for values in column.flatten():
-            yield from _leaves(values)
-    elif hasattr(column, "flatten") and not pa.types.is_map(column.type):
-        yield from _leaves(column.flatten())
-    else:
-        yield column
-
-
-def _has_infinity(values: pa.Array) -> bool:
-    is_float = pa.types.is_floating(values.type)
-    return is_float and bool(pa.compute.any(pa.compute.is_inf(values.cast(pa.float64()))).as_py())
 
 
 def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
     """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
     columns, invalid_utf8 = [], False
     for column in batch.columns:
-        values = None
+        kind = _with_values(column.type, _in_microseconds)
         try:
-            if not _NANOSECONDS.search(str(column.type)):
-                values = column.to_pylist()
-        except UnicodeDecodeError:
-            invalid_utf8 = True
-        except (ValueError, OverflowError):
-            pass
-        columns.append([*map(_value, column)] if values is None else values)
+            # Python has no nanoseconds; pyarrow would leave them out of times of the day.
+            column = column if kind == column.type else column.cast(kind)
+            columns.append([*map(_value, column)] if "[ns" in str(kind) else column.to_pylist())
+        except (ValueError, OverflowError) as error:
+            invalid_utf8 |= isinstance(error, UnicodeDecodeError)
+            columns.append([*map(_value, column)])
     names = batch.schema.names
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), invalid_utf8
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    """The type of the same times without nanoseconds."""
+    if getattr(kind, "unit", "") != "ns":
+        return kind
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
 
 
 def _validate(column: pa.Array) -> None:
@@ -494,11 +408,11 @@ def _validate(column: pa.Array) -> None:
 
 
 def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """A type with other types of the innermost values."""
+    """A type with other types of the innermost values, and of dictionaries of them."""
     types = pa.types
     if types.is_dictionary(kind):
         values = _with_values(kind.value_type, changed)
-        return pa.dictionary(kind.index_type, values, kind.ordered)
+        kind = pa.dictionary(kind.index_type, values, kind.ordered)
     if types.is_list(kind):
         return pa.list_(_with_values(kind.value_type, changed))
     if types.is_large_list(kind):
@@ -539,7 +453,7 @@ def _plain(column: pa.Array) -> pa.Array:
 def _value(scalar: pa.Scalar) -> Any:
     """A value of Python, in which bytes that are not UTF-8 are lone surrogates.
 
-    What Python has not is a text: times with nanoseconds or after the year 9999 as in ISO 8601.
+    Times that Python lacks are texts, as in ISO 8601; durations that it lacks, in seconds.
     """
     if not scalar.is_valid:
         return None
@@ -549,36 +463,27 @@ def _value(scalar: pa.Scalar) -> Any:
         return [tuple(map(_value, entry.values())) for entry in scalar.values]
     if isinstance(scalar, pa.ListScalar):
         return [*map(_value, scalar.values)]
-    if isinstance(scalar, pa.MonthDayNanoIntervalScalar):
-        months, days, nanoseconds = scalar.as_py()
-        return f"P{months}M{days}DT{json_text.seconds_of(nanoseconds)}S"
-    if pa.types.is_temporal(scalar.type):
-        return _time(scalar)
+    kind = scalar.type
     try:
-        return scalar.as_py()
+        wanted = _in_microseconds(kind)
+        return (scalar if wanted == kind else scalar.cast(wanted)).as_py()
     except UnicodeDecodeError:
         if hasattr(scalar, "as_buffer"):
             return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
         return _value(scalar.value)
-
-
-def _time(scalar: pa.Scalar) -> Any:
-    """A date, a time or a duration of Python; a text if Python cannot have it."""
-    kind, types = scalar.type, pa.types
-    unit: Any = "D" if types.is_date32(kind) else getattr(kind, "unit", "ms")
-    if unit != "ns":
-        with contextlib.suppress(ValueError, OverflowError):
-            return scalar.as_py()
-    if types.is_duration(kind):
-        return json_text.seconds_of(scalar.value * _UNITS[unit])
-    zone = getattr(kind, "tz", None)
-    if unit == "ns" and zone:
-        text = pa.compute.strftime(scalar, "%Y-%m-%dT%H:%M:%S%Ez").as_py()
-    else:
-        text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
-    date, _, time = text.partition("T")
-    time = _ZEROS.sub("", time)
-    return date if types.is_date(kind) else time if types.is_time(kind) else f"{date}T{time}"
+    except (ValueError, OverflowError):
+        zone = getattr(kind, "tz", None)
+        unit: Any = getattr(kind, "unit", "D")
+        if pa.types.is_duration(kind):
+            text = json_text.seconds_of(scalar.value * _UNITS[unit])
+        elif pa.types.is_time(kind):
+            text = scalar.cast(pa.string()).as_py()
+        elif zone and unit == "ns":
+            text = pa.compute.strftime(scalar, "%Y-%m-%dT%H:%M:%S%Ez").as_py()
+        else:  # where pyarrow's texts may be wrong, or none
+            scalar = scalar.cast(pa.date32()) if pa.types.is_date64(kind) else scalar
+            text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
+        return json_text.Exact(text)
 
 
 # writing
@@ -610,7 +515,7 @@ class ArrowSink(sinks.Sink):
                 self._writer = pa.ipc.new_stream(self._file, schema)
             else:
                 if head.replaces_dictionaries:  # which a file of Arrow cannot do
-                    schema = pa.schema([_decoded(field) for field in schema], schema.metadata)
+                    schema = pa.schema([*map(_without_dictionary, schema)], schema.metadata)
                 self._writer = pa.ipc.new_file(self._file, schema)
         except (pa.ArrowException, TypeError) as error:
             raise UsageError(
@@ -674,23 +579,15 @@ def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]])
 
 
 def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
-    """Rows, of a value for each column, as record batches."""
-    rows = iter(rows)
-    while values := list(itertools.islice(rows, _BATCH)):
-        yield record_batch(schema, zip(*values, strict=True))
-
-
-def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
-    """Columns of values, or arrays, as a record batch.
+    """Rows, of a value for each column, as record batches.
 
     Raises:
         UsageError: a column has values of several types.
     """
-    arrays = [
-        column if isinstance(column, pa.Array) else _array(column, field)
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    rows = iter(rows)
+    while values := list(itertools.islice(rows, _BATCH)):
+        arrays = [*map(_array, zip(*values, strict=True), schema)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
@@ -709,11 +606,9 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         raise sinks.several_types(field.name) from error
 
 
-def _decoded(field: pa.Field) -> pa.Field:
-    """The column with values in place of a dictionary's numbers."""
+def _without_dictionary(field: pa.Field) -> pa.Field:
     kind = field.type
-    is_coded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
-    return _decoded(field.with_type(kind.value_type)) if is_coded else field
+    return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
 
 
 def _parquet_schema(schema: pa.Schema) -> pa.Schema:
@@ -741,12 +636,8 @@ def _parquet_schema(schema: pa.Schema) -> pa.Schema:
 
 def _for_parquet(field: pa.Field) -> pa.Field:
     """The column with a type that pyarrow writes to Parquet: without run ends, and inner views."""
-    kind = field.type
-    if pa.types.is_run_end_encoded(kind):
-        return _for_parquet(field.with_type(kind.value_type))
-    if pa.types.is_dictionary(kind) and _without_view(kind.value_type) != kind.value_type:
-        return field.with_type(_without_view(kind.value_type))
-    return field.with_type(_with_values(kind, _without_view)) if pa.types.is_nested(kind) else field
+    kind = field.type.value_type if pa.types.is_run_end_encoded(field.type) else field.type
+    return field.with_type(kind if kind in _WITHOUT_VIEW else _with_values(kind, _without_view))
 
 
 def _without_view(kind: pa.DataType) -> pa.DataType:
@@ -799,38 +690,24 @@ def _no_type(column: str, kind: pa.DataType, earlier: pa.DataType, error: object
 
 
 def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """The type that has all values of two types; None if there is none, or it is not of this list.
+    """The type that has all values of two types; None for types that differ in more than size.
 
     Integers of one sign, decimals, texts, and times, whose values must fit the finer unit.
     """
-    types = pa.types
-    if kind == other or types.is_null(other):
-        return kind
-    if types.is_null(kind):
-        return other
-    if types.is_struct(kind) and types.is_struct(other) and kind.names == other.names:
-        inner = [_wider(field.type, other.field(field.name).type) for field in kind]
-        return None if None in inner else pa.struct([*zip(kind.names, inner, strict=True)])
-    for is_list, list_of in ((types.is_list, pa.list_), (types.is_large_list, pa.large_list)):
-        if is_list(kind) and is_list(other):
-            element = _wider(kind.value_type, other.value_type)
-            return None if element is None else list_of(element)
-    kind, other = _usual(kind), _usual(other)
-    is_widened = any(is_of(kind) and is_of(other) for is_of in _WIDENED)
+    for one, another in ((kind, other), (other, kind)):
+        if another in (one, pa.null()):
+            return one
+    kind, other = _with_values(kind, _usual), _with_values(other, _usual)
+    is_widened = _SIZES.sub(r"\1", str(kind)) == _SIZES.sub(r"\1", str(other))
     return _unified(kind, other) if is_widened else None
 
 
 def _usual(kind: pa.DataType) -> pa.DataType:
-    """One type for all types of text, and times in UTC under that name."""
-    if _is_text(kind):
+    """One type for all types of text, also of a dictionary; and UTC under that name."""
+    if kind in _TEXTS or (pa.types.is_dictionary(kind) and kind.value_type in _TEXTS):
         return pa.large_string()
     is_time = pa.types.is_timestamp(kind)
     return pa.timestamp(kind.unit, _UTC_NAMES.get(kind.tz, kind.tz)) if is_time else kind
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    """Whether values are texts, also of a dictionary."""
-    return _is_text(kind.value_type) if pa.types.is_dictionary(kind) else kind in _TEXTS
 
 
 def _unified(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:

@@ -62,9 +62,6 @@ class Rows(Protocol):
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """Some rows of JSON lines or CSV, ascending, byte for byte."""
 
-    def text_columns(self, indices: Sequence[int]) -> dict[str, str]:
-        """The columns for some of whose values JSON has texts, with their types."""
-
     def with_texts(self, texts: Mapping[int, str], field: str) -> "Rows":
         """The same with other texts in a field of some rows; UsageError without such a field."""
 

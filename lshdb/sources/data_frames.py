@@ -5,11 +5,10 @@ whatever their types are. Tables other than of pandas need pyarrow, the extra `a
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from importlib import import_module
-from itertools import chain, compress
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,9 @@ from lshdb.errors import UsageError
 from lshdb.keys import with_article
 from lshdb.shingling.arrays import Mask
 from lshdb.sources import formats
-from lshdb.sources.added_columns import ANNOTATED, check_new
 from lshdb.sources.batch import Batch
 from lshdb.sources.records import RecordOptions, distinct_names, documents_of_rows
 
-Columns = Mapping[str, Sequence[Any]]
-"""A value for each row, by the names of ANNOTATED."""
 _BATCH = 1_000
 """Rows that a dataset gives at once."""
 
@@ -52,10 +48,6 @@ class Frame(ABC):
     @abstractmethod
     def take(self, mask: Mask) -> Any:
         """The rows that a mask selects."""
-
-    @abstractmethod
-    def extend(self, columns: Columns) -> Any:
-        """All rows with further columns; UsageError if they have one of these."""
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
         """All rows once more."""
@@ -128,11 +120,6 @@ class _Dicts(Frame):
     def take(self, mask: Mask) -> list[Any]:
         return [*compress(self.data, mask.tolist())]
 
-    def extend(self, columns: Columns) -> list[Any]:
-        check_new(chain.from_iterable(self.data))
-        rows = zip(self.data, *columns.values(), strict=True)
-        return [{**row, **dict(zip(columns, added, strict=True))} for row, *added in rows]
-
 
 class _Pandas(Frame):
     def batches(self) -> Iterator[Batch]:
@@ -140,44 +127,20 @@ class _Pandas(Frame):
         levels = [level for level in frame.index.names if level not in (None, *frame.columns)]
         table = frame.reset_index(levels) if levels else frame
         names = distinct_names(["" if is_missing(n) else str(n) for n in table.columns])
-        columns = dict(zip(names, (column for _, column in table.items()), strict=True))
-        wanted = options.wanted_columns([*columns])
-        options.check_columns([n for n in names if n in wanted])
+        wanted = options.wanted_columns(names)
+        table = table.iloc[:, [*map(names.index, wanted)]].set_axis(wanted, axis="columns")
 
-        def rows(part: slice) -> Iterator[dict[str, Any]]:
-            values = zip(*(_values(columns[n].iloc[part]) for n in wanted), strict=True)
-            return (dict(zip(wanted, row, strict=True)) for row in values)
+        def rows(part: slice) -> Any:
+            values = table.iloc[part].astype(object)
+            return values.where(values.notna(), None).to_dict("records")
 
-        order: Any = columns.get(options.order_field)
+        order: Any = table.get(options.order_field)
         is_ordered = getattr(getattr(order, "dtype", None), "ordered", False)
         ranks = order.rank().tolist() if is_ordered else ()
         return documents_of_rows(len(table), rows, self.name, options, order_values=ranks)
 
     def take(self, mask: Mask) -> Any:
         return self.data.iloc[np.flatnonzero(mask)]
-
-    def extend(self, columns: Columns) -> Any:
-        check_new(self.data.columns)
-        extended = self.data.assign(**columns)
-        if None not in columns["kept"]:
-            return extended
-        # Rows without a document have no values.
-        return extended.astype({"cluster": "Int64", "similarity": "Float64", "exact": "boolean"})
-
-
-def _values(column: Any) -> list[Any]:
-    """The values of a column of pandas, None for missing ones."""
-    kind = column.dtype
-    if kind.kind == "f" and kind.itemsize < 8:
-        values = [*column.array]  # Python has one precision for all floats
-    elif kind.type.__name__ in ("Period", "Interval"):
-        values = column.astype(str).tolist()
-    else:
-        values = column.tolist()
-    missing = column.isna()
-    if missing.any():
-        values = [None if out else value for value, out in zip(values, missing, strict=True)]
-    return values
 
 
 class _Polars(Frame):
@@ -191,11 +154,6 @@ class _Polars(Frame):
     def take(self, mask: Mask) -> Any:
         return self._form(self.data.filter(mask))
 
-    def extend(self, columns: Columns) -> Any:
-        check_new(self.data.columns)
-        added = import_module("polars").DataFrame(columns, ANNOTATED)
-        return self._form(self.data.hstack(added))
-
 
 class _Dataset(Frame):
     def batches(self) -> Iterator[Batch]:
@@ -206,10 +164,6 @@ class _Dataset(Frame):
 
     def take(self, mask: Mask) -> Any:
         return self.data.select(np.flatnonzero(mask))
-
-    def extend(self, columns: Columns) -> Any:
-        check_new(self.data.column_names)
-        return reduce(lambda rows, column: rows.add_column(*column), columns.items(), self.data)
 
 
 class _Arrow(Frame):
@@ -225,12 +179,6 @@ class _Arrow(Frame):
 
         return arrow_rows.taken(self.data, mask)
 
-    def extend(self, columns: Columns) -> Any:
-        from lshdb.sources import arrow_rows
-
-        check_new(self.data.column_names)
-        return arrow_rows.extended(self.data, ANNOTATED, columns.values())
-
 
 def _table_of(data: Any) -> Any:
     from lshdb.sources import arrow_rows
@@ -241,48 +189,28 @@ def _table_of(data: Any) -> Any:
 class _DuckDB(_Arrow):
     """A relation, which is read once: the next time it may give other rows, or another order.
 
-    A column of a type that Arrow would change goes through it as DuckDB's text.
+    DuckDB has Arrow's extension types for all of its own types but ENUM, which is text in Arrow.
     """
 
     def __post_init__(self) -> None:
-        relation, pa = self.data, formats.arrow()
-        self._relation = relation
-        through_arrow = self._given(_table_of(relation.limit(0)))
-        kinds = [
-            kind if kind.id == "enum" or str(kind) == str(other) else "VARCHAR"
-            for kind, other in zip(relation.types, through_arrow.types, strict=True)
-        ]
-        table = _table_of(_cast(relation, kinds))
-        fields = [
-            # Of an enum, whose values are in order.
-            field.with_type(pa.dictionary(kind.index_type, kind.value_type, ordered=True))
-            if pa.types.is_dictionary(kind := field.type)
-            else field
-            for field in table.schema
-        ]
-        self.data = table.cast(pa.schema(fields))
+        self._query, setting = self.data.query, "arrow_lossless_conversion"
+        [[before]] = self._query("lshdb_given", f"VALUES (current_setting('{setting}'))").fetchall()
+        self._query("lshdb_given", f"SET {setting} = true")
+        try:
+            super().__post_init__()
+        finally:
+            self._query("lshdb_given", f"SET {setting} = {before}")
+
+    def batches(self) -> Iterator[Batch]:
+        return _documents([self._form(self.data)], self.name, self.options)
 
     def take(self, mask: Mask) -> Any:
         return self._form(super().take(mask))
 
-    def extend(self, columns: Columns) -> Any:
-        return self._form(super().extend(columns))
-
     def _form(self, table: Any) -> Any:
-        relation, kinds = self._given(table), self._relation.types
-        return _cast(relation, [*kinds, *relation.types[len(kinds) :]])
-
-    def _given(self, table: Any) -> Any:
         """An Arrow table as a relation of the same connection."""
         lshdb_rows = table  # noqa: F841  DuckDB finds it by its name
-        return self._relation.query("lshdb_given", "FROM lshdb_rows")
-
-
-def _cast(relation: Any, kinds: Iterable[Any]) -> Any:
-    """A relation with other types of its columns."""
-    column = import_module("duckdb").ColumnExpression
-    pairs = zip(relation.columns, kinds, strict=True)
-    return relation.project(*(column(name).cast(kind).alias(name) for name, kind in pairs))
+        return self._query("lshdb_given", "FROM lshdb_rows")
 
 
 _LIBRARIES: dict[str, type[Frame]] = {

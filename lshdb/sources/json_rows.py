@@ -147,7 +147,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
                 documents.fail(index, f"{error}{hint}")
         else:
             if has_large:
-                documents.note_large(record)
+                documents.note_texts(record)
             documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
@@ -278,8 +278,11 @@ def in_ascii(data: bytes) -> bytes:
 
 class _JsonSink(sinks.LineSink):
     def write(self, origin: Origin, indices: Sequence[int]) -> None:  # of any columns
-        self._note_texts(sinks.rows_of(origin), indices)
-        self._put_lines(lines_of(origin, indices))
+        rows = sinks.rows_of(origin)
+        if isinstance(rows, TextRows) and rows.schema is None:  # they stay byte for byte
+            self._put_lines(rows.lines(indices))
+        else:
+            self._put_lines(json_of(record) + b"\n" for record in self._records(rows, indices))
 
     def put(self, rows: sinks.RowValues) -> None:
         names = self._columns or ()

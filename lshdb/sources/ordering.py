@@ -7,7 +7,9 @@ value does not compare with another one.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal, Self
 
@@ -27,13 +29,6 @@ Kind = str | tuple[str, ...]
 _NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,9})?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
 )
-_MOMENT = re.compile(
-    r"(?:(\d{4}|[+-]?\d{4,6}(?=-))-?(\d\d)(?:-?(\d\d))?)?"
-    r"(?:(?:^|[T ])(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?"
-    r" ?(?:(Z)|([+-]\d\d)(?::?(\d\d))?)?)?",
-    re.ASCII | re.IGNORECASE,
-)
-"""A date and a time, or one of both, of ISO 8601; a blank may be in the place of T."""
 _EXPONENTS = 1 << 63
 """Added to exponents, so that they are positive."""
 _SHOWN = 100
@@ -77,20 +72,12 @@ class FieldOrder:
 
     def ranks(self, batch: Batch) -> list[bytes | None]:
         """The ranks of the documents of a batch."""
-        if not batch.order_values:  # texts, whose fields are metadata
-            places = batch.where()
-            return [
-                self.rank_stored(stored, file or key)
-                for key, stored, (file, _) in zip(
-                    batch.keys, batch.all_metadata(), places, strict=True
-                )
-            ]
-        origin = batch.origin
-        assert origin is not None, "rows have their places"
-        return [
-            self.rank(value, origin.where(index))
-            for index, value in zip(batch.indices, batch.order_values, strict=True)
-        ]
+        if batch.order_values:
+            assert batch.origin is not None, "rows have their places"
+            return [*map(self.rank, batch.order_values, map(batch.origin.where, batch.indices))]
+        # Of texts, whose fields are metadata.
+        places = [file or key for key, (file, _) in zip(batch.keys, batch.where(), strict=True)]
+        return [*map(self.rank_stored, batch.all_metadata(), places)]
 
     def rank_stored(self, metadata: str | None, key: str) -> bytes | None:
         """The rank of a document by its metadata as stored."""
@@ -172,20 +159,21 @@ def _comparable(value: object) -> tuple[Kind, bytes] | None:
 
 def _moment(text: str) -> tuple[Kind, bytes] | None:
     """The same for a date or a time; None for a text that is neither."""
-    match = _MOMENT.fullmatch(text)
-    if match is None:
+    of_day = f"1970-01-01T{text.removeprefix('T')}"
+    for whole in (text, f"{text}-01", of_day):  # the second one of a month
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(whole)
+            break
+    else:
         return None
-    year, month, day, hour, minute, second, fraction, utc, hours, minutes = match.groups()
-    date = f"{int(year or 1970):04d}-{month or '01'}-{day or '01'}"
-    try:
-        moment = np.datetime64(f"{date}T{hour or '00'}:{minute or '00'}:{second or '00'}", "s")
-    except ValueError:
-        return None
-    sign = -1 if (hours or "").startswith("-") else 1
-    offset = int(hours or 0) * 3600 + sign * int(minutes or 0) * 60
-    kind = ("time" if year else "time of day") + (" with an offset" if utc or hours else "")
-    seconds = Decimal(int(moment.astype(np.int64)) - offset)
-    return kind, _sortable(seconds) + (fraction or "").rstrip("0").encode()
+    kind = "time of day" if whole is of_day else "time"
+    if moment.tzinfo is not None:
+        kind += " with an offset"
+    epoch = datetime(1970, 1, 1, tzinfo=moment.tzinfo and UTC)
+    # Python has six digits of the fraction, and the text may have more.
+    seconds = Decimal((moment.replace(microsecond=0) - epoch) // timedelta(seconds=1))
+    fraction = re.search(r"[.,](\d+)", text)
+    return kind, _sortable(seconds) + (fraction[1].rstrip("0").encode() if fraction else b"")
 
 
 def _sortable(number: Decimal) -> bytes:

@@ -482,10 +482,10 @@ class Collector:
         else:
             self.take(index, clean, is_invalid_utf8=bool(differ))
 
-    def note_large(self, record: Record) -> None:
-        """Note which fields have numbers for which metadata has texts."""
+    def note_texts(self, record: Record) -> None:
+        """Note the fields for whose values metadata has texts."""
         if self.options.metadata:
-            self.texts.update(dict.fromkeys(json_text.large_fields(record), "many digits"))
+            self.texts |= json_text.text_fields(record)
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
@@ -533,7 +533,7 @@ def documents_of_rows(
         numbers = range(part.start + 1, min(part.stop, count) + 1)
         documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
         for index, record in enumerate(rows(part)):
-            documents.note_large(record)
+            documents.note_texts(record)
             documents.take(index, record)
         yield documents.batch()
 
@@ -698,10 +698,6 @@ class TextRows:
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, by the names of their fields."""
         return map(self.record_of, self.lines(indices))
-
-    def text_columns(self, indices: Sequence[int]) -> dict[str, str]:  # noqa: ARG002
-        """None: all values are JSON's, or texts."""
-        return {}
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "TextRows":
         """The same with other texts in a field of some rows."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lshdb import errors
+from lshdb import errors, json_text
 from lshdb.shingling import arrays
 from lshdb.sources import batch, outputs, records
 
@@ -76,20 +76,24 @@ class Sink:
         """Write rows as they come, of a value for each column of the head."""
         raise NotImplementedError
 
-    def _note_texts(self, rows: batch.Rows, indices: Sequence[int]) -> None:
-        """Note the columns that have values for which the format has texts."""
-        texts = rows.text_columns(indices)
+    def _records(self, rows: batch.Rows, indices: Sequence[int]) -> Iterable[batch.Record]:
+        """Rows as values; notes the columns for whose values the format has texts."""
+        if isinstance(rows, records.TextRows):
+            return rows.records(indices)
+        values, texts = [*rows.records(indices)], dict[str, str]()
+        for record in values:
+            texts |= json_text.text_fields(record)
         name = self._format.removesuffix("l").upper()
         new = {column: kind for column, kind in texts.items() if column not in self._noted}
         records.note_columns(f"{name} has the exact text of some values", new)
         self._noted |= texts.keys()
+        return values
 
     def _put_values(self, rows: batch.Rows, indices: Sequence[int]) -> None:
         """Write the values of rows of another format."""
         assert self._columns is not None, "values have the columns of a head"
-        self._note_texts(rows, indices)
         columns = self._columns
-        self.put([*map(record.get, columns)] for record in rows.records(indices))
+        self.put([*map(record.get, columns)] for record in self._records(rows, indices))
 
     def flush(self) -> None:
         """Pass buffered output to the system."""

@@ -287,29 +287,26 @@ def test_all_rows_with_the_row_that_stays_in_their_place(command: Command) -> No
     lines = command.path("all.r.jsonl").read_text().splitlines()
     starts = [json.dumps(row)[:-1] for row in SIMILAR]
     assert all(map(str.startswith, lines, starts))
-    of_frame = lshdb.dedup(table.to_pandas()).annotated
-    assert [str(of_frame[name].dtype) for name in ("cluster", "exact")] == ["Int64", "boolean"]
-    given = (SIMILAR, table, pl.from_arrow(table), str(command.path("r.parquet")))
-    found: list[Any] = [out, [*map(json.loads, lines)], of_frame.replace({pd.NA: None})]
-    for rows in [*found, *(lshdb.dedup(rows).annotated for rows in given)]:
-        records = rows if isinstance(rows, list) else pa.table(rows).to_pylist()
-        columns = [
-            [row[name] for row in records] for name in ("n", "cluster", "kept", "similarity")
-        ]
-        assert columns == [
-            [row["n"] for row in SIMILAR],
+    found = [out.to_pydict(), pa.Table.from_pylist([*map(json.loads, lines)]).to_pydict()]
+    given = (SIMILAR, table, table.to_pandas(), pl.from_arrow(table))
+    found += [lshdb.dedup(rows).annotations for rows in given]
+    for name in ("r.jsonl", "r.parquet"):
+        found.append(lshdb.dedup(str(command.path(name))).annotations)
+    for columns in found:
+        assert [columns[name] for name in ("cluster", "kept", "similarity", "exact")] == [
             [1, 2, 1, None],
             ["1", "2", "1", None],
             [1.0, 1.0, 1.0, None],
+            [True, True, True, None],
         ]
 
 
 @pytest.mark.parametrize("options", [{"keep": "last"}, {"rule": "contained"}])
 def test_clusters_are_named_by_the_row_that_stays(options: dict[str, Any]) -> None:
     rows = [*SIMILAR[:3], {"id": 5, "text": f"{SIMILAR[0]['text']} of the garden", "n": None}]
-    found = lshdb.dedup(rows, threshold=0.6, **options).annotated
-    assert [(row["cluster"], row["kept"]) for row in found] == [(4, "5"), (2, "2"), *[(4, "5")] * 2]
+    found = lshdb.dedup(rows, threshold=0.6, **options).annotations
+    assert (found["cluster"], found["kept"]) == ([4, 2, 4, 4], ["5", "2", "5", "5"])
     against = lshdb.dedup(rows, threshold=0.6, against=[{"id": "r", "text": rows[0]["text"]}])
-    assert [row["cluster"] for row in against.annotated] == [1, 2, 1, 1]
-    with pytest.raises(lshdb.UsageError, match="already"):
-        assert lshdb.dedup([{**row, "kept": 1} for row in rows]).annotated
+    assert against.annotations["cluster"] == [1, 2, 1, 1]
+    with pytest.raises(lshdb.UsageError, match="drop_all"):
+        assert lshdb.dedup(rows, drop_all=True).annotations
