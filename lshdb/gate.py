@@ -353,7 +353,7 @@ class _GateRun:
                 on_failure=step.on_failure,
                 format="text",
             )
-            for batch in session.file(path, key):
+            for batch in session.file(session.resolved(path, key)):
                 texts.update((key, str(content)) for content in batch.contents)
                 for _, failure in batch.failures:
                     self._failed(replace(failure, where=paths.printable_path(key)))

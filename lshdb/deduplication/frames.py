@@ -28,7 +28,7 @@ from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import added_columns, counts, data_frames, sinks
 from lshdb.sources.batch import Batch, Origin
-from lshdb.sources.identity import FilesRead
+from lshdb.sources.files import FilesRead
 from lshdb.sources.paths import expanded, file_and_sheet, partition_of
 from lshdb.sources.records import with_partition
 from lshdb.sources.session import Session

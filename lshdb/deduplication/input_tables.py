@@ -9,12 +9,11 @@ from contextlib import suppress
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.sources import counts, extracting, formats, identity, outputs, walking
+from lshdb.sources import counts, extracting, formats, outputs, walking
+from lshdb.sources.files import File, FilesRead, resolved
 from lshdb.sources.paths import (
     binary_kind,
     expanded,
-    file_and_sheet,
-    is_database,
     is_named_as_text,
     is_spreadsheet,
     opened,
@@ -37,7 +36,7 @@ def find_tables(
     inputs: Iterable[str],
     rules: WalkingOptions,
     skipped_files: counts.SkippedFiles,
-    files_read: identity.FilesRead | None = None,
+    files_read: FilesRead | None = None,
     rowless: dict[str, str] | None = None,
 ) -> dict[str, str]:
     """The named tables, and the files of directories that are tables by their suffix.
@@ -61,22 +60,22 @@ def find_tables(
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
     tables: dict[str, str] = {}
-    files_read = identity.FilesRead() if files_read is None else files_read
+    files_read = FilesRead() if files_read is None else files_read
 
-    def take(path: str, name: str) -> None:
-        check_readable(path)
-        if path != outputs.STDOUT and (earlier := files_read.earlier(path)):
-            skipped_files.add_repeated(path, earlier)
+    def take(file: File, name: str) -> None:
+        check_readable(file)
+        if earlier := files_read.earlier(file):
+            skipped_files.add_repeated(file.path, earlier)
         else:
-            tables[path] = name
+            tables[file.path] = name
 
-    def take_tables(top: str, entries: Iterable[walking.Entry | Failure]) -> bool:
-        """Take the tables among the entries of a directory; whether there is one."""
+    def take_tables(top: str, files: Iterable[File | Failure]) -> bool:
+        """Take the tables among the files of a directory; whether there is one."""
         has_table = False
-        for entry in entries:
-            if isinstance(entry, Failure):
-                raise InputError(f"{entry.where}: {entry.reason}")
-            path, name = entry.path, _name_below(entry.path, top)
+        for file in files:
+            if isinstance(file, Failure):
+                raise InputError(f"{file.where}: {file.reason}")
+            path, name = file.path, _name_below(file.path, top)
             format = rows_format_of(path)
             if rowless is not None and format == "json" and _has_no_rows(path):
                 skipped_files.add("tables", path, "JSON without rows")
@@ -87,15 +86,16 @@ def find_tables(
                 skipped_files.add("texts", path, "not a table by its suffix")
             else:
                 has_table = True
-                take(path, name)
+                take(file, name)
         return has_table
 
     walks: list[tuple[str, walking.Walk, bool]] = []
     for pattern in inputs:
         top = pattern_top(pattern)
         for path in expanded([pattern]):
-            if path == outputs.STDOUT or not os.path.isdir(path):
-                take(path, os.path.basename(path) if top is None else _name_below(path, top))
+            file = resolved(path)
+            if not file.is_directory:
+                take(file, os.path.basename(path) if top is None else _name_below(path, top))
                 continue
             walk = walking.Walk(path, rules, skipped_files, files_read=files_read)
             above = path if top is None else top
@@ -116,17 +116,14 @@ def _name_below(path: str, directory: str) -> str:
     return os.path.basename(path) if name.split(os.sep)[0] == os.pardir else name
 
 
-def check_readable(path: str) -> None:
+def check_readable(file: File) -> None:
     """Raise an error for a missing file or a database, before anything is written."""
-    if path == outputs.STDOUT:
-        return
-    path, _ = file_and_sheet(path)
-    if not os.path.exists(path):
-        missing = f"no such file or directory{tilde_hint(path)}"
-        raise InputError(f"{printable_path(path)}: {missing}")
-    if os.path.isfile(path) and is_database(path):
+    if file.fault:
+        missing = f"no such file or directory{tilde_hint(file.place)}"
+        raise InputError(f"{printable_path(file.place)}: {missing}")
+    if file.is_database():
         raise UsageError(
-            f"{printable_path(path)} is a database: dedup reads tables and texts; -d names a "
+            f"{printable_path(file.path)} is a database: dedup reads tables and texts; -d names a "
             "database to compare with, and Database.dedup_files compares with an open one"
         )
 

@@ -35,6 +35,7 @@ from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import extracting, formats, identity, proof, sinks
 from lshdb.sources.counts import ReadCounts
+from lshdb.sources.files import resolved
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
     descriptor_of,
@@ -140,7 +141,7 @@ class DedupJob:
             if not is_listed or STDOUT in paths:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
-                input_tables.check_readable(path)
+                input_tables.check_readable(resolved(path))
             self.paths = paths
             return
         walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git

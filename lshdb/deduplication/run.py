@@ -48,8 +48,9 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources import data_frames, keeping, ordering
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.counts import Failures
+from lshdb.sources.files import stored_time
 from lshdb.sources.paths import STDIN, expanded, path_of_key
-from lshdb.sources.session import Session, stored_time
+from lshdb.sources.session import Session
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
 from lshdb.store.store import Store

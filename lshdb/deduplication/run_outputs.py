@@ -188,7 +188,7 @@ def head(session: Session, path: str) -> TableSchema | None:
     if session.options.format_of(path) == "xlsx":
         return None  # to read it takes as long as all of it, and says what it lacks
     apart = session.apart(whole=True, only_rows=True)
-    with contextlib.closing(apart.file(path)) as batches:
+    with contextlib.closing(apart.file(apart.resolved(path))) as batches:
         batch = next(batches, Batch())
     if batch.origin is not None:
         return sinks.rows_of(batch.origin).schema

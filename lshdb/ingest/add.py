@@ -11,7 +11,7 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 
 import contextlib
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 
 from lshdb import errors
@@ -27,10 +27,11 @@ from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
 from lshdb.sketching.settings import Settings
 from lshdb.sources import counts, long_tables
+from lshdb.sources.files import File, resolved
 from lshdb.sources.identity import is_same_file
-from lshdb.sources.paths import STDIN, expanded, is_database, literal
+from lshdb.sources.paths import expanded
 from lshdb.sources.session import Session, session_of
-from lshdb.store import guard, late
+from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -186,41 +187,32 @@ def _of_paths(
     job: Job, session: Session, paths: Iterable[str], options: AddFilesOptions, add: Select
 ) -> Iterator[AddReport]:
     """Add files in batches, and each database among them by merging it, in their order."""
+    files = session.files(paths)
     if session.options.element_field:
-        rows = session.batches(paths)
+        rows = session.of_files(files)
         yield from add(job, long_tables.grouped(rows, session.options, job.store.real_path.parent))
         return
-    if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
-        yield from add(job, session.batches(paths))
-        return
-    for is_merged, paths_of_kind in itertools.groupby(expanded(paths), _is_database):
+    for is_merged, of_kind in itertools.groupby(files, File.is_database):
         if not is_merged:
-            yield from add(job, session.batches(map(literal, paths_of_kind)))
+            yield from add(job, session.of_files(of_kind))
             continue
-        for path in paths_of_kind:
-            if not session.is_repeated(path):
-                yield from _merged(job, session, path, options)
+        for file in of_kind:
+            if not session.is_repeated(file):
+                yield from _merged(job, session, file, options)
 
 
 def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
     """The first database among files that can be opened, and its settings; None without one."""
-    for path in filter(_is_database, expanded(paths)):
+    for file in filter(File.is_database, map(resolved, expanded(paths))):
         # Adding one that cannot be opened reports why.
-        with contextlib.suppress(errors.InputError), merging.opened(path, timeout) as source:
-            return path, source.settings
+        with contextlib.suppress(errors.InputError), merging.opened(file.path, timeout) as source:
+            return file.path, source.settings
     return None
 
 
-def _is_database(path: str) -> bool:
-    if path == STDIN or guard.is_open_log(path):  # closing it would end SQLite's locks
-        return False
-    try:
-        return is_database(path)
-    except OSError:
-        return False  # reading it says why it cannot be read
-
-
-def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> Iterator[AddReport]:
+def _merged(
+    job: Job, session: Session, file: File, options: AddFilesOptions
+) -> Iterator[AddReport]:
     """Add the documents and decisions of another database.
 
     If that is impossible, the file is a failure; earlier transactions stay.
@@ -230,9 +222,9 @@ def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> 
             skip = session.options.option("--on-similar skip", "on_similar")
             raise errors.InputError(f"a database, which is added whole: leave out {skip}")
         store = job.store
-        if is_same_file(path, store.real_path):
+        if is_same_file(file.path, store.real_path):
             raise errors.InputError("is the database itself: name another one")
-        with merging.opened(path, store.timeout, store.limits) as source:
+        with merging.opened(file.path, store.timeout, store.limits) as source:
             new_keys = merging.rebased(source, store.root)
             if options.on_conflict == "error":
                 merging.check_keys(store, source, new_keys)
@@ -241,8 +233,8 @@ def _merged(job: Job, session: Session, path: str, options: AddFilesOptions) -> 
             decisions = add_decisions(store, merging.decisions_of(source, new_keys))
             yield AddReport(decisions=decisions)
     except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
-        failure = errors.InputError(str(error).removeprefix(f"{path} "))
-        session.counts.failures(counts.failure_of(path, failure))
+        failure = errors.InputError(str(error).removeprefix(f"{file.path} "))
+        session.counts.failures(counts.failure_of(file.path, failure))
         yield AddReport(failed=1)
 
 

@@ -15,7 +15,7 @@ import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 
 from lshdb import model
@@ -29,10 +29,11 @@ from lshdb.progress import shown
 from lshdb.search.decisions import dropped_rows
 from lshdb.shingling import arrays
 from lshdb.shingling.content import digest, encoded
-from lshdb.sources import archives, identity, walking
+from lshdb.sources import archives, walking
 from lshdb.sources.batch import Batch
 from lshdb.sources.counts import failure_of
 from lshdb.sources.extracting import file_of_message, is_mailbox
+from lshdb.sources.files import File, FilesRead
 from lshdb.sources.inputs import encoding_of
 from lshdb.sources.paths import (
     absolute_key,
@@ -43,7 +44,7 @@ from lshdb.sources.paths import (
     printable_path,
     tilde_hint,
 )
-from lshdb.sources.session import TABLE, Session, no_guess, session_of, state_of, unknown_root
+from lshdb.sources.session import TABLE, Session, no_guess, session_of, unknown_root
 from lshdb.store import location
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
@@ -55,8 +56,8 @@ _MANY = 100
 """Documents below a directory of which more than half are removed only if the caller says so."""
 
 
-_File = tuple[str, FileState]
-"""The path of a file in a directory, and its state during the walk."""
+_File = tuple[File, FileState]
+"""A file in a directory, and its state during the walk."""
 _Move = tuple[StoredFile, str, FileState]
 """A document, the key that it gets, and the state of its file."""
 
@@ -231,7 +232,7 @@ class _FolderFiles:
         stored_keys: of the files that have a document.
     """
 
-    files_read: identity.FilesRead
+    files_read: FilesRead
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
@@ -254,9 +255,9 @@ def _plan(
         )
         walk = session.walked(path)
         walks.append((path, walk))
-        _walk(path, root, walk, session, plan.known, walked)
+        _walk(path, walk, session, plan.known, walked)
     for path, walk in walks:
-        _walk(path, root, walk.through_links(), session, plan.known, walked)
+        _walk(path, walk.through_links(), session, plan.known, walked)
     if session.options.rules.follow:  # links may lead out of the directories
         outside = [key for key in walked.files if key not in plan.known]
         plan.known |= {document.key: document for document in store.files_of_keys(outside)}
@@ -264,8 +265,8 @@ def _plan(
     plan.is_gone = partial(_is_gone, walked, tuple(map(_start, paths)), root)
     for path in options.moved_from:
         for document in _stored_below(store, path, root):
-            file = file_of_message(document.key) or document.key
-            if document.state and document.key not in plan.known and not _is_there(file, root):
+            of_file = file_of_message(document.key) or document.key
+            if document.state and document.key not in plan.known and not _is_there(of_file, root):
                 plan.below.setdefault(path, []).append(document)
                 plan.known[document.key] = document
                 plan.gone.append(document)
@@ -299,51 +300,41 @@ def _is_gone(walked: _FolderFiles, starts: tuple[str, ...], root: str, key: str)
 
 def _walk(
     path: str,
-    root: str,
-    entries: Iterable[walking.Entry | model.Failure],
+    files: Iterable[File | model.Failure],
     session: Session,
     known: Mapping[str, StoredFile],
     walked: _FolderFiles,
 ) -> None:
-    """Find the files among the entries of a directory, by their keys."""
+    """Find the files of a directory, by their keys."""
     failures, skipped = session.counts.failures, session.counts.skipped
-    real = lru_cache(os.path.realpath)  # of the directories of files, one after the other
-    start = posixpath.join(printable_path(real(path)), "")
-    for entry in entries:
-        if isinstance(entry, model.Failure):
-            failures(entry)
-            unread = start + entry.where[len(printable_path(os.path.join(path, ""))) :]
+    start, root = _start(path), str(session.options.root)
+    for file in files:
+        if isinstance(file, model.Failure):
+            failures(file)
+            unread = start + file.where[len(printable_path(os.path.join(path, ""))) :]
             walked.unread.append(posixpath.join(unread, ""))
             continue
-        above, name = os.path.split(entry.path)
-        key = key_of_real(os.path.join(real(above), name), root)
-        stored = known.get(key)
+        key, stored = file.key, known.get(file.key)
         # A file that add read with --format text remains a text file.
-        if format_of(entry.name) != "text" and (stored is None or stored.state is None):
-            skipped.add("tables", entry.path, TABLE)
+        if format_of(file.path) != "text" and (stored is None or stored.state is None):
+            skipped.add("tables", file.path, TABLE)
             continue
         try:
-            check_key_is_free(entry.path)
+            check_key_is_free(file.path)
         except InputError as error:  # the other file has the document
-            failures(failure_of(entry.path, error))
+            failures(failure_of(file.path, error))
             continue
-        try:
-            state = state_of(entry.stat())
-        except FileNotFoundError:
-            continue  # gone since
-        except OSError as error:
-            failures(failure_of(entry.path, error))
+        if file.fault and not isinstance(file.fault, FileNotFoundError):  # else gone since
+            failures(failure_of(file.path, file.fault))
             walked.kept.add(key)
             walked.unread.append(f"{absolute_key(key, root)}/")  # it may be an archive
+        if (state := file.state()) is None:
             continue
-        if state is None:
-            continue
-        archive = archives.archive_of(entry.path) if isinstance(entry, archives.Member) else None
-        earlier = walked.files_read.earlier(entry.path, archive)
+        earlier = walked.files_read.earlier(file)
         if earlier and (key in walked.files or key not in walked.stored_keys):
-            skipped.add_repeated(entry.path, earlier)
+            skipped.add_repeated(file.path, earlier)
             continue
-        walked.files[key] = entry.path, state
+        walked.files[key] = file, state
 
 
 def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions) -> None:
@@ -431,11 +422,11 @@ def _contents(
             old[key] = *digests, kind_of(key)
             sizes.add(documents[0].size)
     new: dict[str, Hashable] = {}
-    for key, (path, state) in plan.read.items():
+    for key, (file, state) in plan.read.items():
         known = plan.known.get(key)
         if state.size in sizes and (known is None or known.state):
-            file_digest = session.digest_of(path)
-            plan.read[key] = path, replace(state, digest=file_digest)
+            file_digest = session.digest_of(file)
+            plan.read[key] = file, replace(state, digest=file_digest)
             new[key] = file_digest, kind_of(key)
     return old, new
 
@@ -507,19 +498,21 @@ def _spend(
     plan.spent |= gone_keys.difference(document.key for document, _, _ in plan.moves)
     digests = {(row.key, value) for row in dropped for value in (row.digest, row.file_digest)}
     for key in [key for key in plan.read if key in dropped_keys - plan.known.keys()]:
-        path, _ = plan.read[key]
-        batch = _batch_of(uncounted, path, key)
+        file, _ = plan.read[key]
+        batch = _batch_of(uncounted, file)
         values = [_batch_digest(batch), *(state.digest for _, state in batch.states)]
         if batch.contents and not digests.isdisjoint((key, value) for value in values):
-            session.counts.skipped.add("dropped", path, "its document was decided to be dropped")
+            session.counts.skipped.add(
+                "dropped", file.path, "its document was decided to be dropped"
+            )
             del plan.read[key]
 
 
-def _batch_of(session: Session, path: str, key: str) -> Batch:
+def _batch_of(session: Session, file: File) -> Batch:
     """The batch of a text file's document; empty if it cannot be read."""
-    if not is_mailbox(path):
-        for batch in session.file(path, key):
-            if batch.contents and batch.keys[0] == key:
+    if not is_mailbox(file.path):
+        for batch in session.file(file):
+            if batch.contents and batch.keys[0] == file.key:
                 return batch
     return Batch()
 
@@ -534,19 +527,19 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
 
     What cannot be read is not gone: a message that fails, or all documents of a file that does.
     """
-    for key, (path, _) in plan.read.items():
+    for key, (file, _) in plan.read.items():
         stored = _stored(plan, key) if plan.known else []
         keys = set[str]()
         is_read = is_failed = False
         pointers = session.counts.skipped["pointers"]
-        for batch in session.file(path, key):
-            if batch.failures and not _exists(path):
+        for batch in session.file(file):
+            if batch.failures and not _exists(file.path):
                 continue  # gone since
             is_read = True
             is_failed |= bool(batch.failures) and not batch.unread
             keys.update(batch.keys, batch.unread)
             yield batch
-        if not is_read and not is_mailbox(path) and _exists(path):
+        if not is_read and not is_mailbox(file.path) and _exists(file.path):
             # A text is binary now; but of a PDF or the like the reader may be missing.
             stored = [
                 document for document in stored if document.state and _is_plain(document.state)

@@ -5,7 +5,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     session       reads paths, directories and standard input: a stream of batches
     counts        what was read, what failed
     batch         what all formats give: documents in columns, and where they are from
-    paths, identity     named files: patterns, formats, keys; whether two are one file
+    files, paths, identity  a path, resolved once; names and keys; whether two are one file
     walking, git  which files in directories are read: patterns, sizes, what git tracks
     archives      ZIP and tar files as directories of their members
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
@@ -21,6 +21,6 @@ where and why, and the rows as they were read. And the way back: rows to files.
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: added_columns, archives, arrow_rows, batch, compression, counts, data_frames, extracting,
-formats, git, identity, inputs, json_rows, keeping, long_tables, metadata, ordering, outputs, paths,
-proof, records, session, sinks, walking.
+files, formats, git, identity, inputs, json_rows, keeping, long_tables, metadata, ordering,
+outputs, paths, proof, records, session, sinks, walking.
 """

@@ -38,12 +38,14 @@ class Member:
     Attributes:
         name: its path in the archive.
         path: the same from the path of the archive.
+        archive: the path of that.
         status: its size, and the times, device and inode of the archive.
         open: opens it, or raises InputError.
     """
 
     name: str
     path: str
+    archive: str
     status: os.stat_result
     open: Callable[[], Any]
 
@@ -124,16 +126,17 @@ class Archives:
         archive = archive_of(path)
         return None if archive in (None, path) else self.members(str(archive)).get(path)
 
-    def status(self, path: str) -> os.stat_result:
-        """As os.stat, also of a member."""
-        member = self.find(path)
-        return os.stat(path) if member is None else member.status
-
     @contextlib.contextmanager
     def opened(self, member: Member) -> Iterator[BinaryIO]:
-        """A member that is read; InputError if it is damaged, or too much of an archive is read."""
+        """A member that is read; its archive is opened again where it is not the open one.
+
+        Raises:
+            InputError: it is gone or damaged, or too much of an archive is read.
+        """
+        if (now := self.members(member.archive).get(member.path)) is None:
+            raise InputError("no such file or directory")
         with _reported():
-            file = member.open()
+            file = now.open()
         bounded = _Bounded(file, self._left)
         try:
             with file, io.BufferedReader(bounded) as stream:
@@ -142,13 +145,10 @@ class Archives:
             self._left = bounded.left
 
     @contextlib.contextmanager
-    def on_disk(self, path: str, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
-        """The path of a file, or of a temporary copy of a member, and the digest of its bytes."""
-        if self.find(path) is None:
-            yield path, identity.digest_of(file)
-            return
+    def on_disk(self, member: Member, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+        """The path of a temporary copy of an open member, and the digest of its bytes."""
         with temporary_directory(None) as directory:
-            copy = os.path.join(directory, f"member{os.path.splitext(path)[1]}")
+            copy = os.path.join(directory, f"member{os.path.splitext(member.path)[1]}")
             with open(copy, "w+b") as target:
                 copyfileobj(file, target)
                 target.seek(0)
@@ -174,12 +174,12 @@ class Archives:
             if stored_name.startswith("/") or ".." in parts or "\0" in stored_name:
                 path, opener = stored_name, partial(_refuse, "its name leads out of the archive")
             mode = stat.S_IFREG if is_file else stat.S_IFIFO
-            which_file = (archive_status.st_ino, archive_status.st_dev)
+            _, *which_file = archive_status[:4]  # inode, device and hard links
             # SQLite has no larger sizes.
-            about = (mode, *which_file, 0, 0, 0, min(size, sys.maxsize), 0, 0, 0)
+            about = (mode, *which_file, 0, 0, min(size, sys.maxsize), 0, 0, 0)
             times = {name: getattr(archive_status, name) for name in ("st_mtime_ns", "st_ctime_ns")}
             status = os.stat_result(about, times)
-            yield Member(name, f"{archive}/{path}", status, opener)
+            yield Member(name, f"{archive}/{path}", archive, status, opener)
         bounded.left = sys.maxsize  # what is read of members is counted by itself
 
 

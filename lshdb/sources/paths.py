@@ -227,16 +227,15 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
                 yield stream
 
 
-def is_database(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an SQLite database, by its first bytes."""
+def is_database(path: str | os.PathLike[str], status: os.stat_result | None = None) -> bool:
+    """Whether a file is an SQLite database, by its first bytes; with its status, if known."""
     from lshdb.store.guard import is_open  # imports sqlite3, which --help does not need
 
-    name = os.fspath(path)
-    if is_open(name):
-        return True  # closing it after reading would release SQLite's locks
-    if not os.path.isfile(name):
+    if status is None and not os.path.isfile(path):
         return False
-    with open(name, "rb") as file:
+    if is_open(status or os.fspath(path)):
+        return True  # closing it after reading would release SQLite's locks
+    with open(path, "rb") as file:
         return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 
 

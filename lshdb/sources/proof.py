@@ -209,7 +209,8 @@ class Proof:
             if document.file_digest is None:
                 is_same = self._has_text(document, path)
             else:
-                is_same = self._session.read_digest(path) == document.file_digest
+                now = self._session.read_digest(self._session.resolved(path))
+                is_same = now == document.file_digest
         except (InputError, OSError) as error:
             raise UnprovedError(reason(error)) from error
         if not is_same:
@@ -220,9 +221,10 @@ class Proof:
         """Whether a file has the text of a document."""
         name = file_of_message(document.key) or document.key
         name = document.key if path_of(document) else name
+        session = self._session.apart()
         return any(
             content.digest(content.encoded(text).encode()) == document.digest
-            for batch in self._session.apart().file(path, name)
+            for batch in session.file(session.resolved(path, name))
             for key, text in zip(batch.keys, batch.contents, strict=True)
             if key == document.key
         )

@@ -7,11 +7,7 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 
 import contextlib
 import dataclasses
-import os
-import stat
-import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -23,6 +19,7 @@ from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Shingling
 from lshdb.sources import (
     extracting,
+    files,
     formats,
     identity,
     inputs,
@@ -33,11 +30,12 @@ from lshdb.sources import (
     walking,
 )
 from lshdb.sources import paths as names
-from lshdb.sources.archives import Archives, archive_of, is_archive
+from lshdb.sources.archives import Archives, is_archive
 from lshdb.sources.batch import Batch
 from lshdb.sources.compression import compression_of
 from lshdb.sources.counts import ReadCounts, failure_of, reason
 from lshdb.sources.documents.kinds import PROBE
+from lshdb.sources.files import File, FilesRead
 from lshdb.sources.paths import STDIN, printable_path
 from lshdb.store import guard
 from lshdb.store.rows import FileState
@@ -45,10 +43,6 @@ from lshdb.store.rows import FileState
 TABLE = "a table by its suffix, and only texts are read"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 """How the file begins that Git LFS puts in the place of a large one."""
-_SETTLED = 2_000_000_000
-"""Nanoseconds after which a change gives a file another time, even in FAT."""
-_HALF = 1 << 63
-"""SQLite's integers are from minus this to below it: times of years to 2262."""
 HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions | groups.EncodingOption
 """The groups of options that say how files become documents."""
 
@@ -128,7 +122,7 @@ class Session:
         self,
         options: SessionOptions,
         counts: ReadCounts | None = None,
-        files_read: identity.FilesRead | None = None,
+        files_read: FilesRead | None = None,
         extractor: extracting.Extractor | None = None,
         archives: Archives | None = None,
     ) -> None:
@@ -137,7 +131,7 @@ class Session:
             extractor = extracting.Extractor(options.taken, limits.largest_text, options.source)
         self.options = options
         self.counts = counts or ReadCounts()
-        self.files_read = files_read or identity.FilesRead()
+        self.files_read = files_read or FilesRead()
         self.extractor = extractor
         self.archives = archives or Archives(limits)
 
@@ -149,11 +143,11 @@ class Session:
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same extractor."""
         options = dataclasses.replace(self.options, **changes)
-        return Session(options, counts, identity.FilesRead(self.files_read.before), self.extractor)
+        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
 
     def skip_files_of(self, other: "Session") -> None:
         """From now on, skip the files that another session reads before this one."""
-        self.files_read = identity.FilesRead(other.files_read)
+        self.files_read = FilesRead(other.files_read)
 
     @contextlib.contextmanager
     def shown(
@@ -177,86 +171,82 @@ class Session:
             yield from batch.items()
 
     def batches(self, paths: Iterable[str]) -> Iterator[Batch]:
-        """Like `read`, in batches: of rows, or of one text file.
+        """Like `read`, in batches: of rows, or of one text file."""
+        return self.of_files(self.files(paths))
 
-        A file to which several paths lead is read once, and counted as skipped after that.
-        """
+    def files(self, paths: Iterable[str]) -> Iterator[File]:
+        """What paths and patterns lead to, each looked at when it is asked for."""
         expanded: Iterable[str] = names.expanded(paths)
         if isinstance(paths, Collection):
             expanded = [*expanded]
+        return map(self.resolved, expanded)
+
+    def resolved(self, path: str, key: str | None = None) -> File:
+        """What a path leads to; with the key of a file that the user did not name."""
+        return files.resolved(path, self.archives, self.options.root, key)
+
+    def of_files(self, files: Iterable[File]) -> Iterator[Batch]:
+        """The documents of files and of those in directories, in batches.
+
+        A file to which several paths lead is read once, and counted as skipped after that.
+        """
         walks: list[walking.Walk] = []
-        for path in expanded:
-            if path != STDIN and (
-                os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
-            ):
-                walks.append(self.walked(path))
+        for file in files:
+            if file.is_directory or (self.options.archives and file.is_archive):
+                walks.append(self.walked(file.path))
                 yield from self._directory(walks[-1])
             else:
-                yield from self._once(path)
+                yield from self._once(file)
         for walk in walks:
             yield from self._directory(walk.through_links())
 
-    def _key_of_real(self, path: str) -> str:
-        """The key of a file whose directory is named by its real path.
-
-        Raises:
-            UsageError: the root is not known, as in a database of an earlier format.
-        """
-        if self.options.root is None:
-            raise UsageError(unknown_root(self.options.option("--root DIR", "root=")))
-        return names.key_of_real(path, self.options.root)
-
-    def is_repeated(self, path: str, archive: str | None = None) -> bool:
+    def is_repeated(self, file: File) -> bool:
         """Whether a file was read before; counts it then, and remembers it otherwise."""
-        if earlier := self.files_read.earlier(path, archive):
-            self.counts.skipped.add_repeated(path, earlier)
+        if earlier := self.files_read.earlier(file):
+            self.counts.skipped.add_repeated(file.path, earlier)
         return earlier is not None
 
-    def _once(self, path: str, key: str | None = None) -> Iterator[Batch]:
+    def _once(self, file: File) -> Iterator[Batch]:
         """The documents of a file (see `file`) that was not read before."""
-        is_remembered = path != STDIN
-        archive = archive_of(path) if is_remembered else None
-        archive = None if archive == path else archive
-        if is_remembered and self.is_repeated(path, archive):
+        if self.is_repeated(file):
             return
         is_empty = True
-        for batch in self.file(path, key):
+        for batch in self.file(file):
             is_empty = False
             yield batch
             del batch  # before another is read
         # Skipped in a directory; where it is named itself, it is a failure.
-        if is_empty and is_remembered:
-            self.files_read.forget(path, archive)
+        if is_empty:
+            self.files_read.forget(file)
 
-    def _directory(self, entries: Iterable[walking.Entry | Failure]) -> Iterator[Batch]:
-        real = lru_cache(os.path.realpath)  # of the directories of files, one after the other
-        for entry in entries:
-            if isinstance(entry, Failure):
-                yield Batch(failures=[(0, entry)])
-            elif self.options.skip_tables and names.format_of(entry.name) != "text":
-                self.counts.skipped.add("tables", entry.path, TABLE)
+    def _directory(self, files: Iterable[File | Failure]) -> Iterator[Batch]:
+        for file in files:
+            if isinstance(file, Failure):
+                yield Batch(failures=[(0, file)])
+            elif self.options.skip_tables and names.format_of(file.path) != "text":
+                self.counts.skipped.add("tables", file.path, TABLE)
             else:
-                above, name = os.path.split(entry.path)
-                file_key = self._key_of_real(os.path.join(real(above), name))
-                yield from self._once(entry.path, file_key)
+                yield from self._once(file)
 
     def walked(self, directory: str) -> walking.Walk:
         """The files in a directory or archive and below; see lshdb.sources.walking.Walk."""
         packed = self.archives if self.options.archives else None
-        rules, skipped = self.options.rules, self.counts.skipped
-        return walking.Walk(directory, rules, skipped, packed, self.files_read)
+        options, skipped = self.options, self.counts.skipped
+        return walking.Walk(
+            directory, options.rules, skipped, packed, self.files_read, root=options.root
+        )
 
-    def file(self, path: str, key: str | None = None) -> Generator[Batch]:
+    def file(self, file: File) -> Generator[Batch]:
         """The documents of one file, or of standard input.
 
-        A file in a directory has a key, and gives nothing if it is binary, or JSON without rows.
-        What cannot be read of a mailbox is a failure of a message; else it is one of the file.
+        A file that is not named gives nothing if it is binary, or JSON without rows. What cannot
+        be read of a mailbox is a failure of a message; else it is one of the file.
         """
         options, counts = self.options, self.counts
         try:
-            with self._opened(path) as file:
-                source = self._input(file, path)
-                for batch in self._batches_of(source, path, key):
+            with self._opened(file) as stream:
+                source = self._input(stream, file)
+                for batch in self._batches_of(source, file):
                     if source.invalid_texts:
                         batch = dataclasses.replace(
                             batch, replaced=batch.replaced + source.invalid_texts
@@ -270,35 +260,37 @@ class Session:
         except (InputError, OSError) as error:
             # Where the format of tables is asked for, JSON of another kind is a failure.
             if (
-                key is not None
+                not file.is_named
                 and isinstance(error, inputs.Skipped)
                 and (error.kind != "tables" or options.format == "auto")
             ):
-                packed = error.kind == "binary" and not options.archives and is_archive(path)
-                counts.skipped.add("archives" if packed else error.kind, path, str(error))
+                packed = error.kind == "binary" and not options.archives and is_archive(file.path)
+                counts.skipped.add("archives" if packed else error.kind, file.path, str(error))
             else:
-                yield Batch(failures=[(0, failure_of(path, error))])
+                yield Batch(failures=[(0, failure_of(file.path, error))])
 
-    def _batches_of(self, source: inputs.Input, path: str, key: str | None) -> Iterator[Batch]:
-        """The documents of an open file."""
-        if path == STDIN:
+    def _batches_of(self, source: inputs.Input, file: File) -> Iterator[Batch]:
+        """The documents of an open file.
+
+        Raises:
+            UsageError: a text needs a key, and the root of keys is not known, as in a database of
+                an earlier format.
+        """
+        if file.path == STDIN:
             return self._stdin(source)
-        format = self.options.format_of(path)
+        format = self.options.format_of(file.path)
         if format == "xlsx":
-            file, sheet = names.file_and_sheet(path)
-            with self.archives.on_disk(file, source.file) as (copy, _):
-                cells = self.extractor.cells(copy, sheet)
+            with self._on_disk(source, file) as (copy, _):
+                cells = self.extractor.cells(copy, file.sheet)
             self.counts.bytes_read += source.size
             source.text = sheet_rows.lines(cells, self.options)
             return json_rows.read(source, "jsonl")
         if format != "text":
             return formats.format_named(format).read(source, format)
-        names.check_key_is_free(path)
-        if key is None:
-            # The real name of a pipe such as /dev/fd/3 has the number of the process.
-            is_pipe = os.path.exists(path) and not os.path.isfile(path)
-            key = self._key_of_real(os.path.abspath(path) if is_pipe else names.real_path(path))
-        return self._text(source, path, key)
+        names.check_key_is_free(file.path)
+        if not file.key:
+            raise UsageError(unknown_root(self.options.option("--root DIR", "root=")))
+        return self._text(source, file)
 
     def single(self, paths: Sequence[str], advice: str) -> str | None:
         """The only one of some paths if it is a document as a whole; None if there may be several.
@@ -307,13 +299,11 @@ class Session:
             InputError: there is no such file, with this advice.
         """
         path, *others = paths
-        if others or os.path.isdir(path) or names.pattern_top(path) is not None:
+        file = self.resolved(path)
+        if others or file.is_directory or file.sheet or names.pattern_top(path) is not None:
             return None
-        file, sheet = names.file_and_sheet(path)
-        if path != STDIN and not os.path.exists(file):
+        if file.fault:
             raise InputError(f"{path}: no such file; {advice}")
-        if sheet:
-            return None
         format = self.options.format
         if format == "auto":
             format = "text" if path == STDIN else names.format_of(path)
@@ -326,15 +316,16 @@ class Session:
     def read_one(self, path: str) -> Batch:
         """The one document that a file or `-` holds, by its path; InputError if it does not."""
         key = printable_path(path)
+        file = self.resolved(path, key)
         try:
-            with self._opened(path) as file:
-                source = self._input(file, path)
+            with self._opened(file) as stream:
+                source = self._input(stream, file)
                 if self.options.of_sets or path == STDIN:
                     text = source.whole_text(None if self.options.of_sets else lambda: None)
                     self._note_guess(source)
                     batch = Batch([key], [self.options.content_of(text)])
                 else:
-                    batches = [*self._text(source, path, key)]
+                    batches = [*self._text(source, file)]
                     for _, failure in chain.from_iterable(batch.failures for batch in batches):
                         raise InputError(failure.reason)
                     batch = Batch.joined(batches)
@@ -345,40 +336,54 @@ class Session:
         except (InputError, OSError) as error:
             raise InputError(f"{key}: {reason(error)}") from error
 
-    def digest_of(self, path: str) -> bytes | None:
+    def digest_of(self, file: File) -> bytes | None:
         """The digest of the bytes of a file or an archive's member; None if it cannot be read."""
         with contextlib.suppress(InputError, OSError):
-            return self.read_digest(path)
+            return self.read_digest(file)
         return None
 
-    def read_digest(self, path: str) -> bytes:
+    def read_digest(self, file: File) -> bytes:
         """The same; InputError or OSError if it cannot be read, InputError for an open database."""
-        if member := self.archives.find(path):
-            with self.archives.opened(member) as file:
-                return identity.digest_of(file)
-        _refuse_open(path)
-        with open(path, "rb") as file:
-            return identity.digest_of(file)
+        with self._opened(file, unpacks=False) as stream:
+            return identity.digest_of(stream)
 
-    def _opened(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
-        path, _ = names.file_and_sheet(path)
-        if path != STDIN:
-            _refuse_open(path)
-        if member := self.archives.find(path):
-            return self.archives.opened(member)
-        return names.opened(path, self.options.stdin)
+    def _opened(
+        self, file: File, *, unpacks: bool = True
+    ) -> contextlib.AbstractContextManager[BinaryIO]:
+        """The bytes of a file.
 
-    def _input(self, file: BinaryIO, path: str) -> inputs.Input:
-        name = printable_path(path)
-        peek = getattr(file, "peek", lambda _: b"")
-        if path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
+        Raises:
+            Skipped: an open database: closing it after reading would release SQLite's locks.
+        """
+        if file.fault:
+            raise file.fault
+        if file.status and guard.is_open(file.status):
+            raise inputs.Skipped("binary", "the database itself")
+        if file.member:
+            return self.archives.opened(file.member)
+        if unpacks:
+            return names.opened(file.place, self.options.stdin)
+        return open(file.place, "rb")
+
+    def _on_disk(
+        self, source: inputs.Input, file: File
+    ) -> contextlib.AbstractContextManager[tuple[str, bytes]]:
+        """The path of an open file, or of a copy of a member, and the digest of its bytes."""
+        if file.member:
+            return self.archives.on_disk(file.member, source.file)
+        return contextlib.nullcontext((file.place, identity.digest_of(source.file)))
+
+    def _input(self, stream: BinaryIO, file: File) -> inputs.Input:
+        name = printable_path(file.path)
+        peek = getattr(stream, "peek", lambda _: b"")
+        if file.path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
             raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
-        return inputs.Input(file, name, self.options, self.counts.add_bytes)
+        return inputs.Input(stream, name, self.options, self.counts.add_bytes)
 
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options
         if options.stdin_key is not None:
-            return iter([self._whole(source, options.stdin_key)])
+            return iter([self._whole(source, File(STDIN, key=options.stdin_key))])
         format = options.format_of(STDIN)
         key = options.option("--key KEY", "stdin_key=")
         if format == "xlsx":
@@ -389,35 +394,29 @@ class Session:
             format, source.text = "jsonl", _starting_object(source.text, key)
         return formats.format_named(format).read(source, format)
 
-    def _text(self, source: inputs.Input, path: str, key: str) -> Iterator[Batch]:
+    def _text(self, source: inputs.Input, file: File) -> Iterator[Batch]:
         """The batch of a text file, or one for each document in a PDF, a mailbox and the like.
 
         What is unpacked or read by other programs is hashed before: if it changes meanwhile, its
         digest is of bytes that it has no longer, and never of others than those that were read.
         """
-        status, begun = self.archives.status(path), time.time_ns()
-        is_regular = stat.S_ISREG(status.st_mode)
         peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self.extractor.kind_of(path, peek(PROBE)) if is_regular else None
-        if not status.st_size and kind != "mbox":
+        kind = self.extractor.kind_of(file.path, peek(PROBE)) if file.is_regular else None
+        if kind != "mbox" and file.status and not file.status.st_size:
             kind = None  # an empty file of any kind is an empty text
         if kind is None or self.options.of_sets:
-            packed = None
-            if is_regular and compression_of(path) and self.archives.find(path) is None:
-                with open(path, "rb") as file:
-                    packed = identity.digest_of(file)
-            yield self._whole(source, key, status, packed)
+            is_packed = file.is_regular and compression_of(file.path) and file.member is None
+            yield self._whole(source, file, self.read_digest(file) if is_packed else None)
             return
         first: list[tuple[str, FileState]] = []
         is_whole = True
         try:
-            with self.archives.on_disk(path, source.file) as (copy, digest):
+            with self._on_disk(source, file) as (copy, digest):
                 for document in self.extractor.documents(copy, kind):
                     if isinstance(document, extracting.Extracted):
-                        state = state_of(status, begun, document.extracted, digest)
-                        batch = self._extracted(document, path, key, state)
+                        batch = self._extracted(document, file, digest)
                     else:
-                        batch = _unread(path, key, document.name, document.reason)
+                        batch = _unread(file, document.name, document.reason)
                     first = first or [*batch.states]
                     is_whole &= not batch.unread
                     yield batch
@@ -431,22 +430,15 @@ class Session:
             yield _to_read_again(first)
         self.counts.bytes_read += source.size
 
-    def _whole(
-        self,
-        source: inputs.Input,
-        key: str,
-        status: os.stat_result | None = None,
-        packed: bytes | None = None,
-    ) -> Batch:
+    def _whole(self, source: inputs.Input, file: File, packed: bytes | None = None) -> Batch:
         """The batch of a text as one document.
 
         Args:
             source: the text.
-            key: of the document.
-            status: of its file; None if there is none.
-            packed: the digest of its file, if `source` is what that file has packed.
+            file: that has it.
+            packed: the digest of the file, if `source` is what it has packed.
         """
-        begun, hasher = time.time_ns(), identity.new_hash()
+        key, hasher = file.key, identity.new_hash()
         if packed is None:
             source.hasher = hasher
         text = source.whole_text(lambda: self.options.stored_guess(key))
@@ -454,7 +446,7 @@ class Session:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.options.text_document(key, text, None)
         self._note_guess(source)
-        state = status and state_of(status, begun, source.guess, packed or hasher.digest())
+        state = file.state(source.guess, packed or hasher.digest())
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
@@ -464,11 +456,10 @@ class Session:
             guess = inputs.encoding_of(source.guess)
             self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
 
-    def _extracted(
-        self, document: extracting.Extracted, path: str, key: str, state: FileState | None
-    ) -> Batch:
+    def _extracted(self, document: extracting.Extracted, file: File, digest: bytes) -> Batch:
         """The batch of a document that was taken out of a file, by the rules for all documents."""
-        whole_key = key if document.name is None else f"{key}#{document.name}"
+        whole_key = file.key if document.name is None else f"{file.key}#{document.name}"
+        state = file.state(document.extracted, digest)
         try:
             text, metadata, replaced = self.options.text_document(
                 whole_key, document.text, document.metadata
@@ -476,12 +467,12 @@ class Session:
         except InputError as error:
             if document.name is None:
                 raise
-            return _unread(path, key, document.name, str(error))
+            return _unread(file, document.name, str(error))
         if document.metadata.get("scanned"):
-            self.counts.skipped.add("scanned", path, "a PDF of pictures: it has no text")
+            self.counts.skipped.add("scanned", file.path, "a PDF of pictures: it has no text")
         if damaged := document.metadata.get("damaged"):
             why = f"read without {len(damaged):,} damaged: {damaged[0]}"
-            self.counts.skipped.add("damaged", path, why)
+            self.counts.skipped.add("damaged", file.path, why)
         return Batch(
             [whole_key],
             [text],
@@ -492,16 +483,10 @@ class Session:
         )
 
 
-def _refuse_open(path: str) -> None:
-    """Skip an open database: closing it after reading would release SQLite's locks."""
-    if guard.is_open(path):
-        raise inputs.Skipped("binary", "the database itself")
-
-
-def _unread(path: str, key: str, name: str, reason: str) -> Batch:
+def _unread(file: File, name: str, reason: str) -> Batch:
     """The batch of a message that cannot be read."""
-    failure = Failure(f"{printable_path(path)}#{name}", reason)
-    return Batch(failures=[(0, failure)], unread=[f"{key}#{name}"])
+    failure = Failure(f"{printable_path(file.path)}#{name}", reason)
+    return Batch(failures=[(0, failure)], unread=[f"{file.key}#{name}"])
 
 
 def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
@@ -510,47 +495,11 @@ def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
     return Batch(states=again)
 
 
-def stored_time(nanoseconds: int) -> int:
-    """A time since 1970 as an integer that SQLite holds: the nearest of those from 1677 to 2262."""
-    return min(max(nanoseconds, -_HALF), _HALF - 1)
-
-
 def unknown_root(option: str) -> str:
     """The message where the root is not known, as in a file of an earlier format."""
     return (
         "the directory that keys of files are relative to is not known, and none of them leads to "
         f"a file: give it by {option}"
-    )
-
-
-def state_of(
-    status: os.stat_result,
-    begun: int | None = None,
-    extracted: str | None = None,
-    digest: bytes | None = None,
-) -> FileState | None:
-    """The state of a file; None if it is not a regular file.
-
-    Args:
-        status: of the file, before it was read.
-        begun: when reading began, in nanoseconds since 1970; None for now.
-        extracted: as of the state.
-        digest: of its bytes.
-    """
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    now = begun or time.time_ns()
-    # A program may set a time in the future, and no time of change.
-    changed = status.st_mtime_ns if status.st_mtime_ns <= now else status.st_ctime_ns
-    settled = now - changed > _SETTLED
-    return FileState(
-        status.st_size,
-        stored_time(status.st_mtime_ns) if settled else None,
-        extracted,
-        stored_time(status.st_ctime_ns),
-        (status.st_dev + _HALF) % (2 * _HALF) - _HALF,
-        (status.st_ino + _HALF) % (2 * _HALF) - _HALF,
-        digest,
     )
 
 

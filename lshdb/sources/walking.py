@@ -22,9 +22,15 @@ from lshdb import errors
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import counts, git
-from lshdb.sources.archives import Archives, Member, archive_of
-from lshdb.sources.identity import FilesRead
-from lshdb.sources.paths import is_bin_name, is_database, printable_path, why_hidden
+from lshdb.sources.archives import Archives, Member, is_archive
+from lshdb.sources.files import File, FilesRead
+from lshdb.sources.paths import (
+    is_bin_name,
+    is_database,
+    key_of_real,
+    printable_path,
+    why_hidden,
+)
 from lshdb.store import guard
 
 if TYPE_CHECKING:
@@ -58,8 +64,8 @@ class _Rules(NamedTuple):
 class Walk:
     """The files in a directory and everything below it, in the order of their names.
 
-    An iterable of the entry of each file, and the failure of each directory or archive that cannot
-    be listed; then `through_links` gives those that only links lead to.
+    An iterable of each file, and the failure of each directory or archive that cannot be listed;
+    then `through_links` gives those that only links lead to.
 
     Args:
         directory: may be a symbolic link itself.
@@ -69,6 +75,7 @@ class Walk:
         files_read: the files of the run, in this directory and in others.
         start: how many characters of the paths of entries the patterns of `rules` do not see; None
             for those of the directory.
+        root: the real path of the directory that keys are relative to; None if it is not known.
 
     Attributes:
         directory: the same.
@@ -86,8 +93,10 @@ class Walk:
         archives: Archives | None = None,
         files_read: FilesRead | None = None,
         start: int | None = None,
+        root: str | None = None,
     ) -> None:
         self._rules, self._skipped, self._archives = rules, skipped_files, archives
+        self._root = root
         self.directory, self._top = directory, os.path.realpath(directory)
         self._start = len(os.path.join(directory, ""))
         self._pattern_start = self._start if start is None else start
@@ -104,14 +113,14 @@ class Walk:
         patterns = self._outer(repository, left_out) if repository else ()
         self._above = _Rules(patterns, left_out, self._start)
 
-    def __iter__(self) -> Iterator[Entry | Failure]:
+    def __iter__(self) -> Iterator[File | Failure]:
         # An explicit stack: a tree may be deeper than Python's recursion limit.
         waiting: list[tuple[str, Entry | None, _Rules]] = [(self.directory, None, self._above)]
         while waiting:
             path, entry, rules = waiting.pop()
-            packed = self._is_packed(path)
+            packed = self._is_packed(path if entry is None else entry)
             if entry is not None and not entry.is_dir() and not packed:
-                yield entry
+                yield self._file(entry)
                 continue
             if entry is not None and self._rules.ignore and git.is_repository(path):
                 start = len(os.path.join(path, ""))
@@ -130,17 +139,17 @@ class Walk:
                 (inner.path, inner, rules) for inner in reversed(taken) if not _is_postponed(inner)
             ]
 
-    def through_links(self) -> Iterator[Entry | Failure]:
+    def through_links(self) -> Iterator[File | Failure]:
         """The files in bins, and those that only links lead to.
 
         To be called once, when all directories of the run have been walked, and their files read.
         """
-        waiting, links = deque[Walk]([self]), list[Entry]()
+        waiting, links = deque[Walk]([self]), list[tuple[Walk, Entry]]()
         while waiting:
             walk = waiting.popleft()
             for entry in walk._postponed:
-                if not (entry.is_dir() or self._is_packed(entry.path)):
-                    links.append(entry)
+                if not (entry.is_dir() or self._is_packed(entry)):
+                    links.append((walk, entry))
                 elif walk._is_followed(entry):
                     inner = Walk(
                         entry.path,
@@ -149,10 +158,22 @@ class Walk:
                         self._archives,
                         self._files_read,
                         self._pattern_start,
+                        self._root,
                     )
                     yield from inner
                     waiting.append(inner)
-        yield from filter(self._is_followed, links)
+        yield from (walk._file(entry) for walk, entry in links if self._is_followed(entry))
+
+    def _file(self, entry: Entry) -> File:
+        """The file of an entry of this walk."""
+        status = fault = None
+        try:
+            status = entry.stat()
+        except OSError as error:
+            fault = error
+        key = "" if self._root is None else key_of_real(self._real(entry.path), self._root)
+        member = entry if isinstance(entry, Member) else None
+        return File(entry.path, status, key, is_named=False, member=member, fault=fault)
 
     def _is_followed(self, entry: Entry) -> bool:
         """Whether an entry is no link, or one that is followed; counts one that is not."""
@@ -175,9 +196,13 @@ class Walk:
         """The real path of an entry of this walk, which is below no further link."""
         return os.path.join(self._top, path[self._start :]) if path != self.directory else self._top
 
-    def _is_packed(self, path: str) -> bool:
-        """Whether a path is an archive that is read as a directory."""
-        return self._archives is not None and archive_of(path) == path
+    def _is_packed(self, entry: Entry | str) -> bool:
+        """Whether an entry, or the path of the directory, is an archive to be read as one."""
+        if self._archives is None or isinstance(entry, Member):
+            return False
+        if isinstance(entry, str):
+            return is_archive(entry) and os.path.isfile(entry)
+        return is_archive(entry.path) and entry.is_file()
 
     def _listed(self, path: str, rules: _Rules, packed: bool) -> tuple[list[Entry], _Rules]:
         """The entries of a directory or archive, by name, and the rules for them."""
@@ -249,7 +274,7 @@ class Walk:
         why = "" if is_any else next(filter(None, map(why_hidden, names)), "")
         if why or git.NAME in names:
             return "hidden", why or "the directory of git"
-        is_link, is_packed = entry.is_symlink(), self._is_packed(entry.path)
+        is_link, is_packed = entry.is_symlink(), self._is_packed(entry)
         is_dir = entry.is_dir() or is_packed
         if is_link and is_dir and not (options.follow or is_packed):
             return "links", "a link to a directory"

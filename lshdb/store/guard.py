@@ -259,20 +259,20 @@ def _connections() -> list[Connection]:
     return [connection for reference in references if (connection := reference()) is not None]
 
 
-def is_open(path: str) -> bool:
-    """Whether this process has the file open as a database, or as the log of one.
+def is_open(file: str | os.stat_result) -> bool:
+    """Whether this process has a file open as a database, or as the log of one.
 
     Then nothing else may open it: closing it would release SQLite's locks, which belong to the
     process.
     """
-    return (identity := _identity(path)) is not None and any(
+    return (identity := _identity(file)) is not None and any(
         identity in connection.open_files() for connection in _connections()
     )
 
 
-def is_open_log(path: str) -> bool:
-    """Whether this process has the file open as the log of a database, or as that log's index."""
-    return (identity := _identity(path)) is not None and any(
+def is_open_log(file: os.stat_result) -> bool:
+    """Whether this process has a file open as the log of a database, or as that log's index."""
+    return (identity := _identity(file)) is not None and any(
         identity in connection.open_files() and identity != connection.identity
         for connection in _connections()
     )
@@ -323,9 +323,9 @@ def log_size(path: Path) -> int:
     return 0
 
 
-def _identity(path: str | Path) -> _Identity | None:
+def _identity(file: str | Path | os.stat_result) -> _Identity | None:
     with contextlib.suppress(OSError):
-        status = os.stat(path)
+        status = file if isinstance(file, os.stat_result) else os.stat(file)
         return status.st_dev, status.st_ino
     return None
 

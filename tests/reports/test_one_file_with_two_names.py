@@ -21,7 +21,8 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb.sources.identity import FilesRead, is_same_file
+from lshdb.sources.files import FilesRead, resolved
+from lshdb.sources.identity import is_same_file
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
 B = "nobody has written these other words in any file before today"
@@ -177,12 +178,12 @@ class TestIdentity:
 
     def test_a_reused_inode_is_a_new_file(self) -> None:
         files, before = FilesRead(), os.stat("a")
-        assert files.earlier("a") is None
-        assert files.earlier("./a") == "a"
+        assert files.earlier(resolved("a")) is None
+        assert files.earlier(resolved("./a")) == "a"
         # a is gone, and b has its inode.
         with mock.patch("os.stat", self._stat_of({"b": before})):
-            assert files.earlier("b") is None
-            assert files.earlier("./b") == "b"
+            assert files.earlier(resolved("b")) is None
+            assert files.earlier(resolved("./b")) == "b"
 
     @staticmethod
     def _stat_of(known: dict[str, os.stat_result]) -> Any:
@@ -199,7 +200,11 @@ class TestIdentity:
         same: Any = SimpleNamespace(st_mode=mode, st_dev=1, st_ino=0, st_nlink=1)
         with mock.patch("os.stat", self._stat_of({"a": same, "b": same})):
             assert not is_same_file("a", "b")
-            assert [*map(FilesRead().earlier, ("a", "b", "./a"))] == [None, None, "a"]
+            assert [*map(FilesRead().earlier, map(resolved, ("a", "b", "./a")))] == [
+                None,
+                None,
+                "a",
+            ]
 
     def test_only_regular_files_are_compared(self) -> None:
         os.mkfifo("pipe")
@@ -211,4 +216,4 @@ class TestIdentity:
         assert is_same_file("a", "hard")
         assert is_same_file("hard", "./hard")
         names = ("pipe", "pipe", "a\0", "gone", "gone")
-        assert {*map(FilesRead().earlier, names)} == {None}
+        assert {*map(FilesRead().earlier, map(resolved, names))} == {None}

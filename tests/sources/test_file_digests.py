@@ -13,7 +13,7 @@ import inspection
 import pytest
 
 import lshdb
-from lshdb.sources.session import state_of
+from lshdb.sources.files import File
 
 MBOX = b"".join(
     b"From a@b Thu Jan  1 00:00:00 2026\nMessage-ID: <%d@b>\n\nthe message number %d\n\n" % (n, n)
@@ -80,7 +80,8 @@ def test_states_say_which_file_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_numbers_that_sqlite_cannot_hold_are_stored() -> None:
     times = {"st_mtime_ns": -(1 << 70), "st_ctime_ns": 1 << 70}
-    state = state_of(os.stat_result((0o100644, 2**64 - 1, 2**63, 1, 0, 0, 5, 0, 0, 0), times))
+    status = os.stat_result((0o100644, 2**64 - 1, 2**63, 1, 0, 0, 5, 0, 0, 0), times)
+    state = File("a.txt", status).state()
     assert state is not None
     assert (state.mtime_ns, state.ctime_ns) == (-(2**63), 2**63 - 1)
     assert (state.inode, state.device) == (-1, -(2**63))
