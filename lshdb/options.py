@@ -81,13 +81,6 @@ def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
     return parse
 
 
-def output_of_text(path: str) -> str:
-    """The name of an output: `-` for standard output, by any of its names."""
-    from lshdb.sources.paths import descriptor_of
-
-    return "-" if descriptor_of(path) == 1 else path
-
-
 # options that several groups have
 
 
@@ -1180,7 +1173,6 @@ class DedupOutputs(Options):
             "For kept rows. [default: standard output]",
             metavar="OUTPUT",
             flags=("--output", "-o"),
-            parse=output_of_text,
             section=OUTPUT,
         ),
     ] = None
@@ -1189,18 +1181,17 @@ class DedupOutputs(Options):
     ] = False
     annotate: Annotated[
         str | None,
-        Option("Write all rows, with their clusters.", metavar="OUTPUT", parse=output_of_text),
+        Option("Write all rows, with their clusters.", metavar="OUTPUT"),
     ] = None
     dropped: Annotated[
         str | None,
-        Option("List dropped rows, each with its kept row.", metavar="FILE", parse=output_of_text),
+        Option("List dropped rows, each with its kept row.", metavar="FILE"),
     ] = None
     cuts: Annotated[
         str | None,
         uncommon(
             "List what --cut cuts, for lshdb restore.",
             metavar="FILE",
-            parse=output_of_text,
             section=CUTTING,
         ),
     ] = None

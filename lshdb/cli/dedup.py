@@ -111,6 +111,13 @@ def _job(
 
     references = [*map(reference_of_text, rows.choice.drop.against or ())]
 
+    # By the first of its names this command knows standard output.
+    named = {
+        name: files.STDOUT
+        for name in ("output", "annotate", "dropped", "cuts")
+        if files.is_stdout(getattr(outputs, name))
+    }
+
     def opens(settings_options: SettingsOptions) -> Store:
         file = options.DatabaseFile(db=earlier.db or parameters.DATABASE)
         return store_of(file.open(settings=settings_options))
@@ -119,7 +126,7 @@ def _job(
         inputs=inputs,
         rows=replaced(rows, against=references or None),
         settings=settings,
-        outputs=outputs,
+        outputs=replaced(outputs, **named),
         database=earlier.db,
         opens=opens,
         timeout=running.timeout(),
