@@ -12,8 +12,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lshdb.apps.frames.frames import Deduplicated, dedup
+    from lshdb.apps.service.service import Service
     from lshdb.database import Database
-    from lshdb.deduplication.frames import Deduplicated, dedup
     from lshdb.errors import (
         Busy,
         ColumnWarning,
@@ -39,11 +40,12 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
-    from lshdb.exchange.result_tables import Matches, PassageResults, Results, SqlRows
     from lshdb.limits import Limits
-    from lshdb.maintenance.check import check
-    from lshdb.maintenance.findings import CheckReport, Problem, Repair
-    from lshdb.maintenance.restoring import Restored, restore_backup
+    from lshdb.maintain.check import check
+    from lshdb.maintain.choices import Tuned, tune
+    from lshdb.maintain.findings import CheckReport, Problem, Repair
+    from lshdb.maintain.measuring import Measured, MeasuredRecall
+    from lshdb.maintain.restoring import Restored, restore_backup
     from lshdb.model import (
         AddReport,
         Admission,
@@ -77,14 +79,12 @@ if TYPE_CHECKING:
         WordMatches,
     )
     from lshdb.opening import open  # noqa: A004
-    from lshdb.service import Service
-    from lshdb.shingling.shingling import Shingling
-    from lshdb.sketching.constructions import Construction
-    from lshdb.sketching.settings import Settings
-    from lshdb.sketching.signature_sets import SignatureSet, Sketching
+    from lshdb.search.result_tables import Matches, PassageResults, Results, SqlRows
+    from lshdb.sketch.constructions import Construction
+    from lshdb.sketch.settings import Settings
+    from lshdb.sketch.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
-    from lshdb.tuning.choices import Tuned, tune
-    from lshdb.tuning.measuring import Measured, MeasuredRecall
+    from lshdb.text.shingling import Shingling
 
 __version__ = "0.1.0"
 
@@ -178,19 +178,19 @@ def __getattr__(name: str) -> object:
     for module in (
         "lshdb.errors",
         "lshdb.model",
-        "lshdb.sketching.settings",
+        "lshdb.sketch.settings",
         "lshdb.limits",
         "lshdb.opening",
-        "lshdb.service",
-        "lshdb.exchange.result_tables",
-        "lshdb.maintenance.findings",
-        "lshdb.sketching.signature_sets",
-        "lshdb.maintenance.check",
-        "lshdb.maintenance.restoring",
-        "lshdb.tuning.choices",
-        "lshdb.tuning.measuring",
+        "lshdb.apps.service.service",
+        "lshdb.search.result_tables",
+        "lshdb.maintain.findings",
+        "lshdb.sketch.signature_sets",
+        "lshdb.maintain.check",
+        "lshdb.maintain.restoring",
+        "lshdb.maintain.choices",
+        "lshdb.maintain.measuring",
         "lshdb.store.functions",
-        "lshdb.deduplication.frames",
+        "lshdb.apps.frames.frames",
     ):
         value = getattr(importlib.import_module(module), name, None)
         if value is not None:

@@ -37,14 +37,18 @@ from lshdb.options import (
     TuneOptions,
 )
 from lshdb.search.query import search
-from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
+from lshdb.text.shingling import Content
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lshdb.exchange.result_tables import (
+    from lshdb.maintain.choices import Constructions
+    from lshdb.maintain.findings import CheckReport
+    from lshdb.maintain.measuring import Measured
+    from lshdb.model import Cluster
+    from lshdb.search.result_tables import (
         Buckets,
         Matches,
         PairResults,
@@ -52,12 +56,8 @@ if TYPE_CHECKING:
         Results,
         SqlRows,
     )
-    from lshdb.ingest.add import Select
-    from lshdb.maintenance.findings import CheckReport
-    from lshdb.model import Cluster
-    from lshdb.sketching.signature_sets import SignatureSet, Sketching
-    from lshdb.tuning.choices import Constructions
-    from lshdb.tuning.measuring import Measured
+    from lshdb.sketch.signature_sets import SignatureSet, Sketching
+    from lshdb.write.add import Select
 
 Documents = Iterable[model.Document | tuple[object, Content] | Mapping[str, object]]
 
@@ -66,7 +66,7 @@ def _selecting(options: AddManyOptions) -> "Select | None":
     """What adds only documents that are not similar to others; None to add all."""
     if options.on_similar == "keep":
         return None
-    from lshdb.deduplication.deciding import selecting
+    from lshdb.apps.dedup.deciding import selecting
 
     return selecting(options)
 
@@ -146,7 +146,7 @@ class Database:
             key: the user's name for it: a string, not empty and without NUL characters, or a
                 number, UUID, date or other id, which becomes one (see lshdb.keys).
             content: a text; for `set` shingling a collection of strings and integers.
-            metadata: its other fields, kept as JSON (see lshdb.sources.metadata.to_json).
+            metadata: its other fields, kept as JSON (see lshdb.read.metadata.to_json).
 
         Raises:
             ContentError: the database cannot take it.
@@ -179,7 +179,7 @@ class Database:
         ...     report.added, report.updated, report.unchanged
         (2, 0, 0)
         """
-        from lshdb.ingest.add import add_many
+        from lshdb.write.add import add_many
 
         return add_many(self._store, documents, options, _selecting(options))
 
@@ -215,7 +215,7 @@ class Database:
         >>> second.outcome, [(similar.key, *similar.changes) for similar in second.similar]
         ('similar', [('1', Change(given='Munich', stored='Berlin'))])
         """
-        from lshdb.ingest.admission import add_unless_similar
+        from lshdb.write.admission import add_unless_similar
 
         return add_unless_similar(self._store, options)
 
@@ -238,7 +238,7 @@ class Database:
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
-        from lshdb.ingest.add import add_files
+        from lshdb.write.add import add_files
 
         return add_files(self._store, paths, options, _selecting(options.add))
 
@@ -266,7 +266,7 @@ class Database:
         >>> first.added, second.added, second.moved
         (1, 0, 1)
         """
-        from lshdb.ingest.sync import sync
+        from lshdb.apps.folders.sync import sync
 
         return sync(self._store, directories, options)
 
@@ -296,7 +296,7 @@ class Database:
         >>> report.added, report.failed
         (1, 1)
         """
-        from lshdb.exchange.tables import add_table
+        from lshdb.write.tables import add_table
 
         return add_table(self._store, table, options, _selecting(options.add))
 
@@ -336,7 +336,7 @@ class Database:
         ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
-        from lshdb.deduplication.file_rows import decided_rows
+        from lshdb.apps.dedup.file_rows import decided_rows
 
         return decided_rows(self._store, paths, options)
 
@@ -358,7 +358,7 @@ class Database:
         (1, ['ant'])
         1
         """
-        from lshdb.ingest.add import removed
+        from lshdb.write.add import removed
 
         return len(removed(self._store, options))
 
@@ -481,7 +481,7 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        from lshdb.exchange.result_tables import matches_of
+        from lshdb.search.result_tables import matches_of
 
         matches = search(self._store, options.ranking, options)
         return matches_of(matches, options.ranking, self._store.settings)
@@ -514,8 +514,8 @@ class Database:
         ...     [(key, [match.key for match in matches]) for key, matches in db.query_many(asked)]
         [('a', ['fox']), ('b', [])]
         """
-        from lshdb.exchange.result_tables import answers_of
-        from lshdb.ingest.queries import answer_many
+        from lshdb.search.result_tables import answers_of
+        from lshdb.write.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
         answers = answer_many([self._store], documents, options)
@@ -543,7 +543,7 @@ class Database:
         >>> [(source.key, passage.text) for source in found for passage in source.passages]
         [('frost', 'two roads diverged in a yellow wood')]
         """
-        from lshdb.search.passages import find_passages
+        from lshdb.apps.passages.passages import find_passages
 
         return find_passages(self._store, options)
 
@@ -568,7 +568,7 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.result_tables import passage_results
+        from lshdb.search.result_tables import passage_results
 
         return passage_results(self._store, options)
 
@@ -597,7 +597,7 @@ class Database:
         >>> [compared.a_content[p.a_start : p.a_end] for p in compared.passages]
         ['and the grapes']
         """
-        from lshdb.search.compare import compare
+        from lshdb.apps.compare.compare import compare
 
         a_side, b_side = (
             side if isinstance(side, model.Document) else key_argument(name, side)
@@ -627,7 +627,7 @@ class Database:
         ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
         [('a', 'c', 1.0, True)]
         """
-        from lshdb.exchange.result_tables import pair_results
+        from lshdb.search.result_tables import pair_results
 
         return pair_results(self._store, options)
 
@@ -652,7 +652,7 @@ class Database:
         ...     db.store_pairs(), list(db.sql("select a, b, similarity from similar_pairs"))
         (1, [Row(a='a', b='c', similarity=1.0)])
         """
-        from lshdb.exchange.result_tables import store_pairs
+        from lshdb.search.result_tables import store_pairs
 
         return store_pairs(self._store, options)
 
@@ -683,7 +683,7 @@ class Database:
         [('c', ('a', 'c'))]
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        from lshdb.exchange.result_tables import cluster_results
+        from lshdb.search.result_tables import cluster_results
 
         return cluster_results(self._store, options)
 
@@ -724,7 +724,7 @@ class Database:
         ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
         (('a', 'c'), [], 1)
         """
-        from lshdb.ingest.storing_decisions import decide
+        from lshdb.apps.review.storing_decisions import decide
 
         return decide(self._store, verdict, list(keys), note, who)
 
@@ -738,7 +738,7 @@ class Database:
         ...     [(one.decision, one.verdict, one.state) for one in db.decisions()]
         [(1, 'drop', 'overruled'), (2, 'keep', 'holds')]
         """
-        from lshdb.search.decisions import read_decisions
+        from lshdb.apps.review.decisions import read_decisions
 
         with self._store.reading():
             return read_decisions(self._store)
@@ -758,7 +758,7 @@ class Database:
             InputError: one is not a decision; nothing is written.
             KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
-        from lshdb.ingest.storing_decisions import add_decisions
+        from lshdb.apps.review.storing_decisions import add_decisions
 
         return add_decisions(self._store, decisions)
 
@@ -778,7 +778,7 @@ class Database:
         Raises:
             KeyNotFound: the decision does not exist.
         """
-        from lshdb.ingest.storing_decisions import undo_decision
+        from lshdb.apps.review.storing_decisions import undo_decision
 
         return undo_decision(self._store, decision, decided)
 
@@ -801,7 +801,7 @@ class Database:
         ...     [decision.decision for decision in db.undo_last_decisions()]
         [1, 2]
         """
-        from lshdb.ingest.storing_decisions import undo_last_decisions
+        from lshdb.apps.review.storing_decisions import undo_last_decisions
 
         return undo_last_decisions(self._store)
 
@@ -819,7 +819,7 @@ class Database:
         Returns:
             The keys of the documents, in the order of their bytes.
         """
-        from lshdb.ingest.add import removed
+        from lshdb.write.add import removed
 
         return removed(self._store, RemoveOptions(decided=True, dry_run=dry_run))
 
@@ -837,7 +837,7 @@ class Database:
         >>> known.keys, known.signatures.shape, str(known.made_with)
         (['fox'], (1, 128), 'shingle word:3, 128 lanes of 16 bits, sketch fast, seed 1')
         """
-        from lshdb.exchange.signatures import signatures
+        from lshdb.write.signatures import signatures
 
         return signatures(self._store)
 
@@ -884,7 +884,7 @@ class Database:
         ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
         [('a', 'b', 0.9375, False)]
         """
-        from lshdb.exchange.signatures import add_signatures
+        from lshdb.write.signatures import add_signatures
 
         return add_signatures(
             self._store,
@@ -930,7 +930,7 @@ class Database:
         ...     [match.key for match in matches]
         ['a']
         """
-        from lshdb.exchange.signatures import query_signature
+        from lshdb.write.signatures import query_signature
 
         return query_signature(
             self._store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
@@ -944,7 +944,7 @@ class Database:
 
         The sizes of tables take a reading of the whole file: 1.4 s for 1 GB.
         """
-        from lshdb.sources.paths import printable_path
+        from lshdb.read.paths import printable_path
 
         store = self._store
         with store.reading():
@@ -965,7 +965,7 @@ class Database:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
-        from lshdb.exchange.result_tables import Buckets
+        from lshdb.search.result_tables import Buckets
         from lshdb.search.stored_documents import largest_buckets
 
         checked_key = None if key is None else key_argument("key", key)
@@ -992,7 +992,7 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        from lshdb.exchange.result_tables import SqlRows
+        from lshdb.search.result_tables import SqlRows
 
         return SqlRows(partial(self._store.sql, statement, parameters))
 
@@ -1012,7 +1012,7 @@ class Database:
         Warns:
             LimitWarning: buckets were too large to be read whole.
         """
-        from lshdb.tuning.choices import tune_stored
+        from lshdb.maintain.choices import tune_stored
 
         return tune_stored(self._store, options)
 
@@ -1031,7 +1031,7 @@ class Database:
         >>> measured.recall.pairs, measured.recall.recall, measured.candidates
         (1, 1.0, 1.0)
         """
-        from lshdb.tuning.measuring import measure
+        from lshdb.maintain.measuring import measure
 
         return measure(self._store, options)
 
@@ -1055,7 +1055,7 @@ class Database:
         ...     db.reindex(threshold=0.5).after.construction
         Construction(rows=3, bands=35)
         """
-        from lshdb.maintenance.reindex import reindex
+        from lshdb.maintain.reindex import reindex
 
         return reindex(self._store, options)
 
@@ -1076,7 +1076,7 @@ class Database:
         ...     db.check(deep=True).ok
         True
         """
-        from lshdb.maintenance.check import check_stored
+        from lshdb.maintain.check import check_stored
 
         return check_stored(self._store, options)
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from lshdb import formatting
 from lshdb.results import Result
-from lshdb.shingling.shingling import Content, Element
-from lshdb.sketching.settings import Settings, settings_in_words
+from lshdb.sketch.settings import Settings, settings_in_words
+from lshdb.text.shingling import Content, Element
 
 _COMPARED = 1_000_000
 """Characters of two texts whose different words a notebook shows: about half a second."""
@@ -29,7 +29,7 @@ class Document(Result):
     Attributes:
         key: the user's name for it: a string, or for a new document another id (see lshdb.keys).
         content: its text, or the elements of its set.
-        metadata: its other fields by name, kept as JSON (see lshdb.sources.metadata.to_json for
+        metadata: its other fields by name, kept as JSON (see lshdb.read.metadata.to_json for
             the values).
     """
 
@@ -93,7 +93,7 @@ class Match(Result):
             out of other bytes. Documents that differ in case or punctuation have similarity 1 and
             not the same text.
         weighted: similarity of the fingerprints of both, weighted by their rarity, in [0, 1] (see
-            lshdb.search.weights); None without an index of passages.
+            lshdb.apps.passages.weights); None without an index of passages.
         weighted_share: the weighted overlap as a share of the smaller document.
         metadata: the fields that the query asked for, by name, None where it has none.
     """
@@ -284,7 +284,7 @@ class CopiedPassage(Result):
         text: the passage as it is in the text.
         kind: `copied`, or `reworded`: then `words` is how many the passage has in the text.
         score: for a reworded passage, and for one that is copied within it, the weighted
-            similarity of the two windows that are most alike (see lshdb.search.reworded); it is
+            similarity of the two windows that are most alike (see apps.passages.reworded); it is
             also their `similarity`.
         file, stored_file: when folders are compared, the keys of the files that contain the
             passage, to which all offsets and lines refer; else None.
@@ -575,7 +575,7 @@ class ConnectedPair(Result):
         a: the key of the document that was added first.
         b: the key of the other document.
         number: the place in the report, from 1.
-        score: what ranks pairs, from 0 to 1, by lshdb.search.evidence.
+        score: what ranks pairs, from 0 to 1, by lshdb.apps.report.evidence.
         stands_apart: whether the pair is above the gap in the scores.
         connected_by: `one file`, of hard links; `identical`; `same text`; or which of `similar`,
             `copied` and `reworded` hold.

@@ -6,10 +6,10 @@ from pathlib import Path
 from lshdb import errors
 from lshdb.database import Database
 from lshdb.groups import takes
+from lshdb.maintain.resolve import check_against, resolve, with_passages
 from lshdb.options import OpenOptions
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import check_against, resolve, with_passages
 
 
 @takes(OpenOptions)

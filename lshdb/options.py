@@ -18,8 +18,8 @@ from lshdb.progress import Progress
 
 if TYPE_CHECKING:
     from lshdb.model import AddReport, DroppedRow, Failure
-    from lshdb.shingling.shingling import Content
-    from lshdb.sketching.settings import Settings
+    from lshdb.sketch.settings import Settings
+    from lshdb.text.shingling import Content
 
 
 def __getattr__(name: str) -> object:

@@ -15,8 +15,8 @@ from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncom
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 from lshdb.model import AddReport, DroppedRow, Failure
-from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.settings import Settings
+from lshdb.text.shingling import Content
 Keep = Literal['first', 'longest', 'last']
 KeepRow = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
 OnSimilar = Literal['keep', 'skip']

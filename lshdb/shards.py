@@ -10,12 +10,12 @@ from pathlib import Path
 from lshdb import errors
 from lshdb.database import Database
 from lshdb.errors import TIMEOUT
-from lshdb.exchange import result_tables
 from lshdb.model import Match
 from lshdb.opening import open as open_database
 from lshdb.options import QueryOptions, SqlValue
+from lshdb.search import result_tables
 from lshdb.search.query import best
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.settings import Settings
 from lshdb.store import partial_files
 from lshdb.store import statements as sql
 from lshdb.store.store import Store

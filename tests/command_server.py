@@ -34,13 +34,13 @@ _HEAD = struct.Struct("=Q")
 _STATUS = struct.Struct("=i")
 _LOADED = (
     "lshdb.database",
-    "lshdb.exchange.result_tables",
-    "lshdb.ingest.add",
-    "lshdb.deduplication.job",
+    "lshdb.search.result_tables",
+    "lshdb.write.add",
+    "lshdb.apps.dedup.job",
     "lshdb.search.pairs",
     "lshdb.search.query",
-    "lshdb.sources.arrow_rows",
-    "lshdb.sources.sinks",
+    "lshdb.read.arrow_rows",
+    "lshdb.read.sinks",
     "pandas",
     "pyarrow.compute",
     "pyarrow.pandas_compat",
@@ -302,7 +302,7 @@ def _warm_up(command: Callable[[], None]) -> None:
 
 def _compile_pages() -> None:
     """Compile the templates of all pages: that takes most of the time of a server's first page."""
-    from lshdb.web import rendering
+    from lshdb.apps.web import rendering
 
     templates = rendering._TEMPLATES
     for name in templates.list_templates():

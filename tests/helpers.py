@@ -42,14 +42,14 @@ from command_server import unprivileged as unprivileged
 
 import lshdb
 from lshdb.database import store_of
-from lshdb.ingest.add import add_documents
 from lshdb.options import AddManyOptions
 from lshdb.progress import silent
-from lshdb.shingling import shingles
-from lshdb.shingling.arrays import offsets_of
-from lshdb.shingling.shingling import Content, OfSets, Shingles, Shingling
-from lshdb.sources.session import Session, SessionOptions
+from lshdb.read.session import Session, SessionOptions
+from lshdb.text import shingles
+from lshdb.text.arrays import offsets_of
+from lshdb.text.shingling import Content, OfSets, Shingles, Shingling
 from lshdb.workers import Workers
+from lshdb.write.add import add_documents
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
@@ -475,7 +475,7 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 # a served site, and what a browser without scripts makes of its pages
 
-SERVING = ("lshdb.web.app",)
+SERVING = ("lshdb.apps.web.app",)
 """What a server loads."""
 VOID = frozenset(["meta", "link", "input", "img", "br"])
 

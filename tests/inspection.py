@@ -14,9 +14,9 @@ import numpy as np
 import oracles
 
 import lshdb
-from lshdb.shingling.shingling import Element, Shingling
-from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.constructions import Construction
+from lshdb.sketch.banding import bucket_keys
+from lshdb.sketch.constructions import Construction
+from lshdb.text.shingling import Element, Shingling
 
 Row = tuple[Any, ...]
 TABLES = ("settings", "indexed", "documents", "signatures", "bands", "fingerprints", "decisions")

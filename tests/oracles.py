@@ -72,7 +72,7 @@ NASTY = ASCII_NASTY + "".join(
 
 @cache
 def _unicode_14() -> tuple[list[int], list[int]]:
-    packed = (Path(lshdb.__file__).parent / "shingling" / "unicode14.bin").read_bytes()
+    packed = (Path(lshdb.__file__).parent / "text" / "unicode14.bin").read_bytes()
     entries = struct.unpack(f"<{len(packed) // 4}I", packed)
     return [entry >> 8 for entry in entries], [entry & 0xFF for entry in entries]
 

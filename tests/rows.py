@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lshdb.sources.compression import packed
+from lshdb.read.compression import packed
 
 Row = Mapping[str, Any]
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 from helpers import Answer, Site, database_of
 
 import lshdb
-from lshdb.review import reviewing
-from lshdb.web import app, guarding
+from lshdb.apps.review import reviewing
+from lshdb.apps.web import app, guarding
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
 HOSTILE = {

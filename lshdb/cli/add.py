@@ -15,11 +15,11 @@ from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
 from lshdb.columns import DROPPED
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest.add import first_database
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
 from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions, ReadingOptions
-from lshdb.sources.paths import STDIN, escaped, expanded, listed, printable_path, tilde_hint
+from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path, tilde_hint
+from lshdb.write.add import first_database
 
 _INTERRUPTED = "interrupted; what is counted above is in the file"
 

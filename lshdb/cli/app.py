@@ -9,11 +9,11 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lshdb import __version__
+from lshdb import __version__, offers
 from lshdb.cli import messages, running
 from lshdb.cli.help import HelpPage, write_page
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT
-from lshdb.sources import paths
+from lshdb.read import paths
 
 _FIRST_STEPS = """\
 lshdb finds near duplicates, with a database in one file.
@@ -27,50 +27,12 @@ lshdb finds near duplicates, with a database in one file.
 
 lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Find": {
-        "query": "Find documents similar to a text, or to rows of a table.",
-        "passages": "Find the passages that a text shares with documents.",
-        "pairs": "Find all pairs of similar documents.",
-        "clusters": "Group similar documents, and show which one to keep.",
-        "compare": "Show why two documents are similar, or why not.",
-        "dedup": "Drop rows that are similar to an earlier row.",
-        "gate": "Find what changes of a repository copy from its other files.",
-        "restore": "Put back what dedup --cut cut out of rows.",
-    },
-    "Change": {
-        "init": "Make a database with settings of your own.",
-        "add": "Add files, folders and tables, or replace what has changed.",
-        "sync": "Update the database from folders.",
-        "remove": "Remove documents.",
-        "trash": "Move files that you decided to drop to a folder, or back.",
-        "review": "Review the clusters, and decide which documents stay.",
-        "decide": "Store what you decided: keep, drop, or different.",
-    },
-    "Look": {
-        "info": "Show the database's settings and size.",
-        "show": "Show one document: sizes, metadata, signature, buckets.",
-        "plot": "Draw the similarities of the documents, as one SVG file.",
-        "report": "Write a report of the near duplicates, as one HTML file.",
-        "decisions": "List the decisions, and whether they still hold.",
-        "buckets": "Show the largest buckets.",
-        "sql": "Run a SELECT on the file's tables and views.",
-        "tune": "Show which bands and rows fit a threshold and a recall.",
-    },
-    "Maintain": {
-        "check": "Check whether the file is whole.",
-        "backup": "Copy the database, even while others write to it.",
-        "reindex": "Rebuild the index for another threshold or shape.",
-    },
-    "Web and cluster": {
-        "serve": "Show the database in a browser.",
-        "mcp": "Give a language model tools for the database, by MCP.",
-        "spark-dedup": "Drop near duplicates of more rows than a machine holds.",
-        "spark-passages": "Find copied passages in more texts than a machine holds.",
-    },
+GROUPS = {
+    heading: {name: command for name, command in commands.items() if offers.is_there(command.app)}
+    for heading, commands in offers.COMMANDS.items()
 }
-"""Every command, under the heading of `lshdb --help`: what the list says of it."""
-COMMANDS = {name: text for names in GROUPS.values() for name, text in names.items()}
+"""Every command that is there, under the heading of `lshdb --help`."""
+COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 
 
 _ARGUMENTS = "lshdb.arguments"
@@ -88,8 +50,8 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name; None if there is none."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
-            name = cmd_name.replace("-", "_")
-            function = getattr(import_module(f"lshdb.cli.{name}"), name)
+            module = import_module(COMMANDS[cmd_name].module(cmd_name))
+            function = getattr(module, cmd_name.replace("-", "_"))
             from lshdb.cli.parameters import command  # the page of all commands needs none
 
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -100,6 +62,9 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command of a name and its arguments; an error names one that may be meant."""
         if args and args[0] not in COMMANDS:
+            for commands in offers.COMMANDS.values():
+                if app := commands[args[0]].app if args[0] in commands else "":
+                    ctx.fail(f"{args[0]} belongs to the app {app!r}, which is not installed")
             from difflib import get_close_matches
 
             if nearest := get_close_matches(args[0], COMMANDS, 1):
@@ -125,18 +90,20 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by their summaries, for which no module of a command is loaded."""
         summaries = {
-            name: TyperCommand(name, help=text, rich_help_panel=heading)
-            for heading, names in GROUPS.items()
-            for name, text in names.items()
+            name: TyperCommand(name, help=command.summary, rich_help_panel=heading)
+            for heading, commands in GROUPS.items()
+            for name, command in commands.items()
         }
         write_page(self, ctx, formatter, commands=summaries)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the commands under headings."""
         width = max(map(len, COMMANDS))
-        for heading, names in GROUPS.items():
+        for heading, commands in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), text) for name, text in names.items()])
+                formatter.write_dl(
+                    [(name.ljust(width), command.summary) for name, command in commands.items()]
+                )
 
 
 def make_app() -> Any:

@@ -9,7 +9,7 @@ import lshdb
 from lshdb.cli import messages, results, running
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.columns import Columns
-from lshdb.maintenance import examining, findings
+from lshdb.maintain import examining, findings
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.store.sqlite_errors import RESTORE
 

@@ -7,12 +7,12 @@ from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.exchange import result_tables
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
-from lshdb.sources.identity import file_identity
-from lshdb.sources.paths import escaped, path_of_key
+from lshdb.read.identity import file_identity
+from lshdb.read.paths import escaped, path_of_key
+from lshdb.search import result_tables
 
 
 def clusters(
@@ -93,7 +93,7 @@ def clusters(
 
 def _write_folder_pairs(database: Database, options: ClustersOptions, form: Form) -> None:
     """Write the pairs of directories that share files."""
-    from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
+    from lshdb.apps.folders.folders import FolderPair, folder_pairs  # a query needs no pairs
 
     results.write_results(
         FolderPair,
@@ -110,8 +110,8 @@ def _print_files(
 ) -> None:
     """Print the paths of files that can be deleted, and say why others cannot."""
     from lshdb.cli import proving  # these load what reads files
-    from lshdb.ingest import dropped_files
-    from lshdb.sources import proof
+    from lshdb.read import proof
+    from lshdb.write import dropped_files
 
     store = store_of(database)
     proofs, root = dropped_files.proof_of(store), store.files_root

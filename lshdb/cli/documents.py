@@ -17,24 +17,24 @@ from lshdb.formatting import counted
 from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.shingling.content import digest
-from lshdb.shingling.shingling import Shingling
-from lshdb.sources import paths
-from lshdb.sources.paths import printable_path
+from lshdb.read import paths
+from lshdb.read.paths import printable_path
+from lshdb.text.content import digest
+from lshdb.text.shingling import Shingling
 
 if TYPE_CHECKING:
-    from lshdb.sketching.settings import Settings
-    from lshdb.sources.batch import Batch
-    from lshdb.sources.counts import Failures, ReadCounts
-    from lshdb.sources.session import HowRead, Session
+    from lshdb.read.batch import Batch
+    from lshdb.read.counts import Failures, ReadCounts
+    from lshdb.read.session import HowRead, Session
+    from lshdb.sketch.settings import Settings
 
 FAILURES_SHOWN = 20
 _DEFAULT = options.ReadingOptions()
 
 
 def session_for(shingling: Shingling, read: HowRead = _DEFAULT, **others: Any) -> Session:
-    """The session that reads files to be shingled; see lshdb.sources.session.session_of."""
-    from lshdb.sources.session import session_of  # a query for a key reads none
+    """The session that reads files to be shingled; see lshdb.read.session.session_of."""
+    from lshdb.read.session import session_of  # a query for a key reads none
 
     return session_of(read, shingling, stdin=files.stdin(), naming=NAMING, **others)
 
@@ -132,8 +132,8 @@ def temporary_database(
         settings: None for the default ones.
         root: the directory that keys of files are relative to; None for the current one.
     """
-    from lshdb.ingest.temporary import temporary_store
-    from lshdb.tuning.resolve import resolve
+    from lshdb.maintain.resolve import resolve
+    from lshdb.write.temporary import temporary_store
 
     settings = settings or resolve(options.SettingsOptions())
     with temporary_store(settings, DEFAULTS, root=root or os.path.realpath(os.curdir)) as store:
@@ -162,7 +162,7 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
         if amount := counts.get(kind):
             messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
     if left_out := counts.get("documents"):
-        from lshdb.sources import extracting
+        from lshdb.apps.documents import extracting
 
         if extracting.lacks_library():
             text = f"to read the {counted(left_out, 'document')} left out: {extracting.INSTALL}"
@@ -175,7 +175,7 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        from lshdb.sources import extracting
+        from lshdb.apps.documents import extracting
 
         if not extracting.can_guess():
             messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
@@ -191,7 +191,7 @@ def counts_printed(*, print_all: bool = False) -> ReadCounts:
 
     With all of them, files that are skipped are named, too.
     """
-    from lshdb.sources.counts import ReadCounts  # a query for a key reads none
+    from lshdb.read.counts import ReadCounts  # a query for a key reads none
 
     counts = ReadCounts()
     counts.failures.on_failure = partial(_print_first, counts.failures, print_all)

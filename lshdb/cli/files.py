@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 from lshdb import errors
 from lshdb.cli import running
-from lshdb.sources import paths
-from lshdb.sources.outputs import Output
+from lshdb.read import paths
+from lshdb.read.outputs import Output
 
 STDOUT = "-"
 _STDOUT_NUMBER = 1

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from lshdb.sources.paths import escaped
+from lshdb.read.paths import escaped
 
 _ALL = "--help-all"
 _PARAGRAPHS = 2

@@ -6,9 +6,9 @@ from lshdb.cli import options, results
 from lshdb.database import store_of
 from lshdb.groups import Option
 from lshdb.model import UNKNOWN_ROOT, Info
-from lshdb.shingling.shingles import base_hashes
-from lshdb.sketching.settings import settings_record
-from lshdb.sources.paths import escaped
+from lshdb.read.paths import escaped
+from lshdb.sketch.settings import settings_record
+from lshdb.text.shingles import base_hashes
 
 _MEASURED = 1 << 30
 """Bytes of a file whose tables are measured, which reads all of it: 1.4 s for 1 GB."""

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from lshdb.cli import documents, messages, options
+from lshdb.maintain.resolve import resolve
 from lshdb.options import Root, SettingsOptions
-from lshdb.sketching.settings import purpose_in_words
-from lshdb.tuning.resolve import resolve
+from lshdb.sketch.settings import purpose_in_words
 
 
 def init(

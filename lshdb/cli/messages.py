@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from lshdb.formatting import percent
-from lshdb.sources.paths import escaped
+from lshdb.read.paths import escaped
 
 if TYPE_CHECKING:
     from lshdb.options import SettingsOptions, ShapeOptions
-    from lshdb.sketching.settings import Settings
+    from lshdb.sketch.settings import Settings
 
 _LOW_RECALL = 0.9
 _quiet = False
@@ -56,7 +56,7 @@ def note_recall(settings: "Settings", threshold: float, advice: str = "") -> Non
     """Note what share of the documents the index finds, if a threshold is below its own."""
     if threshold >= settings.threshold:
         return
-    from lshdb.sketching.constructions import candidate_probability
+    from lshdb.sketch.constructions import candidate_probability
 
     recall = candidate_probability(threshold, settings.construction)
     message(

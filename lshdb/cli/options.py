@@ -15,7 +15,7 @@ from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, uncommon
 from lshdb.opening import opened
-from lshdb.sources import paths
+from lshdb.read import paths
 
 # documents
 
@@ -112,7 +112,7 @@ class Form(Options):
         files.check_distinct([os.fspath(path) for path in read], [self.output])
         if is_special:
             return
-        from lshdb.sources import formats  # 15 ms, which a command that prints does not need
+        from lshdb.read import formats  # 15 ms, which a command that prints does not need
 
         formats.output_format(self.output, "jsonl")
 

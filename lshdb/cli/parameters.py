@@ -19,7 +19,7 @@ from lshdb import errors, groups, options
 from lshdb.cli import messages, running
 from lshdb.errors import UsageError
 from lshdb.options import SqlValue
-from lshdb.sources.paths import printable_path
+from lshdb.read.paths import printable_path
 
 DATABASE = Path("lsh.db")
 _KEYS_OFFERED = 100

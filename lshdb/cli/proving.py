@@ -6,9 +6,9 @@ import typer
 
 from lshdb.cli import messages, results, running
 from lshdb.formatting import counted
-from lshdb.ingest.dropped_files import LeftFile
-from lshdb.sources.paths import escaped, path_from_here, printable_path
-from lshdb.sources.proof import ProvedFile
+from lshdb.read.paths import escaped, path_from_here, printable_path
+from lshdb.read.proof import ProvedFile
+from lshdb.write.dropped_files import LeftFile
 
 
 def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:

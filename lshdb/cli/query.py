@@ -13,18 +13,18 @@ from lshdb.cli import documents, messages, results, running, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
-from lshdb.exchange import result_tables
 from lshdb.formatting import percent
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
+from lshdb.read.paths import key_of
+from lshdb.search import result_tables
 from lshdb.search.query import best, search
-from lshdb.shingling import shingling
-from lshdb.sketching.constructions import candidate_probability
-from lshdb.sources.paths import key_of
+from lshdb.sketch.constructions import candidate_probability
+from lshdb.text import shingling
 
 if TYPE_CHECKING:
-    from lshdb.sources.batch import Batch
-    from lshdb.sources.session import Session
+    from lshdb.read.batch import Batch
+    from lshdb.read.session import Session
 
 _Answer = tuple[str, list[Match]]
 _ADVICE = "a text itself goes with --text, a key with --key"
@@ -52,7 +52,7 @@ class QueryChoice(groups.Options):
         """The text or set that is given; None without one."""
         if self.text is None or not of_sets:
             return self.text
-        from lshdb.sources.records import RecordOptions
+        from lshdb.read.records import RecordOptions
 
         try:
             return RecordOptions(of_sets).content_of(self.text)
@@ -187,7 +187,7 @@ def _answers(
     session: "Session",
 ) -> Iterator[_Answer]:
     """The answers to batches of queries; what cannot be one is a failure of the session."""
-    from lshdb.ingest.queries import answer_many
+    from lshdb.write.queries import answer_many
 
     return answer_many(
         [store_of(database) for database in databases],
@@ -239,7 +239,7 @@ def _note_recall(database: Database, options: RankingOptions) -> float:
 def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
     if run := database.settings.passages:
-        from lshdb.sketching.settings import unit_of
+        from lshdb.sketch.settings import unit_of
 
         unit = unit_of(database.settings.shingling)
         messages.message(

@@ -11,8 +11,8 @@ from lshdb.cli.options import AsKeys, DatabaseFile, Form, Null, name_argument
 from lshdb.database import store_of
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import counted
-from lshdb.ingest.add import removed
 from lshdb.options import RemovalOptions, RemoveOptions
+from lshdb.write.add import removed
 
 _MAX_UNCONFIRMED = 1_000
 """Documents that a person may remove by other options than --where without confirmation."""

@@ -3,7 +3,7 @@
 A command names the columns of its rows, takes a `Form` among its parameters, and calls
 `write_results` (or `write_record`, for one row): it then has every format, with the same columns in
 each. Rows are written as they come; a table on a terminal and a batch of Parquet wait for some
-thousands. Files, and all formats but text, are those of lshdb.sources.
+thousands. Files, and all formats but text, are those of lshdb.read.
 
 Text is for people: a table on a terminal, plain lines with tabs in a pipe, fewer columns and fewer
 digits. Keys and contents come from anywhere: what goes to standard output has control characters
@@ -24,7 +24,7 @@ from lshdb import formatting
 from lshdb.cli import files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.json_text import encode
-from lshdb.sources import paths
+from lshdb.read import paths
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
@@ -123,7 +123,7 @@ def _write_formatted(
     is_screen: bool,
 ) -> None:
     """Write rows as CSV, JSON or in the format of a file."""
-    from lshdb.sources import formats, sinks  # 15 ms, which text does not need
+    from lshdb.read import formats, sinks  # 15 ms, which text does not need
 
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     if formats.KIND[format] == "columns":
@@ -153,7 +153,7 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
             if kinds == {int, float}:
                 kinds = {float}
             if len(kinds) > 1:
-                from lshdb.sources import sinks
+                from lshdb.read import sinks
 
                 raise sinks.several_types(name)
             types[name] = next(iter(kinds), str)
@@ -187,7 +187,7 @@ def write_record(
 
 def json_line(fields: Mapping[str, object]) -> None:
     """Print a JSON object on a line; in ASCII, so that a terminal obeys nothing in it."""
-    from lshdb.sources.json_rows import in_ascii
+    from lshdb.read.json_rows import in_ascii
 
     print(in_ascii(encode(fields)).decode())
 
@@ -231,7 +231,7 @@ def _write_text(
 
             def kind(row: Sequence[Any]) -> str:
                 if root is not None and row[identical] and row[keys[0]] != row[keys[1]]:
-                    from lshdb.sources.identity import have_one_file  # a query needs none
+                    from lshdb.read.identity import have_one_file  # a query needs none
 
                     if have_one_file(row[keys[0]], row[keys[1]], root):
                         return "one file"

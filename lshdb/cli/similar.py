@@ -33,7 +33,7 @@ def first_words(
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
         """The titles of documents in their metadata, or else their first words."""
-        from lshdb.review.beginnings import beginnings_of  # only a terminal shows them
+        from lshdb.apps.review.beginnings import beginnings_of  # only a terminal shows them
 
         words: dict[str, str] = {}
         for database in reversed(databases):

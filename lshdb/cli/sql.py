@@ -9,7 +9,7 @@ from lshdb.cli import files, options, results
 from lshdb.cli.parameters import sql_value
 from lshdb.errors import UsageError
 from lshdb.options import WhereParameters
-from lshdb.sources.paths import opened
+from lshdb.read.paths import opened
 
 _LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""

@@ -8,10 +8,10 @@ from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
 from lshdb.groups import Option
+from lshdb.maintain import choices, measuring
+from lshdb.maintain.resolve import choose_construction
 from lshdb.options import MeasureOptions, SampleSize, TuneOptions
-from lshdb.sketching.settings import Settings
-from lshdb.tuning import choices, measuring
-from lshdb.tuning.resolve import choose_construction
+from lshdb.sketch.settings import Settings
 
 _ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""

@@ -20,7 +20,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   the decisions of reviewers about documents, and pairs marked different
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: compare, cut_notes, decisions, differences, evidence, folders, lookup, pair_sample,
-pairs, passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity,
+Doors: candidates, cut_notes, lookup, pair_sample, pairs, query, result_tables, similarity,
 stored_documents.
 """

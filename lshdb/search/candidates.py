@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from lshdb import limits
 from lshdb.search.similarity import Exact
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
-from lshdb.shingling.hashing import Hashes, distinct
-from lshdb.shingling.shingling import Shingles
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
+from lshdb.text.hashing import Hashes, distinct
+from lshdb.text.shingling import Shingles
 
 _AT_ONCE = 1 << 20
 """Members numbered at once."""

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.shingling import arrays
-from lshdb.sketching import banding, constructions
+from lshdb.sketch import banding, constructions
 from lshdb.store.lookups import StoreReader
+from lshdb.text import arrays
 
 
 class BucketMembers(NamedTuple):

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.shingling import hashing
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray
+from lshdb.text import hashing
+from lshdb.text.arrays import NO_NUMBERS, IntArray
 
 SEED = 1
 """The seed of a sample for which none is given."""

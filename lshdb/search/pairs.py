@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import errors
+from lshdb.apps.passages import weights
+from lshdb.apps.review import decisions
 from lshdb.columns import Block
 from lshdb.groups import replaced
 from lshdb.limits import Limit
@@ -20,18 +22,18 @@ from lshdb.options import (
     PairsOptions,
 )
 from lshdb.progress import Progress, silent
-from lshdb.search import decisions, query, weights
+from lshdb.read import keeping, ordering
+from lshdb.read.metadata import picked
+from lshdb.read.paths import escaped, is_in_bin
+from lshdb.search import query
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
-from lshdb.sources import keeping, ordering
-from lshdb.sources.metadata import picked
-from lshdb.sources.paths import escaped, is_in_bin
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
 
 ScoredPairs = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""

@@ -19,25 +19,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lshdb import errors
+from lshdb.apps.passages import weights
+from lshdb.apps.passages.winnowing import fingerprints
 from lshdb.columns import Block
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
-from lshdb.search import cut_notes, similarity, weights
+from lshdb.read.metadata import picked
+from lshdb.search import cut_notes, similarity
 from lshdb.search.lookup import bucket_members_up_to
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, Shares, chunks, first_of_each
-from lshdb.shingling.content import cleaned, digest, encoded
-from lshdb.shingling.hashing import distinct
-from lshdb.shingling.shingling import Content
-from lshdb.shingling.winnowing import fingerprints
-from lshdb.sketching import banding, constructions, minhash, signing
-from lshdb.sketching.settings import Settings
-from lshdb.sources.metadata import picked
+from lshdb.sketch import banding, constructions, minhash, signing
+from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Lanes, Mask, Shares, chunks, first_of_each
+from lshdb.text.content import cleaned, digest, encoded
+from lshdb.text.hashing import distinct
+from lshdb.text.shingling import Content
 
 if TYPE_CHECKING:
-    from lshdb.sources.batch import Batch
+    from lshdb.read.batch import Batch
 
 _MAX_TOP = 1 << 31
 """More matches than any file has."""

@@ -1,6 +1,6 @@
 """How similar documents are: exactly, by their distinct shingle hashes, or by signatures.
 
-Shingles are hashed under the seed of this process (lshdb.shingling.hashing.secret_seed), as hashes
+Shingles are hashed under the seed of this process (lshdb.text.hashing.secret_seed), as hashes
 under the file's seed can be forged.
 
 For sets A and B the Jaccard similarity is J = |A and B| / |A or B|, and the containment of A in B
@@ -20,8 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.apps.dedup.numbers import numbers_of
 from lshdb.errors import DamagedFile, UsageError
-from lshdb.shingling.arrays import (
+from lshdb.sketch import minhash
+from lshdb.sketch.constructions import evaluate
+from lshdb.sketch.settings import Settings
+from lshdb.store.lookups import StoreReader
+from lshdb.text.arrays import (
     IntArray,
     Lanes,
     Mask,
@@ -35,15 +40,10 @@ from lshdb.shingling.arrays import (
     sizes_of,
     sums,
 )
-from lshdb.shingling.content import from_stored
-from lshdb.shingling.hashing import Hashes, secret_seed
-from lshdb.shingling.numbers import numbers_of
-from lshdb.shingling.shingles import distinct_shingles
-from lshdb.shingling.shingling import Shingles
-from lshdb.sketching import minhash
-from lshdb.sketching.constructions import evaluate
-from lshdb.sketching.settings import Settings
-from lshdb.store.lookups import StoreReader
+from lshdb.text.content import from_stored
+from lshdb.text.hashing import Hashes, secret_seed
+from lshdb.text.shingles import distinct_shingles
+from lshdb.text.shingling import Shingles
 
 Parities = npt.NDArray[np.uint64]
 

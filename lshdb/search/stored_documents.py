@@ -7,12 +7,12 @@ from math import inf
 from lshdb import model
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.options import KeysOptions
+from lshdb.read.metadata import from_json
 from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
-from lshdb.shingling import hashing, shingles
-from lshdb.shingling.content import from_stored
-from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
+from lshdb.text import hashing, shingles
+from lshdb.text.content import from_stored
 
 _MAX_ROWS = (1 << 63) - 1
 

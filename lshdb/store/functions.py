@@ -8,12 +8,12 @@ import numpy as np
 
 from lshdb.errors import LshdbError
 from lshdb.json_text import loads
-from lshdb.shingling.content import encoded
-from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sketching import minhash
+from lshdb.sketch import minhash
 from lshdb.store import rows, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import check_format, first_row
+from lshdb.text.content import encoded
+from lshdb.text.shingling import Content, Shingling
 
 LONGEST = 4_000_000
 """Maximum characters of a content for lsh_shingles; the result is many times as long."""
@@ -67,7 +67,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
 
 
 def _shingles(shingling: Shingling, content: object) -> str | None:
-    from lshdb.shingling.positions import shingle_texts
+    from lshdb.text.positions import shingle_texts
 
     # No exceptions: SQLite would not report what they say.
     if not isinstance(content, str) or len(content) > LONGEST:

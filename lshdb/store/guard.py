@@ -18,9 +18,9 @@ from weakref import WeakValueDictionary
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import Limits
 from lshdb.options import SqlValue
-from lshdb.shingling.arrays import IntArray
 from lshdb.store.rows import integers
 from lshdb.store.sqlite_errors import translated_errors
+from lshdb.text.arrays import IntArray
 
 _Identity = tuple[int, int]
 

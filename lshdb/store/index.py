@@ -7,18 +7,18 @@ from typing import IO
 
 import numpy as np
 
+from lshdb.apps.passages import rare_words
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
-from lshdb.shingling import rare_words
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, chunks, chunks_of, sizes_of
-from lshdb.sketching import banding
-from lshdb.sketching.settings import Settings
-from lshdb.sketching.signing import Signed
+from lshdb.sketch import banding
+from lshdb.sketch.settings import Settings
+from lshdb.sketch.signing import Signed
 from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.rows import integers
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Lanes, chunks, chunks_of, sizes_of
 
 IndexRows = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""

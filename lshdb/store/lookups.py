@@ -27,9 +27,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
-from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.settings import Settings
 from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
@@ -42,6 +40,8 @@ from lshdb.store.rows import (
     typed,
     typed_column,
 )
+from lshdb.text.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
+from lshdb.text.content import DIGEST_BYTES, LARGEST, digest
 
 _T = TypeVar("_T")
 _NEIGHBOURS = 5
@@ -244,7 +244,7 @@ class StoreReader:
         In the order of the buckets, pages of the table are read in order.
 
         Args:
-            buckets: int64[n], as lshdb.sketching.banding.bucket_codes gives them.
+            buckets: int64[n], as lshdb.sketch.banding.bucket_codes gives them.
             first: how many documents of each bucket are read, those added first; None for all.
             max_rows: how many rows are read; None for all.
 

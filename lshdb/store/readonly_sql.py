@@ -14,10 +14,10 @@ import numpy as np
 from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
-from lshdb.shingling import arrays
 from lshdb.store import functions, guard
 from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
+from lshdb.text import arrays
 
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,

@@ -18,11 +18,11 @@ import numpy as np
 
 from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.options import SqlValue
-from lshdb.shingling import arrays, content, shingling
-from lshdb.sketching.constructions import Construction
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.constructions import Construction
+from lshdb.sketch.settings import Settings
 from lshdb.store import statements as sql
 from lshdb.store.sqlite_errors import RESTORE
+from lshdb.text import arrays, content, shingling
 
 _T = TypeVar("_T")
 _types: Callable[[Any], dict[str, Any]] = cache(get_type_hints)

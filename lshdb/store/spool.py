@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from lshdb import json_text
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, DroppedRow
-from lshdb.shingling import content
-from lshdb.shingling.arrays import bounded
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.rows import FileState
+from lshdb.text import content
+from lshdb.text.arrays import bounded
 
 RowDecision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the

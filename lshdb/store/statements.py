@@ -147,7 +147,7 @@ SHARED_FINGERPRINTS = """
     SELECT fingerprint << 15 | min(count(*), 32767)
     FROM fingerprints GROUP BY fingerprint HAVING count(*) > 1"""
 
-# A bucket is (band_no << 48) + its key (lshdb.sketching.banding.bucket_codes); 2^47 more has the
+# A bucket is (band_no << 48) + its key (lshdb.sketch.banding.bucket_codes); 2^47 more has the
 # band in its upper bits. The inner SELECT is an index lookup for each bucket; a window function
 # would read all members. Without ?2 it takes 60% of the time. Members are counted by the caller:
 # GROUP BY takes as long again.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lshdb import errors, options
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.sketching.settings import Settings
+from lshdb.sketch.settings import Settings
 from lshdb.store import guard, index, location, lookups, migrating, schema, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new

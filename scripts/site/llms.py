@@ -27,7 +27,7 @@ _ELSEWHERE: Final = {"security.md": _PROJECT / "SECURITY.md"}
 """Pages of the site whose source is not in docs/."""
 BESIDE: Final = (
     "../lshdb/schema.sql",
-    "../lshdb/shingling/unicode14.bin",
+    "../lshdb/text/unicode14.bin",
     "../tests/golden/format-6-vectors.json",
 )
 """Files that the site has beside its pages, by their places as pages in docs/ name them."""
@@ -103,7 +103,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
     text = links_of_site(_ELSEWHERE["security.md"].read_text("utf-8"))
     files.append(File.generated(config, "security.md", content=text))
-    style = (_PROJECT / "lshdb" / "web" / "static" / "lshdb.css").read_text("utf-8")
+    style = (_PROJECT / "lshdb" / "apps" / "web" / "static" / "lshdb.css").read_text("utf-8")
     files.append(File.generated(config, "colours.css", content=colours(style)))
     for name in BESIDE:
         path = _DOCS / name

@@ -28,7 +28,7 @@ from lshdb.database import store_of
 from lshdb.errors import Busy, ContentError, KeyNotFound
 from lshdb.model import AddReport, Bucket
 from lshdb.search.stored_documents import count_distinct
-from lshdb.shingling.shingling import Content
+from lshdb.text.shingling import Content
 
 Pairs = list[tuple[str, Content]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from importlib import resources
 
-from lshdb.shingling.folding import fold
+from lshdb.text.folding import fold
 
 
 def digest(data: bytes) -> str:

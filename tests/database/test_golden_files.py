@@ -23,8 +23,8 @@ import lshdb
 from lshdb.database import store_of
 from lshdb.errors import OtherFormat
 from lshdb.options import Mode
-from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.constructions import Construction
+from lshdb.sketch.banding import bucket_keys
+from lshdb.sketch.constructions import Construction
 from lshdb.store import migrating, schema, statements
 from lshdb.store.connection import connect
 from lshdb.store.index import codes_of_keys

@@ -20,12 +20,12 @@ from helpers import ROOT
 from make_golden import SCHEMA
 
 import lshdb
-from lshdb.shingling.content import cleaned, digest, encoded, from_stored
-from lshdb.shingling.shingles import distinct_shingles
-from lshdb.shingling.shingling import Shingling
-from lshdb.sketching.constructions import Construction
-from lshdb.sketching.settings import Settings
-from lshdb.sketching.signing import sign
+from lshdb.sketch.constructions import Construction
+from lshdb.sketch.settings import Settings
+from lshdb.sketch.signing import sign
+from lshdb.text.content import cleaned, digest, encoded, from_stored
+from lshdb.text.shingles import distinct_shingles
+from lshdb.text.shingling import Shingling
 
 ANSWERS: dict[str, Any] = json.loads(make_vectors.PATH.read_text("ascii"))
 DOCUMENTS: list[dict[str, Any]] = ANSWERS["documents"]

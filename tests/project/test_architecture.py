@@ -31,92 +31,115 @@ ROOMS = (
         "json_text",
         "keys",
         "limits",
+        "offers",
         "progress",
         "results",
         "templates",
         "workers",
     ),
-    ("shingling",),
-    ("sketching",),
+    ("text",),
+    ("sketch",),
     ("model",),
     ("columns",),
     ("options",),
     ("store",),
-    ("sources",),
+    ("read",),
     ("search",),
-    ("ingest",),
-    ("tuning",),
-    ("maintenance",),
-    ("exchange",),
-    ("deduplication",),
+    ("write",),
+    ("maintain",),
     ("database",),
     ("opening",),
-    ("service",),
-    ("review",),
     ("shards", "__init__"),
-    ("agents", "gate"),
-    ("web", "spark"),
     ("cli",),
-    ("__main__", "spark.__main__"),
+    ("__main__", "spark"),
 )
-"""Folders, and modules beside them, from the ground up: each imports only from those below."""
-OUTER = ("agents", "gate", "spark", "web")
-"""They import what `import lshdb` offers to everybody, lshdb.review, and the modules below."""
-KERNELS = {
-    # what every interface for users is made of
-    "errors": "how limits that were reached are noted",
-    "formatting": "numbers and counts as people read them",
-    "groups": "what an option is: addresses declare theirs",
-    "json_schema": "descriptions of forms",
-    "json_text": "JSON in which any text survives",
-    "keys": "what may be a key",
-    "options": "the options of methods, for calls that hand them on",
-    "progress": "what reports how far a job is",
-    "templates": "the filters that all HTML uses",
-    "workers": "the gate counts tokens in another process",
-    # kernels: Spark runs them on executors, without a file; others show what they show
-    "columns": "Spark's DataFrames have the columns of results",
-    "shingling.arrays": "arrays",
-    "shingling.boilerplate": "the gate names what it leaves out",
-    "shingling.content": "Spark stores documents",
-    "shingling.hashing": "Spark hashes windows",
-    "shingling.line_ends": "the gate counts the words that passages count",
-    "shingling.positions": "the gate counts tokens",
-    "shingling.shingles": "Spark counts shingles that pairs share",
-    "shingling.shingling": "the type of contents",
-    "shingling.winnowing": "Spark finds fingerprints",
-    "sketching.constructions": "a page draws the curve; Spark counts bands",
-    "sketching.settings": "settings as names and values",
-    "sketching.signing": "Spark signs documents",
-    "search.decisions": "pages count how reviewers agree",
-    "search.differences": "tools and pages show changed words",
-    "search.evidence": "reports show all that connects pairs",
-    "shingling.tokens": "reports hide names in each file of a folder",
-    "model": "reports have rows of their own",
-    "search.passage_runs": "Spark compares pairs",
-    "search.passage_windows": "Spark leaves out common windows",
-    "search.passages": "Spark measures what texts copy",
-    "search.query": "a tool says how a threshold is searched",
-    "search.similarity": "Spark compares pairs",
-    "deduplication.containing": "Spark finds what contains others by the same proof",
-    "deduplication.rules": "Spark has the same rules",
-    "deduplication.run": "Spark refuses the same plans",
-    "deduplication.whole_texts": "Spark looks for short texts of a reference",
-    "tuning.resolve": "Spark chooses settings as a new file does",
-    "shards": "Spark writes a database in each task, and reads them",
-    "sources.extracting": "a page names the file of a message",
-    "sources.git": "the gate reads which lines a branch changed",
-    "sources.metadata": "Spark names fields of metadata",
-    "sources.paths": "names of files as keys, and as people read them",
-    "sources.session": "the gate and class reports read files as `add` does",
-    "sources.records": "Spark finds fields of records",
-    # what works with files, and has no place in the interface
-    "ingest.folder_documents": "a class report has folders in place of documents",
+"""The core, folders and modules beside them, from the ground up: each imports from those below."""
+APPS = {
+    "documents": set[str](),
+    "programs": set[str](),
+    "passages": {"programs"},
+    "review": {"passages", "programs"},
+    "compare": {"passages", "programs", "review"},
+    "folders": {"documents", "review"},
+    "dedup": {"documents", "passages", "review"},
+    "frames": {"dedup"},
+    "web": {"compare", "documents", "passages", "review"},
+    "report": {"compare", "documents", "passages", "programs", "review", "web"},
+    "mcp": {"compare", "passages", "review"},
+    "gate": {"passages", "programs"},
+    "service": set[str](),
+    "spark": {"dedup", "passages"},
 }
-"""What else the interfaces in OUTER import, and for what."""
+"""The apps, from the ground up, and the apps below that each needs; the core imports none."""
+WRONG: set[tuple[str, str]] = {
+    ("__init__", "apps.frames.frames"),
+    ("__init__", "apps.service.service"),
+    ("apps.dedup.run", "apps.frames.data_frames"),
+    ("apps.mcp.cli.mcp", "apps.web.cli.pages"),
+    ("apps.review.beginnings", "apps.compare.differences"),
+    ("apps.review.beside", "apps.compare.differences"),
+    ("apps.review.cli.review", "apps.compare.cli.compare"),
+    ("apps.review.listing", "apps.web.drawing"),
+    ("apps.web.cli.pages", "apps.report.report"),
+    ("apps.web.cli.plot", "apps.report.folder_documents"),
+    ("apps.web.cli.serve", "apps.report.folder_documents"),
+    ("cli.clusters", "apps.folders.folders"),
+    ("cli.documents", "apps.documents.extracting"),
+    ("cli.similar", "apps.review.beginnings"),
+    ("database", "apps.compare.compare"),
+    ("database", "apps.dedup.deciding"),
+    ("database", "apps.dedup.file_rows"),
+    ("database", "apps.folders.sync"),
+    ("database", "apps.passages.passages"),
+    ("database", "apps.review.decisions"),
+    ("database", "apps.review.storing_decisions"),
+    ("maintain.examining", "apps.passages.rare_words"),
+    ("maintain.examining", "apps.passages.winnowing"),
+    ("maintain.reindex", "apps.passages.rare_words"),
+    ("maintain.reindex", "apps.passages.winnowing"),
+    ("read.files", "apps.documents.archives"),
+    ("read.formats", "apps.documents.extraction.kinds"),
+    ("read.inputs", "apps.documents.extraction.encodings"),
+    ("read.paths", "apps.documents.extraction.kinds"),
+    ("read.proof", "apps.documents.archives"),
+    ("read.proof", "apps.documents.extracting"),
+    ("read.session", "apps.documents.archives"),
+    ("read.session", "apps.documents.extracting"),
+    ("read.session", "apps.documents.extraction.kinds"),
+    ("read.session", "apps.documents.sheet_rows"),
+    ("read.walking", "apps.documents.archives"),
+    ("search.pairs", "apps.passages.weights"),
+    ("search.pairs", "apps.review.decisions"),
+    ("search.query", "apps.passages.weights"),
+    ("search.query", "apps.passages.winnowing"),
+    ("search.result_tables", "apps.passages.passage_pairs"),
+    ("search.result_tables", "apps.report.folder_documents"),
+    ("search.similarity", "apps.dedup.numbers"),
+    ("sketch.signing", "apps.passages.rare_words"),
+    ("sketch.signing", "apps.passages.winnowing"),
+    ("sketch.signing", "apps.programs.programs"),
+    ("spark", "apps.spark"),
+    ("store.index", "apps.passages.rare_words"),
+    ("text.positions", "apps.programs.boilerplate"),
+    ("text.positions", "apps.programs.families"),
+    ("text.positions", "apps.programs.programs"),
+    ("text.positions", "apps.programs.tokens"),
+    ("text.shingles", "apps.programs.programs"),
+    ("text.shingles", "apps.programs.tokens"),
+    ("text.shingling", "apps.programs.boilerplate"),
+    ("write.add", "apps.review.decisions"),
+    ("write.add", "apps.review.storing_decisions"),
+    ("write.admission", "apps.compare.differences"),
+    ("write.dropped_files", "apps.review.decisions"),
+    ("write.merging", "apps.review.decisions"),
+    ("write.tables", "apps.frames.data_frames"),
+    ("write.writing", "apps.passages.rare_words"),
+    ("write.writing", "apps.passages.winnowing"),
+}
+"""Arrows that point the wrong way today. The list only shrinks."""
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
-FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()]
-ALONE = "sources.documents"
+FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()] + [f"apps.{app}" for app in APPS]
+ALONE = "apps.documents.extraction"
 """The package that a process runs without the rest of lshdb, so they name each other only."""
 OTHER_FILES = {"options.pyi", "py.typed", "schema.sql", "format_6.sql"}
 OTHER_FILES |= {f"{part}.sql" for part in PARTS}
@@ -170,17 +193,24 @@ def test_imports_are_absolute() -> None:
 
 
 def room_of(module: str) -> str:
-    """The room that a module stands in: a folder, or the module itself."""
+    """The place of a module: a room of the core, a module beside them, or an app."""
+    if module == "apps" or module.startswith("apps."):
+        return ".".join(module.split(".")[:2])
     room = module if module in FLOORS else module.partition(".")[0]
     assert room in FLOORS, f"{module} stands in no room: give it its place in ROOMS"
     return room
 
 
+def page_of(room: str) -> str:
+    """The docstring of a room or an app."""
+    return modules()[room].page
+
+
 def doors_of(room: str) -> set[str]:
     """The modules of a room that others import, as its page says."""
-    found = re.search(r"^Doors: (.*?)\.$", modules()[room].page, re.DOTALL | re.MULTILINE)
+    found = re.search(r"^Doors: (.*?)\.$", page_of(room), re.DOTALL | re.MULTILINE)
     assert found is not None, f"the page of lshdb/{room} names no doors"
-    return set(found[1].replace("\n", " ").split(", "))
+    return {door for door in found[1].replace("\n", " ").split(", ") if door}
 
 
 def in_fresh_python(code: str, directory: Path) -> str:
@@ -196,42 +226,40 @@ def in_fresh_python(code: str, directory: Path) -> str:
     return done.stdout
 
 
-# rooms
+# rooms and apps
 
 
 def test_every_module_and_file_of_the_root_is_known() -> None:
     assert {"__init__", "database", "store.store", "cli.app"} <= PATHS.keys()
-    assert {room_of(name) for name in PATHS} == FLOORS.keys()
+    rooms = {room_of(name) for name in PATHS if name != "apps"}
+    assert rooms == {*FLOORS, *(f"apps.{app}" for app in APPS)}
     modules = {path.name for path in PACKAGE.glob("*.py")}
-    assert modules == {f"{name}.py" for name in FLOORS if name not in FOLDERS} - {
-        "spark.__main__.py"
-    }
+    assert modules == {f"{name}.py" for name in FLOORS if name not in FOLDERS}
     others = {path.name for path in PACKAGE.iterdir() if path.is_file()} - modules
     assert others == OTHER_FILES
 
 
-def test_imports_point_to_rooms_below() -> None:
-    upward = {
-        (module, name)
-        for module in PATHS
-        for name in modules()[module].own
-        if (room := room_of(module)) != (other := room_of(name))
-        if FLOORS[other] >= FLOORS[room] and not {room, other} <= {*ROOMS[0]}
-    }
-    assert not upward
+def points_down(module: str, other: str) -> bool:
+    """Whether a module may import another one: of the rooms below, or of apps that it needs."""
+    here, there = room_of(module), room_of(other)
+    if here == there:
+        return True
+    if there.startswith("apps."):
+        needed = APPS[here.partition(".")[2]] if here.startswith("apps.") else set()
+        return there.partition(".")[2] in needed
+    return here.startswith("apps.") or FLOORS[there] < FLOORS[here] or {here, there} <= {*ROOMS[0]}
 
 
-def test_interfaces_use_what_the_package_offers() -> None:
-    """Else what they need is missing for users, too."""
-    used = {
-        name
-        for module in PATHS
-        if (room := room_of(module)) in OUTER
-        for name in modules()[module].own
-        if room_of(name) not in {room, "__init__", "review"} and module != "spark.__main__"
-    }
-    # `from lshdb import sources` and the like name a room, and then a module of it.
-    assert used - set(FOLDERS) == set(KERNELS)
+def test_imports_point_down() -> None:
+    """Rooms import from those below, apps from the core and the apps they need."""
+    arrows = {(module, name) for module in PATHS for name in modules()[module].own - {"apps"}}
+    assert {arrow for arrow in arrows if not points_down(*arrow)} == WRONG
+
+
+def test_apps_need_apps_below_them() -> None:
+    order = [*APPS]
+    for app, needed in APPS.items():
+        assert needed <= {*order[: order.index(app)]}, app
 
 
 def test_imports_make_no_circle() -> None:
@@ -266,17 +294,19 @@ def test_adding_takes_the_hops_that_are_drawn(command: DirectCommand) -> None:
 
 @pytest.mark.parametrize("room", FOLDERS)
 def test_a_room_is_entered_by_its_doors(room: str) -> None:
-    names = {name for module in PATHS if room_of(module) != room for name in modules()[module].own}
-    used = {name.partition(".")[2] for name in names if name.partition(".")[0] == room}
-    assert used - {""} == doors_of(room)
+    others = {name for name in PATHS if name != "apps" and room_of(name) != room}
+    names = {name for module in others for name in modules()[module].own}
+    used = {name.removeprefix(f"{room}.") for name in names if name.startswith(f"{room}.")}
+    assert used == doors_of(room)
 
 
 @pytest.mark.parametrize("room", FOLDERS)
 def test_the_page_of_a_room_names_its_modules(room: str) -> None:
-    page = modules()[room].page
+    page = page_of(room)
     assert len(page.splitlines()) <= 25
     if room != "cli":  # where app has a table of the modules
-        inside = {path.stem for path in (PACKAGE / room).glob("*.py")} - {"__init__", "__main__"}
+        folder = PACKAGE / room.replace(".", "/")
+        inside = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
         assert {name for name in inside if not re.search(rf"\b{name}\b", page)} == set()
 
 
@@ -286,7 +316,9 @@ def test_the_page_of_a_room_names_its_modules(room: str) -> None:
     [("sqlite3", {"store"}), ("typer", {"cli"}), ("rich", {"cli", "progress"})],
 )
 def test_a_package_is_known_in_its_room_only(package: str, rooms: set[str]) -> None:
-    users = {room_of(name) for name, module in modules().items() if package in module.foreign}
+    """Commands of apps are of the command line, too."""
+    named = {name for name, module in modules().items() if package in module.foreign}
+    users = {"cli" if re.match(r"apps\.\w+\.cli\b", name) else room_of(name) for name in named}
     assert users == rooms
 
 
@@ -318,28 +350,29 @@ def test_dependencies_are_those_imported() -> None:
     assert required == {"numpy", "orjson", "pathspec", "rapidfuzz", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
     extras = {
-        "agents": {"mcp", "mcp_types", "pydantic"},
-        "sources": {"pyarrow"},
-        "sources.documents.__main__": {"documents"},
-        "sources.documents.books": {"lxml"},
-        "sources.documents.encodings": {"chardet"},
-        "sources.documents.packages": {"lxml"},
-        "sources.documents.pdf": {"pypdfium2"},
-        "sources.documents.rtf": {"striprtf"},
-        "sources.documents.sheets": {"python_calamine"},
-        "sources.documents.web": {"lxml", "selectolax"},
-        "exchange": {"pandas", "pyarrow"},
-        "templates": {"jinja2"},
+        "apps.dedup": {"pyarrow"},
+        "apps.documents.extraction.__main__": {"documents"},
+        "apps.documents.extraction.books": {"lxml"},
+        "apps.documents.extraction.encodings": {"chardet"},
+        "apps.documents.extraction.packages": {"lxml"},
+        "apps.documents.extraction.pdf": {"pypdfium2"},
+        "apps.documents.extraction.rtf": {"striprtf"},
+        "apps.documents.extraction.sheets": {"python_calamine"},
+        "apps.documents.extraction.web": {"lxml", "selectolax"},
+        "apps.frames": {"pyarrow"},
+        "apps.mcp": {"mcp", "mcp_types", "pydantic"},
+        "apps.report": {"markupsafe"},
+        "apps.spark": {"pyarrow", "pyspark"},
+        "apps.web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "cli.results": {"pyarrow"},
-        "cli.on_spark": {"pyspark"},
-        "cli.spark_dedup": {"pyspark"},
-        "cli.spark_passages": {"pyspark"},
-        "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
-        "spark": {"pyarrow", "pyspark"},
+        "read": {"pyarrow"},
+        "search": {"pandas", "pyarrow"},
+        "templates": {"jinja2"},
+        "write": {"pyarrow"},
     }
     everywhere: set[str] = set()
-    for module in PATHS:
-        own = extras.get(module, set()) | extras.get(room_of(module).partition(".")[0], set())
+    for module in PATHS.keys() - {"apps"}:
+        own = extras.get(module, set()) | extras.get(room_of(module), set())
         everywhere |= modules()[module].foreign - own
     everywhere -= sys.stdlib_module_names
     assert everywhere == required
@@ -370,15 +403,15 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
         "concurrent.futures",
         "datasette",
         "hashlib",
-        "lshdb.search.compare",
-        "lshdb.search.passages",
-        "lshdb.shingling.boilerplate",
-        "lshdb.shingling.families",
-        "lshdb.sources.records",
-        "lshdb.ingest",
-        "lshdb.maintenance",
+        "lshdb.apps.compare.compare",
+        "lshdb.apps.passages.passages",
+        "lshdb.apps.programs.boilerplate",
+        "lshdb.apps.programs.families",
+        "lshdb.read.records",
+        "lshdb.write.add",
+        "lshdb.maintain.check",
         "lshdb.search.pairs",
-        "lshdb.web",
-        "lshdb.spark",
+        "lshdb.apps.web",
+        "lshdb.apps.spark",
         "rich",
     }

@@ -57,7 +57,7 @@ def test_both_have_the_package_and_the_wheel_nothing_else(built: tuple[Path, Pat
     ignored = {".pyc", ".nbi", ".nbc"}
     files = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in ignored]
     sources = {str(path.relative_to(ROOT)) for path in files}
-    assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= sources
+    assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/text/unicode14.bin"} <= sources
     with zipfile.ZipFile(built[1]) as archive:
         inside = {name for name in archive.namelist() if ".dist-info/" not in name}
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]

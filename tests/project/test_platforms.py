@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lshdb.sources.paths import key_of
+from lshdb.read.paths import key_of
 
 LACKING = """
 import os, signal, sys

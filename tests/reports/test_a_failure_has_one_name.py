@@ -43,7 +43,7 @@ JOBS: dict[str, tuple[list[str], set[str]]] = {
 """The arguments of each command, and what it meets: sync and gate read no tables, and so on."""
 LIBRARY = """
 import json, sys, warnings
-import lshdb, lshdb.gate
+import lshdb, lshdb.apps.gate.gate
 from lshdb.options import GateOptions
 warnings.simplefilter("ignore", lshdb.FailureWarning)
 taken = []
@@ -53,7 +53,7 @@ with lshdb.open("library.db") as db:
         "sync": db.sync(["d"], archives=True).failures,
         "dedup": taken,
         "dedup of rows": lshdb.dedup("d/rows.jsonl").failures,
-        "gate": lshdb.gate.gate([], GateOptions()).failures,
+        "gate": lshdb.apps.gate.gate.gate([], GateOptions()).failures,
     }
     for row in db.dedup_files(["d"], format="text", on_failure=taken.append):
         pass

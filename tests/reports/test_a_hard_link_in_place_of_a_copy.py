@@ -19,9 +19,9 @@ from direct_command import command as command
 from helpers import Command, files_to_drop, left_files
 
 import lshdb
+from lshdb.apps.folders import trash
 from lshdb.database import store_of
-from lshdb.ingest import trash
-from lshdb.ingest.dropped_files import LeftFile
+from lshdb.write.dropped_files import LeftFile
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day\n"
 OTHER_BYTES = "no other file that is kept has the same bytes"
@@ -73,7 +73,7 @@ def test_a_file_system_that_links_no_more_leaves_the_file(
     def fails(*_: object) -> None:
         raise OSError(errno.EMLINK, "too many links")
 
-    monkeypatch.setattr("lshdb.ingest.trash.os.link", fails)
+    monkeypatch.setattr("lshdb.apps.folders.trash.os.link", fails)
     with lshdb.open("lsh.db") as db:
         files = [*trash.move_aside(store_of(db), "aside", dry_run=False, link=True)]
     assert files == [LeftFile("copy.txt", "too many links")]

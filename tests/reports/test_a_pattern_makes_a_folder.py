@@ -8,7 +8,7 @@ import pytest
 from direct_command import command as command
 from helpers import Command
 
-from lshdb.sources.paths import pattern_top
+from lshdb.read.paths import pattern_top
 
 ROWS = [{"id": name, "text": f"the {name} words of a row that no other row has"} for name in "ab"]
 

@@ -16,7 +16,7 @@ import pytest
 from sql_faults import Faults, faults  # noqa: F401  # a fixture
 
 import lshdb
-from lshdb import service as services
+from lshdb.apps.service import service as services
 
 FOX = "the quick brown fox jumps over the lazy dog while the band plays on in the old square"
 WAIT = 20

@@ -17,7 +17,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from lshdb.sources.documents import kinds, process, web
+from lshdb.apps.documents.extraction import kinds, process, web
 
 pytestmark = pytest.mark.extra("documents")
 
@@ -162,14 +162,14 @@ def test_what_is_drawn_over_a_page_is_read(tmp_path: Path) -> None:
 def test_what_is_left_out_of_paper_makes_no_two_documents_equal(
     pair: tuple[list[list[str]], list[list[str]]],
 ) -> None:
-    from lshdb.sources.documents.text import normalized
+    from lshdb.apps.documents.extraction.text import normalized
 
     one, other = (normalized(["\n".join(page) for page in pages], of_paper=True) for pages in pair)
     assert one != other
 
 
 def test_numbers_that_count_pages_are_left_out() -> None:
-    from lshdb.sources.documents.text import normalized
+    from lshdb.apps.documents.extraction.text import normalized
 
     for numbers in (["1", "2", "3"], ["ix", "x", "xi"], ["Page 7 of 9", "Page 8 of 9", "- 9 -"]):
         pages = [f"words {['ab', 'cd', 'ef'][n]}\n{own}" for n, own in enumerate(numbers)]
@@ -695,7 +695,7 @@ def test_a_file_is_what_its_first_bytes_say(tmp_path: Path) -> None:
 
 
 def test_words_that_ends_of_pages_cut_are_joined() -> None:
-    from lshdb.sources.documents.text import normalized
+    from lshdb.apps.documents.extraction.text import normalized
 
     pages = ["one har-\n7", "bour, and a well-\n8", "known well-known word\n9"]
     assert normalized(pages, of_paper=True).split("\n\f") == [

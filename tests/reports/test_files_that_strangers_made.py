@@ -18,7 +18,7 @@ from helpers import Command, database_of
 
 import lshdb
 from lshdb.errors import LshdbError
-from lshdb.maintenance.findings import CheckReport
+from lshdb.maintain.findings import CheckReport
 
 TEXT = "the fox and the grapes of the vine that grow along the old wall near the river"
 BOMB = "length(hex(zeroblob(1000000)))"
@@ -228,8 +228,8 @@ def test_few_documents_of_very_large_numbers_are_sampled(made: Path) -> None:
 
 def test_a_key_that_no_file_can_have_is_shown_with_open_files(made: Path) -> None:
     pytest.importorskip("starlette", reason="the extra `web` is not installed")
-    from lshdb.review import page_file
-    from lshdb.web import views
+    from lshdb.apps.review import page_file
+    from lshdb.apps.web import views
 
     with lshdb.open(made) as database:
         database.add(key := "k" * 3000, "another text of words")

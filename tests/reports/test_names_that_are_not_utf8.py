@@ -14,7 +14,7 @@ import pytest
 from direct_command import command as command
 from helpers import Command, installed, left_files
 
-from lshdb.sources.paths import key_of, path_of_key
+from lshdb.read.paths import key_of, path_of_key
 
 NAMES = (b"caf\xe9.txt", b"new\nline.txt", b"back\\xe9slash.txt", b"in \xff/\xe9.txt")
 """As they are on the disk; the third has a backslash itself."""

@@ -16,8 +16,8 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb.sources.documents import mail, process
-from lshdb.sources.extracting import PROGRAM
+from lshdb.apps.documents.extracting import PROGRAM
+from lshdb.apps.documents.extraction import mail, process
 
 PARSER = """
 import os, time

@@ -21,8 +21,8 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb.sources.files import FilesRead, resolved
-from lshdb.sources.identity import is_same_file
+from lshdb.read.files import FilesRead, resolved
+from lshdb.read.identity import is_same_file
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
 B = "nobody has written these other words in any file before today"

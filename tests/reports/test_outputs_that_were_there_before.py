@@ -20,7 +20,7 @@ from helpers import Command
 from rows import as_file
 
 import lshdb
-from lshdb.deduplication.output_directory import MANIFEST
+from lshdb.apps.dedup.output_directory import MANIFEST
 from lshdb.errors import LshdbError
 
 Run = Callable[..., str]

@@ -12,9 +12,9 @@ import pytest
 from direct_command import command as command
 from helpers import Command, database_of
 
+from lshdb.apps.report.evidence import connections, standing_apart
+from lshdb.apps.report.hidden_names import Names
 from lshdb.progress import silent
-from lshdb.review.hidden_names import Names
-from lshdb.search.evidence import connections, standing_apart
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 SOURCE = (

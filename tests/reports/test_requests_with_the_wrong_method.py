@@ -19,7 +19,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
 import uvicorn
 
-from lshdb.web import app
+from lshdb.apps.web import app
 
 GET, POST, BOTH = "GET, HEAD, OPTIONS", "POST, OPTIONS", "GET, POST, HEAD, OPTIONS"
 ALLOWED = {

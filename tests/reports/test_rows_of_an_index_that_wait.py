@@ -19,10 +19,10 @@ import pytest
 from helpers import Command, add_late
 
 import lshdb
-from lshdb import service as service_module
+from lshdb.apps.service import service as service_module
+from lshdb.apps.web import rendering, views
 from lshdb.database import store_of
 from lshdb.store import late
-from lshdb.web import rendering, views
 
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50)
 DOCUMENTS = [
@@ -32,7 +32,7 @@ NOTE = "150 documents wait for rows of the index, so that buckets lack them"
 KILLED = """
 import os, sys, lshdb
 from lshdb.database import store_of
-from lshdb.ingest.add import add_documents
+from lshdb.write.add import add_documents
 from lshdb.options import AddManyOptions
 from lshdb.store import late
 late.complete = lambda store, *_: os._exit(9) if store.indexed_to is not None else None

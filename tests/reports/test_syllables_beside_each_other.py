@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lshdb.search.differences import agreement, differences
+from lshdb.apps.compare.differences import agreement, differences
 
 
 @pytest.mark.parametrize(

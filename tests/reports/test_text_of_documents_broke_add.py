@@ -16,8 +16,8 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb.sources import metadata
-from lshdb.sources.documents import text, web
+from lshdb.apps.documents.extraction import text, web
+from lshdb.read import metadata
 
 HALF = b"+2D0-"
 """Half of a pair in UTF-7."""

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from helpers import blocks_of
 
-from lshdb.shingling import shingles
-from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, fold, never_combines
-from lshdb.shingling.shingling import Shingling
+from lshdb.text import shingles
+from lshdb.text.folding import IDEOGRAPH, WORD, character_classes, fold, never_combines
+from lshdb.text.shingling import Shingling
 
 SCRIPTS = {
     "hangul": "\uac00\ud7a3",

@@ -12,7 +12,7 @@ import pytest
 from oracles import longest_common
 
 import lshdb
-from lshdb.search.differences import differences
+from lshdb.apps.compare.differences import differences
 
 pytestmark = pytest.mark.extra("documents")
 WORDS = [

@@ -9,7 +9,7 @@ from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.review.reviewing import Review, as_stored
+from lshdb.apps.review.reviewing import Review, as_stored
 
 TEXTS = {name: f"the text {name} about bees and hives" for name in "abcd"}
 

@@ -16,8 +16,8 @@ from helpers import Command, database_of, shingle
 
 import lshdb
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.shingling.positions import shingle_texts
-from lshdb.shingling.shingling import Shingling
+from lshdb.text.positions import shingle_texts
+from lshdb.text.shingling import Shingling
 
 RUN, LOW = 6, 0.3
 ALL: dict[str, Any] = {"recall": 0.9999999, "threshold": LOW}

@@ -16,7 +16,7 @@ import lshdb
 from lshdb.errors import LimitWarning
 from lshdb.limits import Limit, Limits
 from lshdb.options import Keep
-from lshdb.shingling.shingling import Content
+from lshdb.text.shingling import Content
 
 SETS: dict[str, Content] = {
     **set_families(41, families=40, copies=5, size=40),

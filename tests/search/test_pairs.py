@@ -23,7 +23,7 @@ from lshdb.limits import Limit
 from lshdb.options import ClustersOptions
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.pairs import all_clusters, pair_blocks
-from lshdb.shingling.shingling import Content
+from lshdb.text.shingling import Content
 
 SETS: Mapping[str, Content] = set_families(31, families=25, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=25, copies=4, words=90, most_edits=12)

@@ -24,7 +24,7 @@ from lshdb.model import Document, Pair
 from lshdb.options import PairsOptions
 from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import pairs_within
-from lshdb.shingling.hashing import constants
+from lshdb.text.hashing import constants
 
 SETS = set_families(71, families=14, copies=4, size=30)
 KEYS = random.Random(72).sample([*SETS], len(SETS))

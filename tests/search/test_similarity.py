@@ -22,7 +22,7 @@ from lshdb.search.similarity import (
     shared_by_pairs,
     similarity_at,
 )
-from lshdb.shingling.shingling import Shingles
+from lshdb.text.shingling import Shingles
 
 HASHES = st.integers(0, (1 << 64) - 1) | st.integers(0, 20) | st.integers(1, 20).map(lambda n: -n)
 

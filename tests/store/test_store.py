@@ -26,6 +26,7 @@ import lshdb
 from lshdb.database import store_of
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
+from lshdb.maintain.resolve import resolve
 from lshdb.options import SettingsOptions
 from lshdb.store import statements
 from lshdb.store.connection import connect
@@ -33,7 +34,6 @@ from lshdb.store.guard import Connection
 from lshdb.store.schema import PARTS, make_part
 from lshdb.store.store import Store
 from lshdb.store.transactions import Transaction
-from lshdb.tuning.resolve import resolve
 
 SETTINGS = resolve(SettingsOptions(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
 PACKAGE = os.path.join(os.path.dirname(lshdb.__file__), "")

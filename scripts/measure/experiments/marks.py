@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lshdb.search.differences import differences
+from lshdb.apps.compare.differences import differences
 
 _WORD = re.compile(r"\w+")
 

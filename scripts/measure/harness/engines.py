@@ -56,9 +56,9 @@ class Lshdb:
 
     def sketch(self, texts: Sequence[str]) -> None:
         """Make the signatures of texts, and drop them."""
+        from lshdb.maintain.resolve import resolve
         from lshdb.options import SettingsOptions
-        from lshdb.sketching.signing import sign
-        from lshdb.tuning.resolve import resolve
+        from lshdb.sketch.signing import sign
 
         sign(texts, resolve(SettingsOptions(shingle=self._shingle)))
 

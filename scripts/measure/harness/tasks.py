@@ -84,7 +84,7 @@ def add(database: str, path: str, shingle: str) -> dict[str, Any]:
     """
     import lshdb
     from lshdb.model import AddReport
-    from lshdb.sources.session import Session, SessionOptions
+    from lshdb.read.session import Session, SessionOptions
 
     curve: list[tuple[int, float]] = [(0, 0.0)]
     with lshdb.open(database, shingle=shingle) as db:

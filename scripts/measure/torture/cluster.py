@@ -6,7 +6,7 @@ Takes a minute, and Java and the extra `spark`. spark-submit sends the package t
 rows are in partitions of Parquet, before and after. What is kept and dropped must be what one
 machine keeps and drops, in all columns; both executors must have had tasks; and the driver takes
 less from all tasks of a job together than a fifth of the rows. The short form is in
-tests/spark/test_spark.py, with one executor.
+tests/apps/spark/test_spark.py, with one executor.
 """
 
 import json
@@ -113,7 +113,7 @@ def run(directory: Path, count: int) -> None:
     for name, value in conf.items():
         command += ["--conf", f"{name}={value}"]
     command += ["--py-files", package(directory / "lshdb.zip")]
-    command += [PACKAGE / "spark" / "__main__.py", directory / "in", directory / "out"]
+    command += [PACKAGE / "apps" / "spark" / "__main__.py", directory / "in", directory / "out"]
     command += ["--dropped", directory / "dropped"]
     for option, setting in OPTIONS.items():
         command += [f"--{option}", str(setting)]

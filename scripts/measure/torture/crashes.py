@@ -28,8 +28,8 @@ from typing import Any, Final, TextIO, TypeAlias
 import lshdb
 from lshdb.database import store_of
 from lshdb.errors import KeyNotFound
-from lshdb.ingest.add import add_documents
 from lshdb.options import AddManyOptions
+from lshdb.write.add import add_documents
 from measure.common.commands import lshdb_command
 from measure.torture.trial import Tally
 

@@ -1,0 +1,12 @@
+"""Why two documents are similar: rows side by side, changed words, names that changed in step.
+
+In: two documents. Out: their rows, aligned, and what differs in them.
+
+    compare      exact similarity, signatures and shared buckets of two documents
+    alignment    the words that two texts have in common, in the same order or moved
+    differences  one list of rows, which terminals, pages and reports show
+    renaming     names of two programs that differ in step
+    cli          `lshdb compare`
+
+Doors: cli.compare, compare, differences.
+"""

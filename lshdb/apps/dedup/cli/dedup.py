@@ -1,0 +1,170 @@
+"""The command dedup: like uniq, for near duplicates among the rows of files, or files."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lshdb.cli import documents, files, messages, options, parameters, proving, results, running
+from lshdb.database import store_of
+from lshdb.errors import Cut, UsageError, limits_to
+from lshdb.formatting import counted
+from lshdb.groups import Option, Options, replaced, uncommon
+from lshdb.json_text import dumps
+from lshdb.options import ComparisonOptions, DedupOutputs, RowsOptions, SettingsOptions
+
+if TYPE_CHECKING:
+    from lshdb.apps.dedup.job import DedupJob
+
+
+class EarlierRuns(Options):
+    """The database of what earlier runs kept."""
+
+    db: Annotated[
+        Path | None,
+        Option(
+            "Compare with it, and add kept rows.",
+            metavar="FILE",
+            flags=("--db", "-d"),
+            parse=options.database_path,
+        ),
+    ] = None
+
+
+def dedup(
+    *,
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Tables, directories, or -.")
+    ],
+    outputs: DedupOutputs,
+    null: Annotated[
+        bool,
+        uncommon("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
+    ] = False,
+    as_json: options.AsJson = False,
+    earlier: EarlierRuns,
+    comparison: ComparisonOptions,
+    rows: RowsOptions,
+    list_skipped: options.ListSkipped = False,
+) -> None:
+    """Drop rows that are similar to an earlier row.
+
+    Rows keep their order, columns and types. The output's suffix says its format, else the
+    input's. Without -o, a directory is a collection of text files: dedup prints the duplicates,
+    with the kept file, and deletes nothing; at threshold 1, those with the same bytes.
+
+    Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
+
+    Example: lshdb dedup shards/ -o clean/ --key-field url --text-field body
+
+    Example: lshdb dedup a.csv --against b.csv:text=q --only-against -o c.csv
+    """
+    job = _job(inputs, outputs, earlier, comparison.settings, rows, print_all=list_skipped)
+    files.check_distinct(job.files_read, job.files_written)
+    if null and not job.are_texts:
+        raise UsageError("--null is for files: give a directory and no -o, or --format text")
+    notes: list[str] = []
+
+    def note(cut: Cut) -> None:
+        if str(cut) not in notes:
+            notes.append(str(cut))
+            messages.warn(f"lshdb: {cut}")
+
+    with limits_to(note), closing(job.run()) as batches:
+        lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
+        if null:
+            names = (results.paths_of_keys([str(key)], job.root) for key, *_ in lines)
+            results.print_names(chain.from_iterable(names), null=True)
+        elif job.are_texts:
+            results.write_results(
+                job.columns,
+                lines,
+                options.Form(as_json=as_json),
+                shown=("similarity", "exact", "key", "kept"),
+                fields=list(rows.fields),
+                none="no file is similar to an earlier one",
+            )
+        else:
+            for _ in results.noting_absent(job.columns, lines, list(rows.fields)):
+                pass
+    _report(job, notes, as_json=as_json)
+    if proving.report_left(job.left) or job.reading.failures.count:
+        raise typer.Exit(running.FAILED)
+
+
+def _job(
+    inputs: list[str],
+    outputs: DedupOutputs,
+    earlier: EarlierRuns,
+    settings: SettingsOptions,
+    rows: RowsOptions,
+    *,
+    print_all: bool,
+) -> "DedupJob":
+    """What is to be done, from the options; UsageError and InputError if it cannot be."""
+    from lshdb.apps.dedup.job import DedupJob
+    from lshdb.apps.dedup.references import reference_of_text
+    from lshdb.store.store import Store
+
+    references = [*map(reference_of_text, rows.choice.drop.against or ())]
+
+    # By the first of its names this command knows standard output.
+    named = {
+        name: files.STDOUT
+        for name in ("output", "annotate", "dropped", "cuts")
+        if files.is_stdout(getattr(outputs, name))
+    }
+
+    def opens(settings_options: SettingsOptions) -> Store:
+        file = options.DatabaseFile(db=earlier.db or parameters.DATABASE)
+        return store_of(file.open(settings=settings_options))
+
+    return DedupJob(
+        inputs=inputs,
+        rows=replaced(rows, against=references or None),
+        settings=settings,
+        outputs=replaced(outputs, **named),
+        database=earlier.db,
+        opens=opens,
+        timeout=running.timeout(),
+        stdin=files.stdin(),
+        naming=options.NAMING,
+        reading=documents.counts_printed(print_all=print_all),
+        on_settings=messages.note_settings,
+        note=messages.message,
+        progress=messages.shows_progress(),
+    )
+
+
+def _report(job: "DedupJob", notes: list[str], *, as_json: bool) -> None:
+    """Print how many rows were kept, and what was left out.
+
+    Args:
+        job: it is done.
+        notes: what limits left out.
+        as_json: whether the report is a line of JSON.
+    """
+    counts, outputs, failed = job.counts, job.outputs, job.reading.failures.count
+    for name, skipped in job.skipped_of_references():
+        documents.report_skipped_files(skipped, of=f"{name}: ")
+    skipped = job.reading.skipped.counts()
+    if as_json:
+        names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
+        record = {name: counts[name] for name in names} | {"failed": failed, "notes": notes}
+        is_used = files.STDOUT in (*job.targets, *job.annotated, outputs.dropped)
+        to_stderr = job.are_texts or is_used
+        (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))
+        return
+    same = counted(counts["stored"], "is the same row", "are the same rows")
+    before = f" ({same} as in an earlier run)" if counts["stored"] else ""
+    messages.message(
+        f"kept {counts['kept']:,}, dropped {counts['dropped']:,}{before}, failed {failed:,}"
+    )
+    if counts["unkeyed"]:
+        from lshdb.apps.dedup.run import unkeyed_note
+
+        messages.message(unkeyed_note(counts["unkeyed"]))
+    documents.report_reading(skipped, counts["replaced"], counts["empty"])

@@ -1,0 +1,320 @@
+"""Documents that another one contains: it has all of their shingles, and is kept.
+
+Containment is transitive, so the documents that stay are those that no other one contains, and the
+first one of equal sets, in any order. A document contains another one only if it has its rarest
+shingle. So the rarest shingle of each document is remembered, as counted when it was read; then the
+shingles of every document, the largest first, are looked up among the remembered ones. No pair is
+missed, however different the lengths are. A document takes 53 bytes of memory.
+
+All documents may share their rarest shingle. So the shingles of a document are computed once as
+long as they fit into memory, and a few of them always stay there. `scripts/bench dedup`
+measures the cost of a pair.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.apps.dedup.collection import Collection, MatchedReferences, picked_fields
+from lshdb.model import DroppedRow
+from lshdb.options import RowsOptions
+from lshdb.store.spool import Spool, SpooledDocument
+from lshdb.text import arrays
+from lshdb.text.content import digest, from_stored
+from lshdb.text.hashing import Hashes, secret_seed
+from lshdb.text.shingles import distinct_shingles
+from lshdb.text.shingling import Shingles, Shingling
+
+_CELL_BITS = 20
+"""Bits of a hash that choose the cell in which it is counted: 4 MB."""
+CELLS = 1 << _CELL_BITS
+_COMMON = 0xFFFF
+"""Counts above this are equal."""
+_PAIRS = 1 << 18
+"""Pairs that are looked at together, unless one document has more."""
+_KEPT = 1 << 22
+"""Hashes of documents that are kept to be compared with others: 32 MB."""
+_SAMPLE = 4
+"""Hashes of a set that are in memory, and looked up before the others are read: of sets that share
+the half of their shingles, one in 16 has all of them."""
+
+
+def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> arrays.IntArray:
+    """The rarest shingle of each set that is not empty, by the counts of all sets so far.
+
+    Args:
+        sets: the distinct hashes of documents.
+        counts: uint32[CELLS], how many hashes were read, by their first bits; the hashes of the
+            sets are added to them.
+
+    Returns:
+        int64[any], the indices of their hashes, ascending.
+    """
+    filled = sets.offsets[:-1][arrays.sizes_of(sets.offsets) > 0]
+    if not len(filled):
+        return filled
+    cells = (sets.hashes >> np.uint64(64 - _CELL_BITS)).view(np.int64)
+    counts += np.bincount(cells, minlength=CELLS).astype(np.uint32)
+    # By how often it was read, then by its hash.
+    rank = np.minimum(counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
+    rank |= sets.hashes >> np.uint64(16)
+    lowest = np.minimum.reduceat(rank, filled)
+    chosen = np.flatnonzero(rank == np.repeat(lowest, np.diff(filled, append=len(rank))))
+    return chosen[np.searchsorted(chosen, filled)]
+
+
+@dataclasses.dataclass(eq=False)
+class Codes:
+    """The rarest shingle of each document, by the number of the document.
+
+    Attributes:
+        shingling: of the documents.
+        spool: the documents, when all are remembered.
+        dropped: bool[n], which documents are dropped.
+        named: bool[n], which documents have a reason already, if all of similar ones are dropped.
+        kept: the shingles of documents that were read last, by number.
+        kept_hashes: how many shingles `kept` has.
+    """
+
+    shingling: Shingling
+    kept: dict[int, Hashes] = dataclasses.field(default_factory=dict)
+    kept_hashes: int = 0
+
+    def __post_init__(self) -> None:
+        self._counts = np.zeros(CELLS, dtype=np.uint32)
+        self._parts: list[tuple[Hashes, Hashes, arrays.IntArray, npt.NDArray[np.int32]]] = []
+
+    def shingles(self, stored: Sequence[str]) -> Shingles:
+        """The distinct shingles of documents in their stored form."""
+        contents = [from_stored(text, self.shingling) for text in stored]
+        return distinct_shingles(contents, self.shingling, secret_seed())
+
+    def add(self, numbers: Sequence[int], stored: Sequence[str]) -> list[int]:
+        """Remember documents; return how many distinct shingles each has."""
+        sets = self.shingles(stored)
+        sizes = arrays.sizes_of(sets.offsets)
+        filled = np.flatnonzero(sizes)
+        numbers_and_sizes = arrays.int_array(numbers)[filled], sizes[filled].astype(np.int32)
+        first = np.minimum(np.arange(_SAMPLE), sizes[filled, np.newaxis] - 1)
+        samples = sets.hashes[sets.offsets[filled, np.newaxis] + first]
+        self._parts.append((sets.hashes[rarest(sets, self._counts)], samples, *numbers_and_sizes))
+        counts: list[int] = sizes.tolist()
+        return counts
+
+    def finish(self, count: int) -> None:
+        """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
+        self.add([], [])
+        codes, samples, numbers, sizes = map(np.concatenate, zip(*self._parts, strict=True))
+        order = np.argsort(codes)
+        self._codes, self._samples = codes[order], samples[order]
+        self._numbers, self._sizes = numbers[order], sizes[order]
+        self._parts = []
+        self.dropped = np.zeros(count, dtype=np.bool_)
+        self.named = np.zeros(count, dtype=np.bool_)
+
+    def decisions(
+        self,
+        spool: Spool,
+        references: Sequence[Collection],
+        options: RowsOptions,
+    ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
+        """The waiting documents that others contain, batch by batch.
+
+        Yields:
+            The number of each, why it is dropped, and the number of the kept document: -1 for a
+            document of a collection.
+
+        Args:
+            spool: the documents, the largest first.
+            references: collections that are not changed.
+            options: which documents are dropped, and what their rows have.
+        """
+        choice, fields = options.choice, options.fields
+        self.spool = spool
+        self.finish(spool.count)
+        matched, rows = MatchedReferences(), list[tuple[int, DroppedRow, int]]()
+        for collection, batch in _all(spool, references):
+            if collection is None and choice.drop.only_against:
+                break
+            drops_all = choice.drop_all and collection is None
+            is_reference = collection is not None and collection.is_reference
+            is_listed = choice.all_references and is_reference
+            stored = [document.stored for document in batch]
+            numbers = np.array([document.number for document in batch])
+            for index, smaller, similarity in self.contained(
+                stored, numbers, all_of=drops_all or is_listed
+            ):
+                larger = batch[index]
+                if is_listed:
+                    matched.add(smaller.number, [(similarity, larger.key)])
+                if drops_all:
+                    self.named[[larger.number, smaller.number]] = True
+                    dropped = _dropped(larger, smaller, similarity, fields)
+                    rows.append((larger.number, dropped, smaller.number))
+                elif self.dropped[smaller.number] or (
+                    self.dropped[larger.number]
+                    if collection is None
+                    else not is_reference and not _is_reason(collection, larger, smaller)
+                ):
+                    continue
+                self.dropped[smaller.number] = True
+                reference = None if collection is None else collection.reference
+                dropped = _dropped(smaller, larger, similarity, fields, reference)
+                rows.append((smaller.number, dropped, larger.number))
+            if not is_listed:  # else later documents may match, too
+                yield [(number, matched.named(number, row), kept) for number, row, kept in rows]
+                rows = []
+        yield [(number, matched.named(number, row), kept) for number, row, kept in rows]
+
+    def contained(
+        self, stored: Sequence[str], larger_numbers: arrays.IntArray, *, all_of: bool
+    ) -> Iterator[tuple[int, SpooledDocument, float]]:
+        """The remembered documents that the documents of a batch contain.
+
+        Args:
+            stored: the documents of the batch in their stored form.
+            larger_numbers: int64[n], their numbers; -1 for documents that are not remembered.
+            all_of: whether dropped documents are found, too.
+
+        Yields:
+            The index of the larger document, ascending, the smaller document, and the similarity of
+            the two.
+        """
+        sets = self.shingles(stored)
+        sizes = arrays.sizes_of(sets.offsets)
+        first_codes = np.searchsorted(self._codes, sets.hashes)
+        many = np.searchsorted(self._codes, sets.hashes, "right") - first_codes
+        hits = np.flatnonzero(many)
+        first_codes, many = first_codes[hits], many[hits]
+        holders = np.searchsorted(sets.offsets, hits, "right") - 1
+        numbers = larger_numbers.tolist()
+        batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
+        for part in arrays.chunks_of(many, _PAIRS):
+            # What a contained document contains is in the other one, too.
+            holder_numbers = larger_numbers[holders[part]]
+            free = (holder_numbers < 0) | ~self.dropped[holder_numbers]
+            first, counts = first_codes[part][free], many[part][free]
+            entries, holder = (
+                arrays.expand_ranges(first, counts),
+                np.repeat(holders[part][free], counts),
+            )
+            number = self._numbers[entries]
+            possible = (self._sizes[entries] <= sizes[holder]) & (number != larger_numbers[holder])
+            if not all_of:
+                possible &= ~self.dropped[number]
+            order = np.flatnonzero(possible)
+            order = order[np.lexsort((number[order], holder[order]))]
+            begins, ends = arrays.runs(holder[order])
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+                entry, larger = entries[order[begin:end]], int(holder[order[begin]])
+                hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
+                for document, size in self._inside(
+                    hashes, larger_number, entry, batch_sets, all_of=all_of
+                ):
+                    yield larger, document, size / len(hashes)
+
+    def _inside(
+        self,
+        hashes: Hashes,
+        larger_number: int,
+        entries: arrays.IntArray,
+        batch_sets: dict[int, Hashes],
+        *,
+        all_of: bool,
+    ) -> Iterator[tuple[SpooledDocument, int]]:
+        """The documents that a larger one contains, each with the number of its shingles.
+
+        Documents that were dropped after the pairs were found are not compared.
+
+        Args:
+            hashes: the distinct shingles of the larger document.
+            larger_number: its number, or -1.
+            entries: int64[any], the entries of the documents that it may contain.
+            batch_sets: the shingles of the batch, by number.
+            all_of: whether dropped documents are found, too.
+        """
+        if larger_number >= 0 and self.dropped[larger_number]:
+            return
+        if not all_of or (larger_number >= 0 and self.named[larger_number]):
+            gone = self.named if all_of else self.dropped
+            entries = entries[~gone[self._numbers[entries]]]
+        entries = entries[
+            _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
+        ]
+        for part in arrays.chunks_of(
+            self._sizes[entries].astype(np.int64), self.spool.limits.join_read
+        ):
+            numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
+            smaller = self._sets_of(numbers.tolist(), batch_sets)
+            whole = _has(hashes, np.concatenate(smaller))
+            inside = np.logical_and.reduceat(
+                whole, arrays.offsets_of(arrays.lengths_of(smaller))[:-1]
+            )
+            documents = self.spool.documents(numbers[inside].tolist())
+            yield from zip(documents, sizes[inside].tolist(), strict=True)
+
+    def _sets_of(self, numbers: Sequence[int], batch_sets: dict[int, Hashes]) -> list[Hashes]:
+        """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
+        kept = self.kept
+        missing = [number for number in numbers if number not in batch_sets and number not in kept]
+        for batch in arrays.bounded(
+            self.spool.documents(missing),
+            lambda document: len(document.stored),
+            self.spool.limits.text_batch,
+        ):
+            sets = self.shingles([document.stored for document in batch])
+            for index, document in enumerate(batch):
+                kept[document.number] = _set(sets, index).copy()
+            self.kept_hashes += len(sets.hashes)
+        known = [batch_sets[number] if number in batch_sets else kept[number] for number in numbers]
+        while self.kept_hashes > _KEPT:
+            self.kept_hashes -= len(kept.pop(next(iter(kept))))
+        return known
+
+
+def _is_reason(collection: Collection, kept: SpooledDocument, dropped: SpooledDocument) -> bool:
+    """Whether a document of the database is a reason to drop another."""
+    a, b = ((of.key, digest(of.stored.encode())) for of in (kept, dropped))
+    return kept.key != dropped.key and not collection.decided.apart(a, b)
+
+
+def _has(larger: Hashes, hashes: Hashes) -> arrays.Mask:
+    """Which of some hashes are in a set, whose hashes are sorted: bool[n]."""
+    position = larger.searchsorted(hashes)
+    is_member: arrays.Mask = larger.take(position, mode="clip") == hashes
+    return is_member
+
+
+def _set(sets: Shingles, index: int) -> Hashes:
+    """The hashes of a set."""
+    return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
+
+
+def _dropped(
+    dropped: SpooledDocument,
+    kept: SpooledDocument,
+    similarity: float,
+    fields: Sequence[str],
+    reference: str | None = None,
+) -> DroppedRow:
+    """The row of a document that is dropped because of another one."""
+    sources = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
+    same_text = dropped.stored == kept.stored
+    identical = same_text and dropped.bytes_digest == kept.bytes_digest is not None
+    matched = similarity, True, identical, same_text, reference
+    return DroppedRow(*sources, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
+
+
+def _all(
+    waiting: Spool, references: Iterable[Collection]
+) -> Iterator[tuple[Collection | None, list[SpooledDocument]]]:
+    """All documents that may contain others, batch by batch, those of references first."""
+    for collection in references:
+        for batch in collection.documents():
+            yield collection, batch
+    for batch in arrays.bounded(
+        waiting.in_order(), lambda document: len(document.stored), waiting.limits.text_batch
+    ):
+        yield None, batch

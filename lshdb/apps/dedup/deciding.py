@@ -1,0 +1,583 @@
+"""Decides on documents batch by batch: each is kept, or dropped because of an earlier one.
+
+Documents are decided on in order, each as if all before it were written already. References come
+first: what resembles one of their documents is dropped. The others are compared with the documents
+of earlier runs and with those kept so far. The result depends only on the order of documents, not
+on how they are cut into batches.
+"""
+
+import itertools
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from lshdb.apps.dedup import rules
+from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
+from lshdb.apps.dedup.cutting import Cutting, covering, without
+from lshdb.apps.dedup.matching import Matcher
+from lshdb.apps.review.decisions import MarkedDocuments
+from lshdb.errors import warn_of_limit
+from lshdb.model import AddReport, DroppedRow
+from lshdb.options import AddManyOptions, RowsOptions
+from lshdb.read.batch import Origin
+from lshdb.read.sinks import rows_of
+from lshdb.search import cut_notes
+from lshdb.store import late, lookups
+from lshdb.store.store import KnownDocument, Store
+from lshdb.text.arrays import IntArray, int_array
+from lshdb.text.positions import count
+from lshdb.write import writing
+from lshdb.write.add import Select
+from lshdb.write.batches import Addable, Job, signed
+from lshdb.write.doc_ids import DocIds
+from lshdb.write.locations import Locations
+from lshdb.write.parts import SignedPart
+from lshdb.write.versions import Versions
+
+_Copied = tuple[DropReason, Callable[[DropReason], DroppedRow]]
+"""A passage to cut out, and what makes the row of it, which takes longer than to find it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedBatch:
+    """The rows or text files of a batch that have a document, each kept or dropped.
+
+    Attributes:
+        origin: the rows of the batch; None for text files.
+        keys: the keys of the documents.
+        indices: the indices of their rows in the origin.
+        dropped: why each document is dropped; None for a kept one.
+        clusters: the number of each document's cluster, if it is wanted (see Clusters).
+        cuts: the passages that are cut out, each with the index of its document; to be read once.
+        before: the rows as they were read, if passages are cut out of those of `origin`.
+    """
+
+    origin: Origin | None
+    keys: Sequence[str]
+    indices: Sequence[int]
+    dropped: Sequence[DroppedRow | None]
+    clusters: Sequence[int] = ()
+    cuts: Iterable[tuple[int, DroppedRow]] = ()
+    before: Origin | None = None
+
+    @property
+    def kept(self) -> list[int]:
+        """The indices of the rows that are kept."""
+        rows = zip(self.indices, self.dropped, strict=True)
+        return [index for index, dropped in rows if dropped is None]
+
+    def cut(
+        self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[_Copied]]
+    ) -> "DecidedBatch":
+        """The rows without what is copied in their texts."""
+        changed, chosen, dropped = dict[int, str](), list[tuple[int, _Copied]](), [*self.dropped]
+        for index, (text, passages) in enumerate(zip(texts, copied, strict=True)):
+            if not passages:
+                continue
+            reasons, describe = zip(*passages, strict=True)
+            cuts = covering(reasons, text, cutting.kind)
+            chosen += ((index, (reason, describe[number])) for number, reason in cuts)
+            left = changed[self.indices[index]] = without(text, (reason for _, reason in cuts))
+            if cuts and count(left, cutting.kind) < cutting.min_words:
+                number, reason = cuts[0]
+                dropped[index] = describe[number](reason)
+        if self.origin is None or not changed:
+            return self
+        rows = rows_of(self.origin).with_texts(changed, cutting.field)
+        origin = replace(self.origin, rows=rows)
+        cut_rows = ((index, describe(reason)) for index, (reason, describe) in chosen)
+        return replace(self, origin=origin, dropped=dropped, cuts=cut_rows, before=self.origin)
+
+
+@dataclass(eq=False)
+class Clusters:
+    """Numbers the clusters of a run: a kept row, and the rows that are dropped for it.
+
+    The number is that of the kept row among all rows of the input, from 1. A cluster around a
+    document of a reference or of an earlier run has the number of the first row decided on in it.
+    """
+
+    def __post_init__(self) -> None:
+        self._rows = array("q")  # of kept documents, by doc_id
+        self._others: dict[tuple[int, int], int] = {}
+
+    def keep(self, doc_id: int, row: int) -> None:
+        """Note which row a document of the run is."""
+        self._rows.extend([0] * (doc_id + 1 - len(self._rows)))
+        self._rows[doc_id] = row
+
+    def of(self, collection: Collection, doc_id: int, row: int) -> int:
+        """The cluster of a row that is dropped for a document."""
+        if doc_id < len(self._rows) and collection.is_private and not collection.is_reference:
+            return self._rows[doc_id]
+        return self._others.setdefault((id(collection), doc_id), row)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How the documents of a run are decided on.
+
+    Attributes:
+        rule: the rule.
+        references: collections that come before all documents; the last one has all documents of
+            the run, in order, if those that resemble a later one are dropped, too.
+        stored: documents of earlier runs.
+        kept: the collection that kept documents are added to, see `mode`.
+        is_ordered: whether rows come in another order than the input, so that their origins have
+            their numbers, and a similar document of an earlier run is the reason, although one of
+            this run is more similar.
+        replaces: whether a kept row replaces the stored document of its key; otherwise both stay
+            (see `Versions.key_of`). A text file always does.
+        options: what dropped rows have.
+        cutting: how passages are cut out of documents, which are all kept; None to drop documents.
+        clusters: numbers the clusters; None if nobody wants them.
+    """
+
+    rule: rules.RowRule
+    references: Sequence[Collection] = ()
+    stored: Collection | None = None
+    kept: Collection | None = None
+    is_ordered: bool = False
+    replaces: bool = False
+    options: RowsOptions = field(default_factory=RowsOptions)
+    cutting: Cutting | None = None
+    clusters: Clusters | None = None
+
+    @property
+    def mode(self) -> Literal["compare", "stage", "store"]:
+        """What becomes of kept documents.
+
+        `store`: they go into `stored`, and replace others there. `stage`: into a file of the run.
+        `compare`: into none, as all are compared with references only.
+        """
+        if self.kept is None:
+            return "compare"
+        return "stage" if self.kept.is_private else "store"
+
+
+@dataclass(eq=False)
+class Decider:
+    """Decides on the documents of one batch after the other.
+
+    Attributes:
+        plan: how documents are decided on.
+        store: has the settings by which the documents are signed: another process may reindex it.
+        of_run: the documents that the run has written so far, or found unchanged.
+        cut: how many documents were kept although compared with only a part of a bucket.
+        unsure: how many were compared with only a part of a bucket of a reference.
+    """
+
+    plan: Plan
+    store: Store
+    of_run: DocIds
+    cut: int = 0
+    unsure: int = 0
+
+    def __post_init__(self) -> None:
+        plan, comparing = self.plan, self.plan.rule.comparing
+        self._references = [(collection, comparing(collection)) for collection in plan.references]
+        compared = [] if plan.mode == "store" else [plan.stored]
+        self._compared = [
+            (collection, comparing(collection), self._marked(collection))
+            for collection in (*compared, plan.kept)
+            if collection is not None
+        ]
+        self._rows = 0  # of all batches so far
+        self._documents = 0
+        self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
+
+    def _marked(self, collection: Collection) -> MarkedDocuments | None:
+        stored = self.plan.stored
+        if stored is None or not stored.decided.has_different:
+            return None
+        with stored.store.reading():
+            reader = stored.store if stored is collection else None
+            return MarkedDocuments(stored.decided, reader)
+
+    def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
+        """Decide on a batch, and write its kept documents in a transaction of the caller."""
+        documents = writing.joined(parts, self.store.settings)
+        rows = _Rows(documents, self._row_numbers(parts), self.plan)
+        for collection, comparing in self._references:
+            self._compare(collection, comparing, parts, rows)
+        batch = documents.batch
+        report = AddReport(
+            failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
+        )
+        if self._compared:
+            report = self._decide_in_order(parts, rows)
+        self._documents += len(documents.keys)
+        self._rows += sum(part.batch.count for part in parts)
+        return report, [*rows.decided(parts)]
+
+    def _row_numbers(self, parts: Sequence[SignedPart]) -> list[int]:
+        """The numbers of the rows of documents among all rows of the run, from 1."""
+        numbers, first = list[int](), self._rows + 1
+        for part in parts:
+            indices = part.batch.indices or range(len(part.keys))
+            if self.plan.is_ordered and part.batch.origin is not None:
+                numbers += (part.batch.origin.numbers[index] + 1 for index in indices)
+            else:
+                numbers += (first + index for index in indices)
+                first += part.batch.count
+        return numbers
+
+    def _compare(
+        self,
+        collection: Collection,
+        comparing: rules.Comparing,
+        parts: Sequence[SignedPart],
+        rows: "_Rows",
+    ) -> None:
+        """Drop documents that resemble one of a collection that does not change."""
+        with ExitStack() as stack:
+            compared = self._read(stack, collection, comparing, parts)
+            for row, dropped in enumerate(rows.dropped):
+                number = self._documents + row + 1
+                itself = frozenset[int]() if collection.is_reference else {number}
+                reason = compared.matcher.reason(row, itself)
+                if reason is None:
+                    self.unsure += compared.matcher.is_cut(row)
+                    continue
+                if dropped is None or reason.similarity > dropped.similarity:
+                    compared.reasons.append((row, reason))
+                if self.plan.options.choice.all_references and collection.is_reference:
+                    rows.references.add(row, compared.matches(row))
+            rows.drop(compared)
+
+    def _read(
+        self,
+        stack: ExitStack,
+        collection: Collection,
+        comparing: rules.Comparing,
+        parts: Sequence[SignedPart],
+    ) -> "_Compared":
+        """A collection as it is now, which is not changed meanwhile."""
+        reader = stack.enter_context(collection.reader())
+        documents = self._signed_for(reader, parts)
+        matcher = comparing(reader, documents, np.ones(len(documents.keys), dtype=np.bool_), None)
+        return _Compared(collection, reader, matcher)
+
+    def _signed_for(self, reader: lookups.StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
+        """The documents, signed as a collection; without the indexes that the rule does not use."""
+        collection_settings, run_settings = reader.settings, self.store.settings
+        settings = replace(collection_settings, reworded=run_settings.reworded)
+        if not self.plan.rule.index(settings).passages:
+            settings = replace(settings, passages=run_settings.passages)
+        return writing.joined(parts, settings)
+
+    def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
+        """Compare documents with those of earlier runs and with each other."""
+        plan, documents, stored = self.plan, rows.documents, self.plan.stored
+        versions = Versions(self.store if stored is None else stored.store, self._before)
+        if stored is not None:
+            versions.look_up(documents.keys, documents.digests)
+        replaced = sum(map(versions.known.__contains__, documents.keys))
+        undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
+        with ExitStack() as stack:
+            compared = list[_Compared]()
+            for collection, comparing, marked in self._compared:
+                if collection is plan.kept:
+                    store = collection.store
+                    matcher = comparing(store, documents, undecided, replaced)
+                    compared.append(_Compared(collection, store, matcher))
+                else:
+                    compared.append(self._read(stack, collection, comparing, parts))
+                compared[-1].marked = marked
+            loop = _Loop(versions, compared, rows, self.of_run)
+            for row in np.flatnonzero(undecided).tolist():
+                self.cut += loop.decide(row)
+            return loop.finish()
+
+
+@dataclass(eq=False)
+class _Rows:
+    """The decisions on the documents of a batch so far.
+
+    Attributes:
+        documents: the batch.
+        numbers: the numbers of their rows among all rows of the run.
+        plan: how documents are decided on.
+        dropped: why each document is dropped; None for the others.
+        copied: the passages that are cut out, by the indices of documents.
+    """
+
+    documents: SignedPart
+    numbers: Sequence[int]
+    plan: Plan
+
+    def __post_init__(self) -> None:
+        self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
+        self.copied: defaultdict[int, list[_Copied]] = defaultdict(list)
+        self.clusters = [*self.numbers] if self.plan.clusters is not None else []
+        self.references = MatchedReferences()
+
+    def drop(self, compared: "_Compared") -> None:
+        """Drop documents because of those of a collection."""
+        named = compared.matcher.named(compared.reasons)
+        describe = compared.describing(named, self)
+        for row, reason in named:
+            self.dropped[row] = describe(row, reason)
+        if (clusters := self.plan.clusters) is not None:
+            for row, reason in compared.reasons:
+                number = self.numbers[row]
+                self.clusters[row] = clusters.of(compared.collection, reason.doc_id, number)
+        passages = [*compared.matcher.passages()]
+        describe = compared.describing(passages, self)
+        for row, passage in passages:
+            self.copied[row].append((passage, partial(describe, row)))
+
+    def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
+        """The decisions on the rows of each part."""
+        first, named = 0, self.references.named
+        dropped = [row and named(index, row) for index, row in enumerate(self.dropped)]
+        for part in parts:
+            batch, last = part.batch, first + len(part.keys)
+            clusters = self.clusters[first:last]
+            rows = DecidedBatch(
+                batch.origin, batch.keys, batch.indices, dropped[first:last], clusters
+            )
+            if self.plan.cutting is not None:
+                copied = [self.copied[row] for row in range(first, last)]
+                rows = rows.cut(self.plan.cutting, part.stored, copied)
+            yield rows
+            first = last
+
+
+@dataclass(eq=False, slots=True)
+class _Compared:
+    """A collection that documents of a batch are compared with, by their rows in the batch.
+
+    Attributes:
+        reasons: why documents are dropped.
+        marked: the documents that reviewers marked as no duplicates of others; None if no
+            decision does.
+    """
+
+    collection: Collection
+    reader: lookups.StoreReader
+    matcher: Matcher
+    reasons: list[tuple[int, DropReason]] = field(default_factory=list)
+    marked: MarkedDocuments | None = None
+
+    def matches(self, row: int) -> Iterator[tuple[float, str]]:
+        """The similarities and keys of all documents of the collection that a row matches."""
+        similarities = self.matcher.matches(row)
+        doc_ids = int_array(sorted(similarities))
+        for doc_id, key in zip(doc_ids.tolist(), self._keys_of(doc_ids), strict=True):
+            yield similarities[doc_id], key
+
+    def _keys_of(self, doc_ids: IntArray) -> list[str]:
+        return self.collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
+
+    def describing(
+        self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
+    ) -> Callable[[int, DropReason], DroppedRow]:
+        """What makes the rows of dropped documents, or of passages, from indices in the batch."""
+        documents, fields, collection = rows.documents, rows.plan.options.fields, self.collection
+        batch, files = documents.batch, documents.batch.files
+        doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
+        metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
+        _, *digests = self.reader.identities(doc_ids)
+        columns = zip(self._keys_of(doc_ids), metadata, *digests, strict=False)
+        kept = dict(zip(doc_ids.tolist(), columns, strict=True))
+
+        def described(row: int, reason: DropReason) -> DroppedRow:
+            """The row of a document."""
+            key, stored, text_digest, bytes_digest = kept[reason.doc_id]
+            digest = documents.digests[row]
+            same_text = digest == text_digest
+            has_bytes = files.get(row, digest.hex()) == bytes_digest is not None
+            key = collection.original_keys.get(reason.doc_id, key)
+            return DroppedRow(
+                batch.keys[row],
+                *batch.wheres[row],
+                key,
+                *collection.where(reason.doc_id, key),
+                reason.similarity,
+                reason.exact,
+                same_text and has_bytes,
+                same_text,
+                collection.reference,
+                *picked_fields(fields, batch.all_metadata()[row], stored),
+                reason.passage,
+            )
+
+        return described
+
+
+@dataclass(eq=False)
+class _Loop:
+    """Goes through the documents of a batch in order.
+
+    Attributes:
+        versions: the stored documents with the same keys.
+        compared: the collections; the last one has the kept documents.
+        rows: the decisions.
+        of_run: the documents that the run has written so far, or found unchanged.
+    """
+
+    versions: Versions
+    compared: Sequence[_Compared]
+    rows: _Rows
+    of_run: DocIds
+
+    def __post_init__(self) -> None:
+        self.plan, self.documents = self.rows.plan, self.rows.documents
+        kept = self.plan.kept
+        assert kept is not None
+        self._next_id = kept.store.last_doc_id() + 1
+        self._written: list[int] = []
+        self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
+        self._kept = kept
+
+    def decide(self, row: int) -> bool:
+        """Decide on a document; True if it is kept, and not all candidates were compared."""
+        key, digest = self.documents.keys[row], self.documents.digests[row]
+        versions, plan = self.versions, self.plan
+        itself = versions.same(key, digest) if versions.known else None
+        if itself and (self._replaces(row) or itself.doc_id <= versions.before):
+            self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True)))
+            into_database = plan.mode == "store"
+            if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
+                self._keys[row] = itself.key
+                self._written.append(row)
+                self._next_id += not into_database
+            return False
+        if plan.cutting is not None:
+            for compared in self.compared:
+                compared.matcher.note_passages(row, self._no_reasons(row, compared))
+            return self._keep(row)
+        best: tuple[_Compared, DropReason] | None = None
+        for compared in self.compared:
+            reason = compared.matcher.reason(row, self._no_reasons(row, compared))
+            if reason is not None and (best is None or reason.similarity > best[1].similarity):
+                best = compared, reason
+                if plan.is_ordered:
+                    break
+        if best is None:
+            return self._keep(row)
+        best[0].reasons.append((row, best[1]))
+        return False
+
+    def _replaces(self, row: int) -> bool:
+        """Whether a document is the new version of the stored one of its key."""
+        _, line = self.documents.batch.wheres[row]
+        return self.plan.replaces or line is None
+
+    def _no_reasons(self, row: int, compared: _Compared) -> set[int]:
+        """The doc_ids of a collection that are no reason to drop a document.
+
+        Among them is the version of an earlier run that is stored under its key.
+        """
+        versions, key = self.versions, self.documents.keys[row]
+        doc_ids: set[int] = set()
+        if compared.marked is not None:
+            doc_ids = compared.marked.different_from((key, self.documents.digests[row]))
+        if key not in versions.known:
+            return doc_ids
+        doc_id = versions.known[key].doc_id
+        is_earlier = doc_id <= versions.before or self._replaces(row)
+        if compared.collection is self.plan.stored and is_earlier:
+            return {*doc_ids, doc_id}
+        return doc_ids
+
+    def _keep(self, row: int) -> bool:
+        documents, versions = self.documents, self.versions
+        key, digest = document = documents.keys[row], documents.digests[row]
+        doc_id, replaces = self._next_id, False
+        if self.plan.mode == "store":
+            if key in versions.known:
+                replaces = self._replaces(row)
+                if replaces:
+                    doc_id = versions.known[key].doc_id
+                elif versions.same(key, digest) is not None:
+                    return False  # it is there, and the rule does not compare such documents
+                else:
+                    self._kept.original_keys[doc_id] = key
+                    key = self._keys[row] = versions.key_of(key, digest)
+            metadata = documents.batch.all_metadata()[row]
+            versions.known[key] = KnownDocument(doc_id, key, digest, metadata)
+        self._next_id += not replaces
+        compared = self.compared[-1]
+        is_cut = compared.matcher.is_cut(row)
+        compared.matcher.keep(row, doc_id, replaces=replaces)
+        if compared.marked is not None:
+            compared.marked.add(doc_id, document)
+        if self._kept.locations is not None:
+            self._kept.locations.add(doc_id, documents.batch.wheres[row])
+        if self.plan.clusters is not None:
+            self.plan.clusters.keep(doc_id, self.rows.numbers[row])
+        self._written.append(row)
+        return is_cut
+
+    def finish(self) -> AddReport:
+        """Write the kept documents, and record why the others are dropped."""
+        writer = writing.Writer(self._kept.store, of_run=self.of_run)
+        part = self.documents.take(self._written)
+        if self._keys:
+            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
+            part = replace(part, batch=replace(part.batch, keys=keys))
+        writer.write(part)
+        writer.finish()
+        for compared in self.compared:
+            self.rows.drop(compared)
+        return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
+
+
+def decided(
+    job: Job, items: Iterable[Addable], plan: Plan
+) -> Iterator[tuple[AddReport, list[DecidedBatch]]]:
+    """Decide on a stream of documents, batch by batch.
+
+    Args:
+        job: reads and signs documents; its store is that of `plan.kept`, if there is one.
+        items: documents, or batches of them.
+        plan: how documents are decided on.
+
+    Yields:
+        The report of each batch when it is in the file, and the decisions on its parts.
+    """
+    store = job.store
+    late.complete(store)  # what a killed addition left: buckets are looked up for each batch
+    decider = Decider(plan, store, job.of_run)
+    with signed(job, items) as stream:
+        for batch in stream:
+            parts, transaction = [*batch], store.writing()
+            try:
+                with transaction:
+                    result = decider.decide(parts)
+            except KeyboardInterrupt:
+                if transaction.committed:
+                    yield result
+                raise
+            del parts
+            yield result
+            del result
+        if decider.cut:
+            warn_of_limit(cut_notes.dedup_cut(decider.cut, store.limits.dedup_listed))
+        if decider.unsure:
+            warn_of_limit(cut_notes.reference_cut(decider.unsure, store.limits.dedup_listed))
+
+
+def selecting(options: AddManyOptions) -> Select | None:
+    """A function that adds documents unless a kept one is similar; None if options want all."""
+    if options.on_similar != "skip":
+        return None
+
+    def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
+        stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
+        plan = Plan(rules.SimilarRule(), stored=stored, kept=stored, replaces=True)
+        for report, batches in decided(job, items, plan):
+            for row in itertools.chain.from_iterable(batch.dropped for batch in batches):
+                if row is not None and row.kept != row.key and options.on_skip is not None:
+                    options.on_skip(row)
+            yield report
+
+    return select

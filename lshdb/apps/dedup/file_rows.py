@@ -1,0 +1,140 @@
+"""Rows and texts of files as the source of a run."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from lshdb.apps.dedup.deciding import DecidedBatch
+from lshdb.apps.dedup.rules import CopiedRule, Rule, rule_of
+from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
+from lshdb.errors import UsageError
+from lshdb.model import DecidedRow
+from lshdb.options import DedupOptions, RowsOptions
+from lshdb.progress import Progress
+from lshdb.read import json_rows
+from lshdb.read.batch import Batch
+from lshdb.read.counts import Failures
+from lshdb.read.session import Session, session_of
+from lshdb.sketch.settings import Settings
+from lshdb.store.store import Store
+
+
+@dataclasses.dataclass(frozen=True)
+class FilesOfRows:
+    """Files, read again whenever they are needed.
+
+    Attributes:
+        paths: files, directories and patterns.
+        session: reads the files.
+    """
+
+    paths: Sequence[str] | Iterable[str]
+    session: Session
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows or texts of the files."""
+        return self.session.batches(self.paths)
+
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
+        """The rows or texts once more, not counted again; rows with or without their documents."""
+        counts, again = self.session.counts, self.session.apart(only_rows=only_rows)
+        for batch in again.batches(self.paths):
+            counts.bytes_read = again.counts.bytes_read  # shown as progress
+            yield batch
+
+
+def session_of_rows(rows: RowsOptions, settings: Settings, **others: Any) -> Session:
+    """The session that reads the rows of a run, by their options; see `session_of` for the others.
+
+    Files that git ignores are read: data is often kept out of git.
+    """
+    values: dict[str, Any] = {
+        "fallback": "jsonl",
+        "any_id": True,
+        "whole": True,
+        "rules": dataclasses.replace(rows.walk, ignore=False),
+        "on_null": rows.choice.drop.on_null,
+        "order_field": rows.choice.order.field,
+    }
+    return session_of(rows.read, settings.shingling, **(values | others))
+
+
+def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
+    """The rule for rows; passages to cut are found by the rule `copied`."""
+    if options.cut is not None:
+        return CopiedRule(options.cut)
+    return rule_of(options.choice, threshold)
+
+
+def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
+    """The rows and texts of files, each kept or dropped: Database.dedup_files."""
+    batches = decided_files(store, paths, options)  # wrong options are errors here and now
+    return (row for batch in batches for row in _rows_of(batch))
+
+
+def _rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
+    origin = batch.origin
+    if origin is None:  # texts, whose keys are their paths
+        for key, dropped in zip(batch.keys, batch.dropped, strict=True):
+            yield DecidedRow(key, key, 1, b"", dropped)
+        return
+    lines = json_rows.lines_of(origin, batch.indices)
+    rows = zip(batch.keys, batch.indices, lines, batch.dropped, strict=True)
+    for key, index, line, dropped in rows:
+        yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
+
+
+def decided_files(
+    store: Store, paths: Iterable[str], options: DedupOptions
+) -> Iterator[DecidedBatch]:
+    """The decisions on rows of files; kept ones go into an open database batch by batch.
+
+    Raises:
+        UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
+    """
+    settings, choice = store.settings, options.rows.choice
+    session = session_of_rows(
+        options.rows, settings, reader=options.reader, on_failure=options.on_failure
+    )
+    # Also of the caller's reader.
+    session = session.like(root=store.root, order_field=choice.order.field, limits=store.limits)
+    references = references_checked(choice)
+    for reference in references:
+        if not reference.is_path:
+            raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
+    of_references = session.apart()
+    if not all(reference.is_database for reference in references):
+        session.skip_files_of(of_references)
+    rule = rule_of_rows(options.rows, options.threshold)
+    if reads_twice(choice):
+        paths = list(paths)
+        check_read_twice(choice, paths)
+    failures = session.counts.failures
+    run = Run(
+        rows=options.rows,
+        rule=rule,
+        settings=settings,
+        source=FilesOfRows(paths, session),
+        of_references=of_references,
+        timeout=store.timeout,
+        shows_progress=options.write.progress,
+        stored=None if choice.drop.only_against else store,
+        workers=options.write.workers,
+        on_failure=failures,
+        # There is room for temporary files beside the database.
+        beside=None if os.environ.get("TMPDIR") else store.real_path.parent,
+        on_batch=options.write.on_batch or (lambda _: None),
+    )
+    return _decided(run, session.shown(options.write.progress, "dedup", paths), failures)
+
+
+def _decided(
+    run: Run, progress: contextlib.AbstractContextManager[Progress], failures: Failures
+) -> Iterator[DecidedBatch]:
+    """The decisions of a run; a warning of failures at the end, or where the caller stops."""
+    with contextlib.suppress(GeneratorExit), run, progress as run.progress:
+        yield from run.decided()
+    failures.warn("on_failure= gets each")
+    run.warn_of_ids()

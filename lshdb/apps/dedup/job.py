@@ -1,0 +1,488 @@
+"""The job of the command: files in, a file of kept rows out, or a list of duplicate files.
+
+All that cannot be is refused before anything is read. With a database, and an output that is a
+file, the run is whole or not at all: see lshdb.apps.dedup.run.
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lshdb import model
+from lshdb.apps.dedup import (
+    cut_list,
+    deciding,
+    file_rows,
+    input_tables,
+    output_directory,
+    rules,
+    run_outputs,
+)
+from lshdb.apps.dedup.references import outermost
+from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
+from lshdb.apps.documents import extracting
+from lshdb.errors import UsageError
+from lshdb.groups import replaced
+from lshdb.keys import is_key_of
+from lshdb.maintain.resolve import OF_INDEX, as_in, resolve
+from lshdb.options import DedupOutputs, RowsOptions, SettingsOptions
+from lshdb.progress import Progress
+from lshdb.read import formats, identity, proof, sinks
+from lshdb.read.counts import ReadCounts
+from lshdb.read.files import resolved
+from lshdb.read.outputs import STDOUT, Output
+from lshdb.read.paths import descriptor_of, expanded, is_named_as_text, path_of_key, printable_path
+from lshdb.read.session import Session
+from lshdb.search import result_tables
+from lshdb.sketch.settings import Settings
+from lshdb.store.store import Store
+from lshdb.write.dropped_files import LeftFile, proved
+from lshdb.write.merging import rebased
+
+
+@dataclasses.dataclass(eq=False, kw_only=True)
+class DedupJob:
+    """One job.
+
+    Attributes:
+        inputs: tables, directories, patterns and `-`.
+        rows: which rows are dropped, and how they are read.
+        settings: those that are asked for.
+        outputs: what is written.
+        database: the file of an earlier run; None without one.
+        opens: opens the database with some settings.
+        timeout: seconds to wait while another process writes to it.
+        stdin: standard input; None if it is closed.
+        naming: how messages name options of fields.
+        reading: counts what is read, and has the failures.
+        on_settings: called with the settings of an index, those asked for, and the threshold.
+        note: called with what a person may want to know.
+        progress: whether a bar is shown.
+        counts: of rows, when all are decided.
+        paths: the tables, or files and directories of texts.
+        are_texts: whether texts are compared as files and listed, and none is written.
+        targets: the tables whose kept rows go to each output.
+        annotated: the same, of all rows.
+        root: the directory that keys of files are relative to, once the job runs: that of the
+            database, or the current one.
+    """
+
+    inputs: Sequence[str]
+    rows: RowsOptions
+    settings: SettingsOptions
+    outputs: DedupOutputs
+    database: Path | None
+    opens: Callable[[SettingsOptions], Store]
+    timeout: float
+    stdin: BinaryIO | None
+    naming: str
+    reading: ReadCounts
+    on_settings: Callable[[Settings, SettingsOptions, float], object]
+    note: Callable[[str], object]
+    progress: bool | Progress
+    counts: Counter[str] = dataclasses.field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        rows, out = self.rows, self.outputs
+        check_read_twice(rows.choice, self.inputs)
+        self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
+        self.references = references_checked(rows.choice)
+        if out.annotate is not None and (rows.cut is not None or rows.choice.drop_all):
+            raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
+        if out.cuts is not None and rows.cut is None:
+            raise UsageError("--cuts lists what is cut: give --cut WORDS")
+        if self.database is not None and rows.choice.drop.only_against:
+            raise UsageError("--only-against stores nothing: give the database with --against")
+        self.targets: Mapping[str, Sequence[str]] = {}
+        self.annotated: Mapping[str, Sequence[str]] = {}
+        self._directories: list[output_directory.OutputDirectory] = []
+        self._find_inputs()
+        self._written_files = run_outputs.Written()
+        self._check_outputs()
+        self.columns = result_tables.dropped_columns(rows.fields, **self._further)
+        self._of_references = ReadCounts()
+        self._stored: dict[str, proof.Compared] = {}
+        self._references: dict[str, dict[str, proof.Compared]] = {}
+        self.left: list[LeftFile] = []
+        if self.are_texts:
+            self.reading.digests, self._of_references.digests = {}, {}
+        self._of_references.skipped.on_skip = self.reading.skipped.on_skip
+
+    @property
+    def _further(self) -> dict[str, bool]:
+        """Which further columns the list of dropped rows has."""
+        return {
+            "copied": bool(self.rule.columns),
+            "references": self.rows.choice.all_references,
+        }
+
+    def _find_inputs(self) -> None:
+        rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
+        are_named_so = (
+            rows.read.table.format == "auto"
+            and bool(paths)
+            and all(map(is_named_as_text, paths))
+            and not any(map(input_tables.begins_with_row, paths))
+        )
+        is_listed = out.output is None and out.annotate is None
+        self.are_texts = rows.read.table.format == "text" or (
+            is_listed and (are_named_so or any(map(os.path.isdir, paths)))
+        )
+        if self.are_texts:
+            if not is_listed or STDOUT in paths:
+                raise UsageError("texts are compared as files and not written: no -o, no input -")
+            for path in paths:
+                input_tables.check_readable(resolved(path))
+            self.paths = paths
+            return
+        walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git
+        rowless: dict[str, str] | None = {} if rows.read.table.format == "auto" else None
+        paths_of_tables = input_tables.find_tables(
+            self.inputs, walked, self.reading.skipped, rowless=rowless
+        )
+        if out.cuts is not None and len(paths_of_tables) > 1:
+            raise UsageError("--cuts lists the cuts of one table: give one at a time")
+
+        def targets(output: str | None) -> Mapping[str, Sequence[str]]:
+            if output is None:
+                return {}
+            if not output_directory.is_directory(output, self.inputs):
+                return {output: [*paths_of_tables]}
+            directory = output_directory.OutputDirectory(
+                output,
+                paths_of_tables,
+                rowless or {},
+                appends=self.database is not None,
+                overwrites=out.overwrite,
+                option="--overwrite",
+                note=self.note,
+            )
+            self._directories.append(directory)
+            return directory.targets
+
+        kept = out.output if out.output is not None or out.annotate is not None else STDOUT
+        self.paths = [*paths_of_tables]
+        self.targets, self.annotated = targets(kept), targets(out.annotate)
+        if out.overwrite and not self._directories:
+            raise UsageError(
+                "--overwrite is for a directory: a file is replaced when it is complete"
+            )
+
+    def _check_outputs(self) -> None:
+        """UsageError for outputs that cannot be."""
+        out, written = self.outputs, self._tables_written
+        if self.database is not None and reads_twice(self.rows.choice):
+            for output in written:
+                if not _is_file(output):
+                    raise UsageError(
+                        "this order or rule adds all kept rows to the database before the first is "
+                        "written, and rows that a pipe loses would count as written: name a file "
+                        "with -o"
+                    )
+        if self.rows.fields and not self.are_texts and out.dropped is None:
+            raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
+        if out.dropped == STDOUT and (self.are_texts or STDOUT in written):
+            raise UsageError("--dropped cannot be standard output, too: name a file")
+        if out.cuts == STDOUT or (self.rows.cut is not None and self.are_texts):
+            raise UsageError("--cut is for tables, and --cuts names a file")
+        names = self.rows.read.names
+        contents = names.text_field.split(",")
+        for name in {names.key_field, *contents}.intersection(self.rows.fields):
+            raise UsageError(
+                f"--fields {name}: it is the key or the document, and --fields takes the others; "
+                "the list has the file and line of each row"
+            )
+
+    @property
+    def _tables_written(self) -> list[str]:
+        """The outputs of rows."""
+        return [*self.targets, *self.annotated]
+
+    @property
+    def files_read(self) -> list[str]:
+        """The files that the job reads."""
+        paths = [reference.name for reference in self.references if reference.is_path]
+        return [*self.paths, *paths]
+
+    @property
+    def files_written(self) -> list[str]:
+        """The files that it writes."""
+        others = self.outputs.dropped, self.outputs.cuts, self.database
+        return [*self._tables_written, *map(str, filter(None, others))]
+
+    def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
+        """The files of references that were not read, by the reason."""
+        counts = self._of_references.skipped.counts()
+        name = ", ".join(reference.name for reference in self.references)
+        return [(name, counts)] if self.references else []
+
+    def run(self) -> Generator[list[tuple[Any, ...]]]:
+        """Decide and write; the lines of the list of dropped rows, batch by batch."""
+        with contextlib.ExitStack() as stack:
+            settings, store = self._settings(stack)
+            threshold = self.settings.shape.threshold
+            self.on_settings(
+                settings,
+                self._request,
+                settings.threshold if threshold is None else threshold,
+            )
+            for reference in self.references:
+                if not reference.is_database:
+                    self.note(
+                        f"{reference.name} is not a database: lshdb indexes it in a temporary one"
+                    )
+            if store is not None:
+                self.root = store.files_root
+            else:
+                directory = os.curdir if self.database is None else self.database.parent
+                self.root = os.path.realpath(directory)
+            session = self._session(settings, store)
+            if self.are_texts:
+                self._proofs = proof.Proof(session.apart(ReadCounts()))
+                self._stored = _documents(store, self.root) if store is not None else {}
+            run = stack.enter_context(self._run(settings, store, session))
+            outputs = self._tables_written
+            with (
+                contextlib.suppress(_Left),
+                self._written(session) as written,
+                session.shown(self.progress, "dedup", self.paths) as run.progress,
+                contextlib.closing(run.decided()) as decided,
+            ):
+                for rows in decided:
+                    lines = self._count(rows)
+                    written.write(rows, lines)
+                    yield lines
+                self._check_written(run, outputs)
+            # The output is complete, and has its name.
+            run.merge(outputs if self.counts["kept"] else ())
+            self.counts["replaced"] = self.reading.replaced
+            self.counts["unkeyed"] = run.unkeyed
+
+    def _check_written(self, run: Run, outputs: Sequence[str]) -> None:
+        """Raise _Left if earlier outputs stay, as nothing new is in these."""
+        counts, names = self.counts, ", ".join(map(printable_path, filter(os.path.exists, outputs)))
+        if counts["kept"]:
+            return
+        if run.is_repeated(outputs):
+            self.note(f"{names}: left as an earlier run of the same rows wrote it")
+            raise _Left
+        if outputs and not counts["dropped"] and self.reading.failures.count:
+            if names:
+                self.note(f"{names}: left as before, as no row could be read")
+            raise _Left
+
+    def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
+        """The settings of the documents, and the database if it has some."""
+        request, database = self.settings, self.database
+        if database is not None and database.exists() and database.stat().st_size:
+            self._request = replaced(request, threshold=None)
+            store = stack.enter_context(contextlib.closing(self.opens(self._request)))
+            # Opening it has noted what the file has of its own.
+            self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
+            return store.settings, store
+        for reference in self.references:
+            if reference.is_database:
+                name = Path(reference.name)
+                with contextlib.closing(Store.open(name, "read", self.timeout)) as known:
+                    threshold = request.shape.threshold
+                    request = as_in(request, known.settings)
+                    if threshold is not None:
+                        self.on_settings(known.settings, SettingsOptions(), threshold)
+                break
+        # Otherwise contents are kept while the command runs: exact similarities need them.
+        if self.rows.choice.drop.similarity.estimate and database is None:
+            request = dataclasses.replace(request, content=False)
+        if database is not None:
+            request = rules.with_index(self.rule, request)
+        settings = resolve(request)
+        self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
+        return settings, None
+
+    def _session(self, settings: Settings, store: Store | None) -> Session:
+        rows, others = self.rows, dict[str, Any]()
+        if self.database is None:
+            read = [*rows.fields, *filter(None, [rows.choice.order.field])]
+            others = {"auto_key": True, "metadata": bool(read)}  # else nobody would see it
+            others["metadata_fields"] = outermost(read)
+        if self.are_texts:
+            others |= {"format": "text", "rules": rows.walk}
+            others["skip_tables"] = rows.read.table.format != "text"
+        session = file_rows.session_of_rows(
+            rows,
+            settings,
+            counts=self.reading,
+            stdin=self.stdin,
+            root=self.root if store is None else store.root,
+            naming=self.naming,
+            **others,
+        )
+        if not self.are_texts and rows.read.table.format == "auto":
+            input_tables.check_rows(
+                self.paths,
+                "--format text compares texts, and writes none; --format jsonl reads the rows",
+            )
+        return session
+
+    def _run(self, settings: Settings, store: Store | None, session: Session) -> Run:
+        rows, written = self.rows, self._tables_written
+        of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
+        if not all(reference.is_database for reference in self.references):
+            session.skip_files_of(of_references)
+        return Run(
+            rows=rows,
+            rule=self.rule,
+            settings=settings,
+            source=file_rows.FilesOfRows(self.paths, session),
+            of_references=of_references,
+            timeout=self.timeout,
+            shows_progress=self.progress,
+            database=None if self.database is None else lambda: self.opens(self._request),
+            stored=store,
+            staged=bool(written) and all(map(_is_file, written)),
+            clusters=self.outputs.annotate is not None,
+            on_failure=self.reading.failures,
+            beside=self._beside(),
+            on_batch=self._on_batch,
+        )
+
+    def _beside(self) -> Path | None:
+        """Temporary files may take as much room as the input: beside the output there is enough."""
+        written = self._tables_written
+        if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
+            return None
+        directory = Path(os.path.realpath(written[0])).parent
+        while not directory.exists():  # a new directory as output
+            directory = directory.parent
+        return directory
+
+    def _on_batch(self, report: model.AddReport) -> None:
+        self.counts["empty"] += report.empty
+        self._written_files.flush()
+
+    @contextlib.contextmanager
+    def _written(self, session: Session) -> Iterator[run_outputs.Written]:
+        """What is written, with its files; they get their names at the end."""
+        out, beside = self.outputs, self._beside()
+        with contextlib.ExitStack() as stack:
+            written = self._written_files
+            for directory in self._directories:
+                stack.enter_context(directory)
+
+            def rows_to(
+                targets: Mapping[str, Sequence[str]], *, annotates: bool = False
+            ) -> run_outputs.KeptRows | None:
+                if not targets:
+                    return None
+                return stack.enter_context(
+                    run_outputs.KeptRows(targets, session, beside, annotates, self._output)
+                )
+
+            if out.dropped is not None:
+                written.dropped = stack.enter_context(self._list(out.dropped))
+            written.kept = rows_to(self.targets)
+            written.annotated = rows_to(self.annotated, annotates=True)
+            if out.cuts is not None and written.kept is not None:
+                file = stack.enter_context(self._output(out.cuts))
+                written.cuts = cut_list.CutList(file, written.kept.same_format)
+            yield written
+            if written.cuts is not None:
+                written.cuts.finish()
+
+    def _output(self, path: str) -> Output:
+        """A file to be written."""
+        return Output(path, sync=self.database is not None)
+
+    @contextlib.contextmanager
+    def _list(self, path: str) -> Iterator[sinks.Sink]:
+        """The list of dropped rows; UsageError for its format."""
+        format = input_tables.checked_format(path, "jsonl")
+        head = formats.table_schema_of(self.columns, format)
+        with (
+            self._output(path) as output,
+            formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
+        ):
+            yield rows
+
+    def _count(self, rows: deciding.DecidedBatch) -> list[tuple[Any, ...]]:
+        """Count what is decided; the lines of the list of dropped rows."""
+        counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
+        counts["kept"] += len(rows.keys) - len(dropped)
+        counts["dropped"] += len(dropped)
+        if self.are_texts and (self.database is not None or self.references):
+            others = [row for row in dropped if not _is_itself(row, self.root)]
+            counts["stored"] += len(dropped) - len(others)
+            dropped = others
+        if self.are_texts:
+            dropped = [row for row in dropped if self._is_proved(row)]
+        elif self.database is not None:
+            counts["stored"] += sum(
+                not row.reference and is_key_of(row.kept, row.key, row.same_text) for row in dropped
+            )
+        return [result_tables.dropped_row(row, **self._further) for row in dropped]
+
+    def _is_proved(self, row: model.DroppedRow) -> bool:
+        """Whether a file can be deleted: it and the kept one are read again. If not, it is noted.
+
+        A message is no file. A row of a table that stays counts as long as there is its table.
+        """
+        root = self.root
+        goes = self._compared(row.key, self.reading)
+        if extracting.file_of_message(row.key) and not os.path.lexists(path_of_key(row.key, root)):
+            return True
+        stays: proof.Compared | None
+        if row.kept_line is not None:
+            is_there = os.path.isfile(path_of_key(str(row.kept_file), root))
+            file = proved(self._proofs, goes, None if is_there else [])
+        else:
+            if row.reference is not None and row.kept_file is None:
+                stays = self._of_database(row.reference).get(row.kept)
+            elif row.kept_file is None or (row.reference is None and row.kept in self._stored):
+                stays = self._stored.get(row.kept)  # the run may have stored another text since
+            else:
+                counts = self.reading if row.reference is None else self._of_references
+                stays = self._compared(row.kept, counts)
+            file = proved(self._proofs, goes, [] if stays is None else [stays])
+        if isinstance(file, LeftFile):
+            self.left.append(file)
+        return not isinstance(file, LeftFile)
+
+    def _compared(self, key: str, counts: ReadCounts) -> proof.Compared:
+        """The document of a file that this run has read."""
+        return proof.Compared(key, self.root, b"", (counts.digests or {}).get(key))
+
+    def _of_database(self, name: str) -> dict[str, proof.Compared]:
+        """The documents of a reference that is a database, by their keys."""
+        if name not in self._references:
+            with contextlib.closing(Store.open(Path(name), "read", self.timeout)) as store:
+                self._references[name] = _documents(store, self.root)
+        return self._references[name]
+
+
+def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
+    """All documents of a database, by their keys from the root of the run."""
+    with store.reading():
+        new_keys, documents = rebased(store, root), dict[str, proof.Compared]()
+        for file in store.files_below(""):
+            key = new_keys.key(file.key) if new_keys and file.state else file.key
+            documents[key] = proof.compared(file, store.files_root)
+        return documents
+
+
+class _Left(Exception):
+    """The outputs stay as they were before the run."""
+
+
+def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
+    """Whether a file is similar to a stored document of its own, as its only copy is."""
+    key, other = dropped.key, dropped.kept
+    return key == other or identity.have_one_file(key, other, root)
+
+
+def _is_file(path: str) -> bool:
+    """Whether an output is a file that gets its name at the end, and no stream or device."""
+    is_stream = path == STDOUT or descriptor_of(path) is not None
+    return not is_stream and (not os.path.exists(path) or os.path.isfile(path))

@@ -1,0 +1,575 @@
+"""A run of dedup: reads, signs and decides on rows, and stores the kept ones.
+
+With a database, a run is whole or not at all: while it decides, the database is only read, and kept
+documents go into a temporary collection. When the caller has written all of its outputs, `merge`
+adds the collection to the database in one transaction. A run that is killed before has changed
+nothing, and writes the same rows when it is started again. Output to a pipe cannot be changed any
+more, so such a run adds each batch to the database before the rows of the batch are written.
+
+The same run again keeps no row: all are in the database. So that it does not replace the complete
+output by an empty one, after a kill or not, the merge notes a digest of the rows that were read and
+of the files that were written, in its transaction. A run that keeps nothing, and finds its rows and
+its output there, leaves the output as it is.
+
+For an order that is not that of the input, the input is read twice. First all documents are written
+to a temporary file, and read from it in the order of decisions; then the input is read again for
+the kept rows. What a caller takes one by one is in the database before the first of them: a command
+does not write such rows to a pipe, as those that are lost on the way would count as written.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from lshdb import model
+from lshdb.apps.dedup import deciding, rules
+from lshdb.apps.dedup.collection import Collection
+from lshdb.apps.dedup.containing import Codes
+from lshdb.apps.dedup.cutting import Cutting
+from lshdb.apps.dedup.references import Reference, outermost, references_of
+from lshdb.apps.frames import data_frames
+from lshdb.errors import TIMEOUT, InputError, UsageError, warn
+from lshdb.formatting import counted
+from lshdb.options import RowsOptions, RuleOptions
+from lshdb.progress import Progress, silent
+from lshdb.read import keeping, ordering
+from lshdb.read.batch import Batch, Origin
+from lshdb.read.counts import Failures
+from lshdb.read.files import stored_time
+from lshdb.read.paths import STDIN, expanded, path_of_key
+from lshdb.read.session import Session
+from lshdb.sketch import signature_sets
+from lshdb.sketch.settings import Settings
+from lshdb.store.partial_files import temporary_directory
+from lshdb.store.spool import Spool, SpooledDocument
+from lshdb.store.store import Store
+from lshdb.text import content
+from lshdb.text.arrays import bounded
+from lshdb.write.add import added
+from lshdb.write.batches import Job
+from lshdb.write.locations import Locations
+from lshdb.write.merging import merge_whole, rebased
+from lshdb.write.temporary import temporary_store
+from lshdb.write.versions import Versions
+
+
+class RowSource(Protocol):
+    """Rows or text files that can be read again, unless they are decided on as they come."""
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows or texts."""
+
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
+        """All rows or texts once more, not counted again; rows with or without their documents."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Run:
+    """One run. A context manager: temporary files are deleted at its end.
+
+    Attributes:
+        rows: which rows are dropped, which of similar ones stays, and what they are compared with.
+        rule: the rule that the options name.
+        settings: the settings by which documents are signed: those of the database if there is one.
+        source: the rows.
+        of_references: reads references, with the fields of the rows.
+        timeout: seconds to wait for databases that are references.
+        shows_progress: whether a bar is shown while references are read, or a function.
+        database: opens the database that kept rows are added to, if it is not open.
+        stored: the database, if it is open.
+        staged: whether kept rows are added at the end, by `merge`.
+        clusters: whether clusters are numbered.
+        workers, on_failure: options of the job that signs documents.
+        beside: the directory of temporary files; None for the system's.
+        on_batch: called with the results of each batch, when it is decided on or in the file.
+        progress: called with the numbers of rows; its units name the step.
+        unkeyed: how many rows so far have their place for a key, as their id gives none.
+    """
+
+    rows: RowsOptions
+    rule: rules.Rule
+    settings: Settings
+    source: RowSource
+    of_references: Session
+    timeout: float = TIMEOUT
+    shows_progress: bool | Progress = False
+    database: Callable[[], Store] | None = None
+    stored: Store | None = None
+    staged: bool = False
+    clusters: bool = False
+    workers: int | None = None
+    on_failure: Callable[[model.Failure], object] | None = None
+    beside: Path | None = None
+    on_batch: Callable[[model.AddReport], object] = lambda _: None
+    progress: Progress = silent
+    unkeyed: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._stage: Store | None = None
+        self._limits = self.of_references.options.limits
+        self._rows_read = hashlib.blake2b(digest_size=16)
+        self._choice, self._only_against = self.rows.choice, self.rows.choice.drop.only_against
+        self._references = references_checked(self._choice)
+        self._is_stored = self.stored is not None or self.database is not None
+        if self._is_stored and self._choice.drop_all:
+            raise UsageError(
+                "drop_all decides on all rows at once: give no database that keeps those of "
+                "earlier runs; against compares with one"
+            )
+        if self._is_stored and self._only_against:
+            raise UsageError(
+                "only_against stores nothing: give the database as a reference, with against"
+            )
+        if self.stored is not None:
+            self.rule.check(self.stored.settings, str(self.stored.path))
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            self._opened = [
+                stack.enter_context(self._open(reference)) for reference in self._references
+            ]
+            if self.database is not None and self.stored is None and not self.staged:
+                self.stored = stack.enter_context(contextlib.closing(self.database()))
+                self.rule.check(self.stored.settings, str(self.stored.path))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)  # an error of a temporary file says so
+
+    def _open(self, reference: Reference) -> contextlib.AbstractContextManager[Collection]:
+        """Open a reference: a database, or a temporary one with the documents of a reference.
+
+        Raises:
+            InputError: it does not exist, or a part of it gives no document: rows that resemble
+                this part would silently stay.
+            SettingsMismatch: the database has other signatures.
+        """
+        if reference.is_database:
+            return self._database_of(reference.name)
+        usual, fields = self.of_references.options, {**reference.fields}
+        if "text" in fields:
+            fields.setdefault("set", fields["text"])
+        names: dict[str, Any] = {f"{name}_field": field for name, field in fields.items()}
+        if not reference.is_path:
+            options = replace(usual, **names, order_field="")
+            rows = data_frames.frame_of(reference.data, "row", options)
+            return self._indexed(rows.batches(), reference.name, contextlib.nullcontext(silent))
+        session = self.of_references.like(
+            **names,
+            format="auto",
+            fallback=usual.fallback if usual.format == "auto" else usual.format,
+            stdin=None,
+            auto_key=True,
+            order_field="",
+            any_id=True,
+            metadata=bool(self.rows.fields),
+            metadata_fields=outermost(self.rows.fields),
+            whole=False,
+        )
+        paths = [reference.name]
+        progress = session.shown(self.shows_progress, "indexing", paths)
+        return self._indexed(session.batches(paths), reference.name, progress)
+
+    @contextlib.contextmanager
+    def _database_of(self, name: str) -> Iterator[Collection]:
+        with contextlib.closing(
+            Store.open(Path(name), "read", self.timeout, limits=self._limits)
+        ) as store:
+            self.rule.check(store.settings, name)
+            # Documents are signed with as many bits as the reference has.
+            compared = replace(self.settings, lane_bits=store.settings.lane_bits)
+            signature_sets.check_comparable(
+                name,
+                signature_sets.Sketching.of(store.settings),
+                signature_sets.Sketching.of(compared),
+            )
+            yield Collection(store, reference=name, new_keys=rebased(store, self._root))
+
+    @contextlib.contextmanager
+    def _indexed(
+        self,
+        items: Iterable[Batch],
+        name: str,
+        progress: contextlib.AbstractContextManager[Progress],
+    ) -> Iterator[Collection]:
+        """A reference in a temporary file."""
+        total, locations = model.AddReport(), Locations(1)
+        with self._temporary(self.rule.index(self.settings)) as store:
+            failures = Failures(self.on_failure)
+            job = Job(store, self.workers, failures)
+            with progress as show:
+                for report in added(job, items, locations):
+                    total += report
+                    show(total.documents, None, "documents")
+            if total.failed:
+                first = failures.kept[0]
+                raise InputError(
+                    f"{name} cannot be read whole ({total.failed:,} failed, the first: "
+                    f"{first.where}: {first.reason}), and rows similar to what is missing would "
+                    "stay: nothing is written; repair it, or add the rest of it to a database with "
+                    "lshdb add, and compare with that"
+                )
+            if not total.documents:
+                raise InputError(f"{name}: no document in it to compare with")
+            yield Collection(store, locations, reference=name, is_private=True)
+
+    def _temporary(self, settings: Settings) -> contextlib.AbstractContextManager[Store]:
+        return temporary_store(
+            settings, self._limits, self.beside, root=self._root, keys_repeat=True
+        )
+
+    @property
+    def _root(self) -> str:
+        """The directory that keys of files are relative to; the current one where none has such."""
+        return self.of_references.options.root or os.path.realpath(os.curdir)
+
+    @property
+    def _job(self) -> Job:
+        assert self._stage is not None
+        return Job(self._stage, self.workers, self.on_failure)
+
+    def decided(self) -> Generator[deciding.DecidedBatch]:
+        """The decisions, in the order and the batches of the input."""
+        if reads_twice(self._choice):
+            yield from self._twice()
+            return
+        stored = self._stored_collection()
+        kept = self._private() if stored is None or self.staged else stored
+        plan = self._plan(stored, kept)
+        count = 0
+        job = Job(kept.store, self.workers, self.on_failure)
+        for report, batches in deciding.decided(job, self._batches(), plan):
+            yield from batches
+            count += report.documents + report.failed
+            self.progress(count, None, "documents")
+            self.on_batch(report)
+
+    def _batches(self) -> Iterator[Batch]:
+        """The rows, of which a digest is taken if their output is whole or not at all."""
+        for batch in self.source.batches():
+            self.unkeyed += batch.unkeyed
+            if self.staged and self._is_stored:
+                for key, form in zip(batch.keys, map(content.encoded, batch.contents), strict=True):
+                    row = f"{len(key)} {len(form)} {key}{form}"
+                    self._rows_read.update(row.encode("utf-8", "surrogatepass"))
+            yield batch
+
+    def _digest_with(self, outputs: Iterable[str]) -> bytes:
+        """The digest of the rows that were read, and of the files that were written."""
+        digest = self._rows_read.copy()
+        for path in outputs:
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "blake2b").digest())
+        return digest.digest()
+
+    def is_repeated(self, outputs: Sequence[str]) -> bool:
+        """Whether an earlier run read the same rows, and wrote just these files."""
+        if not self.staged or self.stored is None or not all(map(os.path.isfile, outputs)):
+            return False
+        return self.stored.has_run(self._digest_with(outputs))
+
+    def merge(self, outputs: Sequence[str] = ()) -> None:
+        """Add the kept documents to the database, when all outputs are written.
+
+        Args:
+            outputs: the files of rows, which have their names.
+        """
+        if self.stored is None and self.database is not None:
+            self.stored = self._stack.enter_context(contextlib.closing(self.database()))
+        if self.stored is not None and self.staged:
+            run = self._digest_with(outputs) if outputs else None
+            merge_whole(self.stored, self._job.store, run)
+
+    def warn_of_ids(self) -> None:
+        """Issue a warning if there are rows whose id gives no key."""
+        if self.unkeyed:
+            warn(UserWarning(unkeyed_note(self.unkeyed)))
+
+    def _stored_collection(self) -> Collection | None:
+        if self.stored is None:
+            return None
+        return Collection(self.stored, Locations(self.stored.last_doc_id() + 1))
+
+    def _private(self) -> Collection:
+        """A temporary collection for kept documents."""
+        settings = self.settings if self._is_stored else self.rule.index(self.settings)
+        self._stage = self._stack.enter_context(self._temporary(settings))
+        return Collection(self._stage, Locations(1), is_private=True)
+
+    def _plan(self, stored: Collection | None, kept: Collection) -> deciding.Plan:
+        assert isinstance(self.rule, rules.RowRule)
+        cutting, rows = None, self.rows
+        if rows.cut is not None:
+            field = self.of_references.options.content_field
+            cutting = Cutting(self.settings.shingling.kind, field, rows.min_words)
+        return deciding.Plan(
+            self.rule,
+            self._opened,
+            stored,
+            None if self._only_against else kept,
+            is_ordered=reads_twice(self._choice),
+            options=rows,
+            cutting=cutting,
+            clusters=deciding.Clusters() if self.clusters else None,
+        )
+
+    def _twice(self) -> Iterator[deciding.DecidedBatch]:
+        """The decisions, if all rows are decided on before any is given back."""
+        directory = self._stack.enter_context(temporary_directory(self.beside))
+        spool = self._stack.enter_context(
+            contextlib.closing(Spool(directory / "spool.db", self._limits))
+        )
+        on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
+        private = self._private()
+        reports = [self._take_in(spool, on_all)]
+        if on_all is None:
+            reports += self._decided_one_by_one(spool, private)
+        else:
+            stored = self._mark_stored(spool)
+            references = [*self._opened, *filter(None, [self._stored_collection()])]
+            dropped = set[int](stored)
+            others = dict[tuple[object, ...], int]()
+            for decisions in on_all.decisions(spool, references, self.rows):
+                spool.drop((number, row) for number, row, _ in decisions)
+                clusters = list[tuple[int, int]]()
+                for number, row, kept in decisions:
+                    other = row.reference, row.kept, row.kept_file, row.kept_line
+                    cluster = kept + 1 if kept >= 0 else others.setdefault(other, number + 1)
+                    clusters.append((number, cluster))
+                spool.cluster(clusters)
+                dropped.update(number for number, _ in clusters)
+                self.progress(len(dropped), None, "documents dropped")
+            if self._is_stored:
+                reports += added(self._job, map(self._batch_of, spool.kept()))
+        if self.stored is not None and not self.staged:
+            merge_whole(self.stored, self._job.store)
+        for report in reports:
+            self.on_batch(report)
+        yield from self._reread(spool)
+
+    def _take_in(self, spool: Spool, on_all: Codes | None) -> model.AddReport:
+        """Write all documents to the temporary file, in the order in which they are decided on.
+
+        With `on_all`, it gets them, too, and the report counts those without shingles.
+        """
+        order, empty, failed = self._choice.order, 0, 0
+        field_order = ordering.FieldOrder.of(order)
+        inside = keeping.holding(order.keep_in)
+        for batch in self._batches():
+            for _, failure in batch.failures:
+                failed += 1
+                if self.on_failure is not None:
+                    self.on_failure(failure)
+            forms, sizes = [*map(content.encoded, batch.contents)], [*map(len, batch.contents)]
+            numbers = [spool.count + index for index in batch.indices or range(len(forms))]
+            if on_all is not None:
+                sizes = on_all.add(numbers, forms)
+                empty += sizes.count(0)
+            field_ranks = None if field_order is None else field_order.ranks(batch)
+            ranks = self._ranks(batch, numbers, sizes, field_ranks, inside)
+            columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
+            states = dict(batch.states)
+            spool.add(
+                (number, key, *rank, form, metadata, *where, states.get(key))
+                for number, key, rank, form, metadata, where in zip(*columns, strict=True)
+            )
+            spool.count += batch.count
+            self.progress(spool.count, None, "rows read")
+        if field_order is not None:
+            field_order.finish("row")
+        spool.order(descending=keeping.is_descending(order) or on_all is not None)
+        return model.AddReport(empty=empty, failed=failed)
+
+    def _ranks(
+        self,
+        batch: Batch,
+        numbers: Sequence[int],
+        sizes: Iterable[int],
+        field_ranks: Iterable[bytes | None] | None,
+        inside: Callable[[str], bool] | None,
+    ) -> Iterator[keeping.Rank]:
+        """The group and the rank of each document; UsageError if it has no file that is needed.
+
+        Args:
+            batch: the documents.
+            numbers: the number of each document.
+            sizes: the length of each document, or its number of shingles.
+            field_ranks: the rank of each by a field, if that orders them.
+            inside: says whether a file is in the directory `keep_in`.
+        """
+        order, root = self._choice.order, self._root
+        by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
+        by_time = order.keep in ("newest", "oldest")
+        field_ranks = [None] * len(batch.keys) if field_ranks is None else field_ranks
+        columns = numbers, sizes, field_ranks, batch.where()
+        for number, size, field_rank, (file, line) in zip(*columns, strict=True):
+            path = os.path.abspath(os.path.join("" if line else root, file or ""))
+            if "\\x" in path:  # as bytes that are not UTF-8 are written
+                path = path_of_key(path, root)
+            if file is None and (inside or by_time or order.keep == "shortest-path"):
+                raise UsageError(f"keep {order.keep}: these rows are in no file")
+            yield keeping.rank(
+                order,
+                number=number,
+                size=size if by_size else None,
+                field_rank=field_rank,
+                path=file or "",
+                modified=stored_time(os.stat(path).st_mtime_ns) if by_time else None,
+                elsewhere=inside is not None and not inside(path),
+            )
+
+    def _in_order(self, spool: Spool) -> Generator[Batch]:
+        """The documents in the order of decisions, with their numbers as those of their rows."""
+        with contextlib.closing(spool.in_order()) as ordered:
+            for documents in bounded(
+                ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
+            ):
+                yield replace(
+                    self._batch_of(documents),
+                    origin=Origin("", [document.number for document in documents]),
+                    indices=range(len(documents)),
+                )
+
+    def _batch_of(self, documents: Sequence[SpooledDocument]) -> Batch:
+        return Batch(
+            [document.key for document in documents],
+            [
+                content.from_stored(document.stored, self.settings.shingling)
+                for document in documents
+            ],
+            [document.metadata for document in documents],
+            states=[(document.key, document.state) for document in documents if document.state],
+            size=sum(document.stored.__sizeof__() for document in documents),
+            wheres=[(document.file, document.line) for document in documents],
+        )
+
+    def _decided_one_by_one(self, spool: Spool, private: Collection) -> Iterator[model.AddReport]:
+        """Decide on the rows of a temporary file one by one, in its order; the reports."""
+        plan = self._plan(self._stored_collection(), private)
+        if self._choice.drop_all:
+            with contextlib.closing(self._in_order(spool)) as items:
+                yield from added(self._job, items, private.locations)
+            plan = replace(plan, references=[*plan.references, private], kept=None)
+        count = 0
+        with contextlib.closing(self._in_order(spool)) as items:
+            for report, batches in deciding.decided(
+                replace(self._job, on_failure=None), items, plan
+            ):
+                for batch in batches:
+                    assert batch.origin is not None
+                    numbers = batch.origin.numbers
+                    rows = zip(numbers, batch.dropped, strict=True)
+                    spool.drop((number, row) for number, row in rows if row is not None)
+                    if batch.clusters:
+                        spool.cluster(zip(numbers, batch.clusters, strict=True))
+                count += report.documents
+                yield replace(report, failed=0)
+                self.progress(count, None, "documents decided")
+
+    def _reread(self, spool: Spool) -> Iterator[deciding.DecidedBatch]:
+        """The decisions, with the rows of the input, which is read once more."""
+        seen, only_rows = 0, self.staged or not self._is_stored
+        changed = InputError("the input has changed while it was read")
+        for batch in self.source.again(only_rows=only_rows):
+            self.progress(seen, spool.count, "rows written")
+            decided = _of_spool(batch, spool, seen)
+            seen += batch.count
+            if not only_rows and decided.keys != [*batch.keys]:
+                raise changed
+            yield decided
+        if seen != spool.count:
+            raise changed
+
+    def _mark_stored(self, spool: Spool) -> list[int]:
+        """Drop documents that an earlier run stored under the same key; return their numbers."""
+        marked = list[int]()
+        if self.stored is None:
+            return marked
+        versions = Versions(self.stored)
+        for documents in spool.kept():
+            digests = [content.digest(document.stored.encode()) for document in documents]
+            keys = [document.key for document in documents]
+            versions.look_up(keys, digests)
+            rows = []
+            for document, content_digest in zip(documents, digests, strict=True):
+                version = versions.same(document.key, content_digest)
+                if version is not None:
+                    columns = document.key, document.file, document.line, version.key, None, None
+                    rows.append(
+                        (document.number, model.DroppedRow(*columns, 1.0, True, True, True))
+                    )
+            spool.drop(rows)
+            marked += (number for number, _ in rows)
+        return marked
+
+
+def unkeyed_note(count: int) -> str:
+    """What is said of rows whose id gives no key."""
+    return (
+        f"{counted(count, 'id gives', 'ids give')} no key, as floats from 2^53 on, which may be "
+        "rounded: the keys of these rows are FILE:ROW"
+    )
+
+
+def reads_twice(options: RuleOptions) -> bool:
+    """Whether all rows are read before the first one is decided on."""
+    is_row_by_row = isinstance(rules.rule_of(options), rules.RowRule)
+    return options.order.ordered or options.drop_all or not is_row_by_row
+
+
+def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
+    """UsageError if the input is read twice, and can be read only once.
+
+    Raises:
+        InputError: the directory of `keep_in` does not exist.
+    """
+    keeping.holding(options.order.keep_in)
+    for path in expanded(paths) if reads_twice(options) else ():
+        is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+        if path == STDIN or is_pipe:
+            raise UsageError(
+                "this order or rule reads the input twice, and standard input or a pipe can be "
+                "read only once: save it to a file"
+            )
+
+
+def references_checked(options: RuleOptions) -> list[Reference]:
+    """The references that options name, before anything is read.
+
+    Raises:
+        UsageError: options that do not go together.
+        InputError: a reference does not exist.
+    """
+    rules.rule_of(options)
+    references = references_of(options.drop.against)
+    for reference in references:
+        reference.check()
+    if options.all_references and not references:
+        raise UsageError("all_references lists what references have: give one with against")
+    if not options.drop.only_against:
+        return references
+    if not references:
+        raise UsageError("only_against compares with references only: give one with against")
+    if options.order.ordered or options.drop_all:
+        raise UsageError(
+            "only_against compares no row with another, so that none of them comes first: give no "
+            "order and no drop_all"
+        )
+    return references
+
+
+def _of_spool(batch: Batch, spool: Spool, first: int) -> deciding.DecidedBatch:
+    """The decisions on a batch, whose first row has the number `first`."""
+    decisions = spool.decisions(first, first + batch.count)
+    return deciding.DecidedBatch(
+        batch.origin,
+        [key for _, key, _, _ in decisions],
+        [index for index, _, _, _ in decisions],
+        [dropped for _, _, dropped, _ in decisions],
+        [cluster or first + index + 1 for index, _, _, cluster in decisions],
+    )

@@ -1,0 +1,258 @@
+"""The outputs of a run: kept rows, annotated rows, the lists of dropped rows and of cuts.
+
+Files get their names together at the end, if nothing failed: a run that fails leaves no file that
+looks complete.
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from lshdb import errors
+from lshdb.apps.dedup.cut_list import CutList
+from lshdb.apps.dedup.deciding import DecidedBatch
+from lshdb.apps.dedup.input_tables import binary_kind_of, checked_format
+from lshdb.model import DroppedRow
+from lshdb.read import added_columns, formats, outputs, sinks
+from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read.paths import format_of, partition_of, printable_path
+from lshdb.read.session import Session
+
+
+@dataclasses.dataclass(eq=False)
+class KeptRows:
+    """Writes kept rows to one file, or one per table. Use as a context manager.
+
+    The files get their names at the end, if nothing failed.
+
+    Attributes:
+        tables: the tables whose rows go to each output file.
+        session: reads the tables.
+        beside: the directory of a temporary file; None for the system's.
+        annotates: whether rows get the columns of ANNOTATED.
+        opens: opens an output.
+
+    Raises:
+        UsageError, InputError: these rows cannot go there.
+    """
+
+    tables: Mapping[str, Sequence[str]]
+    session: Session
+    beside: Path | None = None
+    annotates: bool = False
+    opens: Callable[[str], outputs.Output] = outputs.Output
+
+    def __post_init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._targets: list[tuple[str, str, TableSchema | None, bool]] = []
+        # A wrong table is refused before anything is written.
+        for number, (output, paths) in enumerate(self.tables.items()):
+            self._numbers |= dict.fromkeys(map(printable_path, paths), number)
+            came = self.session.options.format_of(paths[0])
+            format = checked_format(output, came)
+            if format == "arrow" and all(map(_is_stream, paths)):
+                format = "arrows"
+            head = common_head(self.session, paths, format, output)
+            if self.annotates and head is not None:
+                head = added_columns.head_with(head)
+            self._targets.append((output, format, head, formats.KIND[came] == "json"))
+        self._writers = self._opened()
+
+    def __enter__(self) -> Self:
+        self._now, self._rows = 0, next(self._writers)
+        return self
+
+    @property
+    def same_format(self) -> bool:
+        """Whether rows go out as they came, in lines or rows of CSV."""
+        format_of = self.session.options.format_of
+        came = {format_of(path) for paths in self.tables.values() for path in paths}
+        gone = {format for _, format, *_ in self._targets}
+        return len(came) == 1 and came == gone <= {"jsonl", "csv", "tsv"}
+
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+        """Write some rows of a table."""
+        while self._now < self._numbers[origin.name]:
+            self._now, self._rows = self._now + 1, next(self._writers)
+        if partition := _partition(origin.name, self._targets[self._now][0]):
+            rows = added_columns.with_partition(sinks.rows_of(origin), indices, partition)
+            origin, indices = dataclasses.replace(origin, rows=rows), range(len(indices))
+        self._rows.write(origin, indices)
+
+    def flush(self) -> None:
+        """Pass buffered output to the system."""
+        self._rows.flush()
+
+    def _opened(self) -> Generator[sinks.Sink]:
+        """Open each output in turn, also outputs without rows; the next one completes the last."""
+        with contextlib.ExitStack() as files:
+            for path, format, head, of_lines in self._targets:
+                output = files.enter_context(self.opens(path))
+                target = sinks.Target(output, format, beside=self.beside)
+                with formats.sink(target, head, of_lines=of_lines) as rows:
+                    yield rows
+                output.close()
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is None:
+            for _rest in self._writers:
+                pass
+        else:
+            with contextlib.suppress(type(error)):
+                self._writers.throw(error)
+
+
+@dataclasses.dataclass(eq=False)
+class Written:
+    """All that a run writes.
+
+    Attributes:
+        kept: takes the kept rows; None if nobody wants them.
+        annotated: takes all rows.
+        dropped: takes the list of dropped rows.
+        cuts: takes the list of what is cut out.
+    """
+
+    kept: KeptRows | None = None
+    annotated: KeptRows | None = None
+    dropped: sinks.Sink | None = None
+    cuts: CutList | None = None
+
+    def write(self, rows: DecidedBatch, listed: Sequence[Sequence[object]]) -> None:
+        """Write the rows of a batch; `listed` are their lines of the list of dropped rows."""
+        if self.cuts is not None:
+            self.cuts.write(rows)
+        if self.kept is not None and rows.origin is not None:
+            self.kept.write(rows.origin, rows.kept)
+        if self.annotated is not None and rows.origin is not None:
+            origin = annotated(rows, rows.origin)
+            self.annotated.write(origin, range(len(origin.numbers)))
+        if self.dropped is not None:
+            self.dropped.put(listed)
+
+    def flush(self) -> None:
+        """Pass buffered output to the system."""
+        for file in (self.kept, self.annotated, self.dropped):
+            if file is not None:
+                file.flush()
+
+
+def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
+    """The rows with the columns of ANNOTATED, which are null for rows without a document.
+
+    Lines of JSON that are no objects are left out.
+    """
+    read = sinks.rows_of(origin)
+    annotations = map(annotation, rows.clusters, rows.keys, rows.dropped)
+    values = dict(zip(rows.indices, annotations, strict=True))
+    indices = [
+        index
+        for index in range(len(origin.numbers))
+        if index in values or _record(read, index) is not None
+    ]
+    nulls = (None,) * len(added_columns.ANNOTATED)
+    columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
+    columns = columns or [()] * len(added_columns.ANNOTATED)
+    numbers = [origin.numbers[index] for index in indices]
+    changed = added_columns.with_columns(read, indices, columns)
+    return Origin(origin.name, numbers, changed, origin.in_file)
+
+
+def annotation(cluster: int, key: str, dropped: DroppedRow | None) -> tuple[object, ...]:
+    """The values of ANNOTATED for a row."""
+    if dropped is None:
+        return cluster, key, 1.0, True
+    return cluster, dropped.kept, dropped.similarity, dropped.exact
+
+
+def _record(rows: Rows, index: int) -> Record | None:
+    """A row; None for a line that is none."""
+    with contextlib.suppress(errors.InputError, ValueError):
+        return next(rows.records([index]))
+    return None
+
+
+# the heads of tables, which are read before their rows
+
+
+def head(session: Session, path: str) -> TableSchema | None:
+    """The head of a file of rows; None for JSON, which has none.
+
+    Raises:
+        InputError: it cannot be read in its format, or it lacks a column; of JSON, all rows of its
+            beginning lack the field.
+    """
+    if session.options.format_of(path) == "xlsx":
+        return None  # to read it takes as long as all of it, and says what it lacks
+    apart = session.apart(whole=True, only_rows=True)
+    with contextlib.closing(apart.file(apart.resolved(path))) as batches:
+        batch = next(batches, Batch())
+    if batch.origin is not None:
+        return sinks.rows_of(batch.origin).schema
+    for _, failure in batch.failures:
+        raise errors.InputError(f"{failure.where}: {failure.reason}")
+    return None
+
+
+def _is_stream(path: str) -> bool:
+    """Whether a file is a stream of Arrow that is named as a file, as datasets of Hugging Face."""
+    is_named_as_file = format_of(path) == "arrow" and not path.lower().endswith(".arrows")
+    return is_named_as_file and os.path.isfile(path) and binary_kind_of(path) != "Arrow"
+
+
+def _partition(path: str, output: str) -> dict[str, str | None]:
+    """The columns that the directories of a table name, and those of its output do not."""
+    named, known = partition_of(path), partition_of(output)
+    return {name: named[name] for name in named if name not in known}
+
+
+def common_head(
+    session: Session, paths: Sequence[str], format: str, output: str = ""
+) -> TableSchema | None:
+    """The head of one file in this format for the rows of several; None if unknown.
+
+    Args:
+        session: reads the tables.
+        paths: of the tables.
+        format: of the file.
+        output: its path.
+
+    Raises:
+        UsageError: JSON and tables would go to a table.
+        InputError: the tables have different columns, or of different types.
+    """
+    # A pipe can be read only once.
+    heads = [(path, head(session, path) if os.path.isfile(path) else None) for path in paths]
+    if formats.KIND[format] == "json":
+        return None
+    kinds = {formats.KIND[session.options.format_of(path)]: path for path in reversed(paths)}
+    if len(kinds) > 1:
+        _, other, *_ = sorted(kinds.values(), key=paths.index)
+        raise errors.UsageError(
+            f"{paths[0]} and {other} are of different kinds, and a table has the columns of "
+            "one: write JSON lines, or to a directory"
+        )
+    common: TableSchema | None = None
+    for path, schema in heads:
+        if schema is not None:
+            new_columns = [n for n in _partition(path, output) if n not in schema.columns]
+            schema = added_columns.head_with(schema, dict.fromkeys(new_columns, str))
+        if common is None or schema is None:
+            common = common or schema
+            continue
+        new = [name for name in schema.columns if name not in common.columns]
+        sinks.check_columns(printable_path(path), schema, common.columns, frozenset(new))
+        changes: dict[str, Any] = {}
+        if new:  # the rows before have no value
+            changes = {"columns": (*common.columns, *new), "heading": b""}
+            changes["later"] = common.later.union(new)
+        if common.schema is not None:
+            from lshdb.read.arrow_rows import common_schema
+
+            changes["schema"] = common_schema(common.schema, schema.schema, printable_path(path))
+            changes["replaces_dictionaries"] = True
+        common = dataclasses.replace(common, **changes)
+    return common

@@ -1,0 +1,13 @@
+"""Folders that a database follows: files that change, folders that are copies, files to delete.
+
+In: directories, decisions. Out: a database that has what the directories have; files moved aside.
+
+    sync         updates documents from the files below directories
+    renames      which files and messages are stored ones under other keys, by contents
+    folders      pairs of directories whose files are the same or similar
+    dropped_files  files of dropped documents, each proved before it goes
+    trash        moves files of dropped documents aside, and back
+    cli          `lshdb sync` and `lshdb trash`
+
+Doors: folders, sync.
+"""

@@ -1,0 +1,19 @@
+"""Passages: runs of words that documents share, and reworded copies.
+
+In: texts. Out: fingerprints for the index; the passages that a text shares with others.
+
+    winnowing    the fingerprints of texts: texts that share a run of words share one
+    line_ends    words that the ends of lines break, made whole
+    rare_words   the words of texts that may be rare, and the windows that have them
+    weights      of fingerprints and of terms, by their rarity; similarity weighted by them
+    shared_runs  the runs of windows that texts share, the same from both sides
+    passage_windows  the windows of texts that count, by which runs are found
+    passage_runs the passages that pairs of texts share: their runs, joined where that is asked
+    passages     the runs of words that a text shares with stored ones
+    passage_pairs  all pairs of documents that share a run of words
+    reworded     passages that share rare words, in whatever order
+    cli          `lshdb passages`
+
+Doors: line_ends, passage_pairs, passage_runs, passage_windows, passages, rare_words, reworded,
+weights, winnowing.
+"""

@@ -1,0 +1,150 @@
+"""Words that may be rare: a reworded copy of a text still shares them with it.
+
+A term is a folded word of four or more bytes of UTF-8; shorter words are in nearly every text.
+Where words follow each other without a blank, as ideographs and syllables do, each word and the
+next one form a term. A window is WINDOW words, and a window begins every STEP words; the last
+windows of a text may be shorter.
+
+The terms of a text are part of the file format: the table rare_words is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from lshdb.apps.passages.line_ends import whole_words
+from lshdb.text import hashing, positions, shingles
+from lshdb.text.arrays import IntArray, expand_ranges, offsets_of
+from lshdb.text.shingling import Shingling
+
+WINDOW = 50
+"""Words of a window."""
+STEP = 15
+"""Words from the beginning of a window to that of the next one."""
+_SHORTEST = 4
+_WORDS = Shingling("word", 1)
+_BLANK = ord(" ")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a text of u words.
+
+    Attributes:
+        units: int64[t], the word at which each term begins, from 0; ascending.
+        hashes: uint64[t], under the secret seed of the process.
+        folded: UTF-8 that contains each term.
+        begins, ends: int64[t], the bounds of each term in `folded`, in bytes.
+        starts, stops: int64[u], the bounds of each word in the text, in code points.
+    """
+
+    units: IntArray
+    hashes: hashing.Hashes
+    folded: bytes
+    begins: IntArray
+    ends: IntArray
+    starts: IntArray
+    stops: IntArray
+
+    @property
+    def windows(self) -> int:
+        """How many windows the text has, at least 1."""
+        return 1 + max(0, -(-(len(self.starts) - WINDOW) // STEP))
+
+    def names(self, indices: IntArray) -> list[str]:
+        """The terms with these indices, as `indexed` writes them."""
+        bounds = zip(self.begins[indices].tolist(), self.ends[indices].tolist(), strict=True)
+        return [self.folded[begin:end].decode() for begin, end in bounds]
+
+
+def in_windows(units: IntArray, windows: IntArray) -> tuple[IntArray, IntArray]:
+    """Each of n terms in every window that contains it.
+
+    Args:
+        units: int64[n], the word of its text at which each term begins.
+        windows: int64[n], the number of windows of the term's text.
+
+    Returns:
+        The index of the term, and the number of the window in its text: int64[m] both.
+    """
+    first = np.maximum(-(-(units - WINDOW + 1) // STEP), 0)
+    sizes = np.minimum(units // STEP, windows - 1) - first + 1
+    return np.repeat(np.arange(len(first)), sizes), expand_ranges(first, sizes)
+
+
+def terms_of(texts: Sequence[str]) -> list[Terms]:
+    """The terms of each of n texts."""
+    terms: dict[int, Terms] = {}
+    hasher = hashing.span_hash(hashing.secret_seed(), "terms")
+    for group in shingles.groups(texts, _WORDS):
+        group_texts = whole_words((texts[index] for index in group), _WORDS)
+        units, words = positions.cut(group_texts, "word"), shingles.cut_words(group_texts)
+        term_words, ends = _cut(words)
+        begins = words.begins[term_words]
+        hashes = hasher.spans(words.buffer, begins, ends - begins)
+        bounds = offsets_of(words.counts)
+        cuts = np.searchsorted(term_words, bounds)
+        for index, (first, end), (low, high) in zip(
+            group, pairwise(bounds.tolist()), pairwise(cuts.tolist()), strict=True
+        ):
+            term_slice, word_slice = slice(low, high), slice(first, end)
+            terms[index] = Terms(
+                term_words[term_slice] - first,
+                hashes[term_slice],
+                words.buffer,
+                begins[term_slice],
+                ends[term_slice],
+                units.starts[word_slice],
+                units.stops[word_slice],
+            )
+    return [terms[index] for index in range(len(texts))]
+
+
+def indexed(texts: Sequence[str]) -> list[str]:
+    """The terms of each of n texts, in order and with repetitions, each followed by a blank."""
+    joined_terms: dict[int, str] = {}
+    for group in shingles.groups(texts, _WORDS):
+        group_texts = whole_words((texts[index] for index in group), _WORDS)
+        text = group_texts[0]
+        if shingles.is_large(text, _WORDS):
+            joined_terms[group[0]] = "".join(
+                terms
+                for piece in shingles.word_pieces(text)
+                for terms in _indexed([piece], pieces=True)
+            )
+        else:
+            joined_terms.update(zip(group, _indexed(group_texts), strict=True))
+    return [joined_terms[index] for index in range(len(texts))]
+
+
+def _indexed(texts: list[str], pieces: bool = False) -> list[str]:
+    """The terms of each text of a group that is cut at once, joined as by `indexed`."""
+    words = shingles.cut_words(texts, pieces)
+    term_words, ends = _cut(words)
+    begins = words.begins[term_words]
+    sizes = ends - begins + 1
+    letters = np.frombuffer(words.buffer, dtype=np.uint8)[expand_ranges(begins, sizes)]
+    offsets = offsets_of(sizes)
+    letters[offsets[1:] - 1] = _BLANK
+    cuts = offsets[np.searchsorted(term_words, offsets_of(words.counts))].tolist()
+    joined = letters.tobytes()
+    return [joined[begin:end].decode() for begin, end in pairwise(cuts)]
+
+
+def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
+    """The word at which each term begins, and the byte at which it ends: int64[t] both."""
+    followed = np.append(words.ends[:-1] == words.begins[1:], False)
+    ends = np.where(followed[: len(words.ends)], np.append(words.ends[1:], 0), words.ends)
+    is_long = ends - words.begins >= _SHORTEST
+    is_long[words.wordless] = False
+    term_words = np.flatnonzero(is_long)
+    return term_words, ends[term_words]
+
+
+def term_hashes(terms: Sequence[str]) -> hashing.Hashes:
+    """Hashes of n terms, uint64[n], under the secret seed of the process."""
+    return shingles.element_hashes(terms, "terms", hashing.secret_seed())

@@ -1,0 +1,334 @@
+"""Weights by rarity, of fingerprints and of terms: what half of a collection has proves nothing.
+
+The weight of a fingerprint is its inverse document frequency (Sparck Jones: A statistical
+interpretation of term specificity, Journal of Documentation 28, 1972), by the other documents that
+have it, and less log 2, so that it is 0 where half of the documents have it:
+
+    weight = max(0, log(N / (2 max(1, df - 1))))
+
+of N stored documents (at least 4), of which df have it. Of a pair with fingerprints A and B, where
+w adds up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard similarity, and
+`weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
+df - 1, what only two documents have weighs as much as what one has.
+
+Fingerprints are a sample, so these are estimates. A report, which reads all documents, weighs all
+shingles of texts (`weigh_all`): of 2,783 pairs of sections of law it has 2,668 among its first
+5,566, and by fingerprints 2,633. Of programs it weighs fingerprints, too, whose shingles are longer
+than the file's: six tokens in a row occur in many programs that nobody copied.
+
+A term of a reworded copy weighs log(1 / f), where f is the share of all windows of texts that have
+it (lshdb.apps.passages.rare_words); those in more than COMMON of them weigh nothing. It is another
+formula, as its unit is another: a window of some 50 words, of which a long document has many. A
+file does not know how often a text repeats a term, so f is taken from the number of documents that
+have it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lshdb.apps.passages import rare_words, winnowing
+from lshdb.errors import UsageError
+from lshdb.limits import Limits
+from lshdb.options import WeightedOptions
+from lshdb.search import similarity
+from lshdb.sketch.settings import Settings
+from lshdb.store.lookups import StoreReader
+from lshdb.text import arrays
+from lshdb.text.arrays import is_in
+from lshdb.text.content import from_stored
+from lshdb.text.shingles import distinct_shingles
+
+_MIN_DOCUMENTS = 4
+"""With fewer, what a pair shares would be half of all, and weigh nothing."""
+_PRINTS_PER_CHUNK = 1 << 20
+"""How many fingerprints are compared in one array."""
+_VALUES = 1 << 23
+"""Hashes of all documents that are weighed together: some 300 MB while they are sorted."""
+COMMON = 0.02
+"""The share of windows above which a term does not count."""
+_MIN_WINDOWS = 1_000
+"""A smaller collection counts as one of this many windows: else nothing in it would be rare."""
+_FREQUENT = 500
+"""Documents of a term above which it leads to none of them."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintWeights:
+    """The weights of fingerprints.
+
+    Attributes:
+        values: int64[f], sorted.
+        weights: float64[f], of these.
+        alone: that of all others, which one document has.
+        base: int64[any], sorted: those of base texts weigh nothing.
+    """
+
+    values: arrays.IntArray
+    weights: arrays.Shares
+    alone: float
+    base: arrays.IntArray
+
+    @classmethod
+    def of(
+        cls,
+        values: arrays.IntArray,
+        counts: arrays.IntArray,
+        documents: int,
+        limits: Limits,
+        base: arrays.IntArray,
+    ) -> FingerprintWeights:
+        """The weights of sorted fingerprints int64[f] that int64[f] of some documents have.
+
+        What more than `query_first` documents have weighs nothing, so that nobody counts them.
+        """
+        weights = np.where(counts > limits.query_first, 0, rarity(counts, documents))
+        return cls(values, weights, float(rarity(np.ones(1), documents)[0]), base)
+
+    def compared(
+        self, prints: winnowing.Fingerprints, left: arrays.IntArray, right: arrays.IntArray
+    ) -> arrays.Shares:
+        """How similar pairs of n documents with these fingerprints are; see `compared`."""
+        values, number, counts = np.unique(prints.values, return_inverse=True, return_counts=True)
+        weights = np.full(len(values), self.alone)
+        (known,) = is_in(values, self.values).nonzero()
+        weights[known] = self.weights[np.searchsorted(self.values, values[known])]
+        weights[is_in(values, self.base)] = 0
+        order = np.argsort(prints.documents, kind="stable")
+        return compared(prints.documents[order], number[order], weights, counts, left, right)
+
+
+def rarity(counts: arrays.IntArray | arrays.Shares, documents: int) -> arrays.Shares:
+    """The weights float64[n] of what counts [n] of some documents have."""
+    halves = max(documents, _MIN_DOCUMENTS) / (2 * np.maximum(counts - 1, 1))
+    weights: arrays.Shares = np.maximum(np.log(halves), 0)
+    return weights
+
+
+def compared(
+    documents: arrays.IntArray,
+    number: arrays.IntArray,
+    weights: arrays.Shares,
+    counts: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
+) -> arrays.Shares:
+    """How similar pairs int64[p] of documents are: `weighted` and `weighted_share`.
+
+    Args:
+        documents: int64[v], ascending: the index of the document that has each value.
+        number: int64[v], which value that is, once a document.
+        weights: float64[d], of the distinct values.
+        counts: int64[d], how many of these documents have each.
+        left: int64[p], the index of the first document of each pair.
+        right: int64[p], that of the second.
+
+    Returns:
+        float64[2, p].
+    """
+    count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
+    totals = np.bincount(documents, weights[number], minlength=count)
+    # What one document has, or what weighs nothing, adds nothing to what a pair shares.
+    shareable = ((counts > 1) & (weights > 0))[number]
+    documents, number = documents[shareable], number[shareable]
+    sizes = np.bincount(documents, minlength=count)
+    codes = np.sort(documents * len(weights) + number)
+    number = codes % max(len(weights), 1)
+    begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
+    for part in arrays.chunks_of(sizes[left], _PRINTS_PER_CHUNK):
+        of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
+        pair = np.repeat(np.arange(len(left[part])), sizes[left[part]])
+        shared = is_in(right[part][pair] * len(weights) + number[of_left], codes)
+        common[part] = np.bincount(
+            pair[shared], weights[number[of_left[shared]]], minlength=len(left[part])
+        )
+    a, b = totals[left], totals[right]
+    weighted = np.zeros((2, len(left)))
+    for shares, total in zip(weighted, (a + b - common, np.minimum(a, b)), strict=True):
+        # Sums in another order may differ in their last bits.
+        np.divide(common, total, out=shares, where=common > 0)
+    return np.minimum(weighted, 1)
+
+
+class TermWeights:
+    """The weights of terms in a file.
+
+    Attributes:
+        reader: of the file.
+        leading: the lowest weight of a term by which documents are found.
+        absent: the hashes of terms that no document has.
+        alone: the hashes of terms that one document has.
+    """
+
+    def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
+        self.reader = reader
+        documents, mean = reader.mean_shingles()
+        windows = 1 + max(0.0, (mean - rare_words.WINDOW) / rare_words.STEP)
+        self._per_document = min(rare_words.WINDOW / rare_words.STEP, windows) / max(
+            _MIN_WINDOWS, documents * windows
+        )
+        self.leading = -np.log(_FREQUENT * self._per_document)
+        self.absent: set[int] = set()
+        self.alone: set[int] = set()
+        self._known: dict[int, float] = {}
+        for terms in rare_words.terms_of([*base]):
+            self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
+
+    def weights_of(self, terms: rare_words.Terms, indices: arrays.IntArray) -> arrays.Shares:
+        """The weights of terms int64[n] of a text, float64[n]; 0 for those that do not count."""
+        hashes = terms.hashes[indices].tolist()
+        new = dict(zip(hashes, indices.tolist(), strict=True))
+        new = {term_hash: index for term_hash, index in new.items() if term_hash not in self._known}
+        if new:
+            names = terms.names(np.array(list(new.values())))
+            counts = self.reader.term_counts(names)
+            self.absent.update(
+                term_hash for term_hash, count in zip(new, counts, strict=True) if not count
+            )
+            self.alone.update(
+                term_hash for term_hash, count in zip(new, counts, strict=True) if count == 1
+            )
+            shares = np.maximum(counts, 1.0) * self._per_document
+            new_weights = np.where(shares <= COMMON, -np.log(shares), 0.0)
+            self._known.update(zip(new, new_weights.tolist(), strict=True))
+        return np.fromiter(
+            (self._known[term_hash] for term_hash in hashes), dtype=np.float64, count=len(hashes)
+        )
+
+
+def weigh(
+    reader: StoreReader,
+    contents: Callable[[arrays.IntArray], Iterable[str]],
+    sizes: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
+    base: Sequence[str] = (),
+) -> list[list[Any]]:
+    """`weighted` and `weighted_share` of pairs of documents; None without an index of passages.
+
+    Args:
+        reader: the file.
+        contents: gives the texts of documents, by ascending numbers int64[n].
+        sizes: int64[m], about how long each document is, by its number.
+        left: int64[p], the number of the first document of each pair.
+        right: int64[p], that of the second.
+        base: texts that do not count, besides those of the file.
+    """
+    settings, limits = reader.settings, reader.limits
+    if not settings.passages:
+        return [[None] * len(left)] * 2
+    documents = reader.count()[0]
+    weighted = np.zeros((2, len(left)))
+    order = np.argsort(left, kind="stable").tolist()
+    for chunk in arrays.bounded(order, (sizes[left] + sizes[right]).__getitem__, limits.join_read):
+        pairs = np.array(chunk)
+        numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
+        texts = [*contents(numbers)]
+        prints = winnowing.fingerprints(texts, settings.shingling, settings.passages, settings.seed)
+        values = np.unique(prints.values)
+        print_index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
+        counts = np.bincount(print_index, minlength=len(values))
+        weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
+        weighted[:, pairs] = weights.compared(prints, *indices.reshape(2, -1))
+    return weighted.tolist()
+
+
+def weigh_all(
+    reader: StoreReader,
+    doc_ids: arrays.IntArray,
+    sizes: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
+) -> arrays.Shares:
+    """`weighted` and `weighted_share` of pairs, by all that each of the documents has.
+
+    Texts are read once. In memory are at most _VALUES of their shingles, or of the fingerprints of
+    programs: of more, those whose hash is a multiple of a number.
+
+    Args:
+        reader: the file.
+        doc_ids: int64[n], the documents among which rarity is counted.
+        sizes: int64[n], how many shingles each has.
+        left: int64[p], the index of the first document of each pair.
+        right: int64[p], that of the second.
+
+    Returns:
+        float64[2, p].
+    """
+    sampled = 1 + int(sizes.sum()) // _VALUES
+    parts, document_parts, count = [arrays.NO_NUMBERS], [arrays.NO_NUMBERS], 0
+    for batch in similarity.batches_of_text(reader, doc_ids):
+        values, documents = _values_of(batch, reader.settings)
+        kept = values % sampled == 0
+        parts.append(values[kept])
+        document_parts.append(documents[kept] + count)
+        count += len(batch)
+    _, number, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
+    weights = rarity(counts, len(doc_ids))
+    return compared(np.concatenate(document_parts), number, weights, counts, left, right)
+
+
+def _values_of(stored: Sequence[str], settings: Settings) -> tuple[arrays.IntArray, ...]:
+    """The shingles of texts, or the fingerprints of programs, and the index of the text of each."""
+    shingling = settings.shingling
+    contents = [from_stored(text, shingling) for text in stored]
+    if shingling.kind != "code":
+        shingles = distinct_shingles(contents, shingling, settings.seed)
+        indices = np.repeat(np.arange(len(contents)), arrays.sizes_of(shingles.offsets))
+        return (shingles.hashes >> np.uint64(1)).view(np.int64), indices
+    prints = winnowing.fingerprints(contents, shingling, settings.passages, settings.seed)
+    order = np.argsort(prints.documents, kind="stable")
+    order = order[~is_in(prints.values[order], base_of(settings, ()))]
+    return prints.values[order], prints.documents[order]
+
+
+def base_of(settings: Settings, more: Sequence[str]) -> arrays.IntArray:
+    """The fingerprints of the base texts of a file, and of more, int64[any], sorted."""
+    return winnowing.base_fingerprints(
+        settings.shingling.without(more), settings.passages, settings.seed
+    )
+
+
+def check_weighted(request: WeightedOptions, settings: Settings) -> None:
+    """UsageError if weighted similarities are requested, and the file has no index for them."""
+    if (request.sort or request.min_weighted is not None) and not settings.passages:
+        raise UsageError(
+            "similarity weighted by rarity needs the index of passages: make it with "
+            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
+        )
+
+
+def ranked(
+    results: Iterable[T],
+    request: WeightedOptions,
+    top: int | None,
+    usual: str = "",
+    value: Callable[[str], Callable[[T], Any]] = attrgetter,
+) -> Iterable[T]:
+    """The results whose weighted similarity is high enough, in the order of `request.sort`.
+
+    Args:
+        results: any number.
+        request: the minimum and the order.
+        top: how many are returned, if not all.
+        usual: the field that orders equal ones, and all without `request.sort`; empty if they are
+            in order.
+        value: gives what reads a field of a result.
+    """
+    if (minimum := request.min_weighted) is not None:
+        weighted = value("weighted")
+        results = (result for result in results if weighted(result) >= minimum)
+    order = [name for name in (request.sort, usual) if name]
+    if request.sort is not None or (order and top is not None):
+        keys = [*map(value, order)]
+        results = sorted(results, key=lambda result: [key(result) for key in keys], reverse=True)
+    return islice(results, None if top is None else min(top, sys.maxsize))

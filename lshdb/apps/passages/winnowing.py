@@ -1,0 +1,242 @@
+"""Winnowing: a few hashes of each text, so that texts that share a run of words share one of them.
+
+Of each window of w shingles of k units, the shingle with the smallest hash is kept. A run of
+t = w + k - 1 units that two texts share is a window of both, with the same smallest hash, wherever
+it is in them (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of random words has
+about 2 / (w + 1) fingerprints per word.
+
+A unit is a word, for `char` shingles a character of the folded text, for `code` a token.
+
+These values are part of the file format: tests/database/test_known_answers.py pins
+them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from lshdb.apps.passages.line_ends import whole_words
+from lshdb.apps.programs.tokens import Tokens
+from lshdb.text import shingles
+from lshdb.text.arrays import NO_NUMBERS, IntArray, is_new
+from lshdb.text.hashing import Hashes, Offsets, selection, span_hash
+from lshdb.text.positions import Units
+from lshdb.text.shingling import Content, Shingling
+
+_DROPPED = np.uint64(16)
+"""Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes. With 32 bits, in
+4 bytes, 100,000 pairs of documents would share one of 30 million fingerprints by chance, and
+30 million pairs one of 500 million."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fingerprints:
+    """The fingerprints of n documents, each value once per document, in the order of the values.
+
+    Attributes:
+        values: int64[f], 0 to 2^48 - 1.
+        documents: int64[f], the index of the document among the n.
+        positions: int64[f], the unit at which the shingle begins, from 0.
+    """
+
+    values: IntArray
+    documents: IntArray
+    positions: IntArray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, indices: IntArray, documents: int) -> Fingerprints:
+        """The fingerprints of m of the n documents, numbered by their order in indices int64[m]."""
+        new_indices = np.full(documents, -1)
+        new_indices[indices] = np.arange(len(indices))
+        documents_left = new_indices[self.documents]
+        kept = documents_left >= 0
+        return Fingerprints(self.values[kept], documents_left[kept], self.positions[kept])
+
+    def rows(self, doc_ids: IntArray) -> IntArray:
+        """The columns of the table of fingerprints, int64[3, f]; the n documents have these ids."""
+        return np.stack([self.values, doc_ids[self.documents], self.positions])
+
+
+NO_FINGERPRINTS = Fingerprints(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS)
+
+
+def joined(parts: Sequence[IntArray]) -> IntArray:
+    """The rows int64[3, f] of several batches, in the order of their values."""
+    rows = np.concatenate(parts, axis=1)
+    # A stable sort is twice as fast here: it merges the sorted parts.
+    return rows[:, np.argsort(rows[0], kind="stable")]
+
+
+def fingerprint_size(run: int) -> int:
+    """Units of the shingles of fingerprints, for runs of at least `run` units.
+
+    Fewer documents without a common run share longer shingles. But then a window has fewer
+    shingles, so more of them are kept: for runs of 8 units, one per 2.5 units with shingles of
+    five eighths of the run, and one per 2 units with three quarters.
+    """
+    return -(-5 * run // 8)
+
+
+def fingerprints(
+    contents: Sequence[Content], shingling: Shingling, run: int, seed: int
+) -> Fingerprints:
+    """The fingerprints of a batch of n texts.
+
+    Args:
+        contents: n texts.
+        shingling: of the database, not `set`; its size does not matter.
+        run: units of the shortest run that is always found.
+        seed: of the hashes.
+    """
+    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
+    group_fingerprints = [
+        of_group([contents[index] for index in group], group, short, run, seed)
+        for group in shingles.groups(contents, short)
+    ]
+    return of_groups(group_fingerprints)
+
+
+_Group = tuple[Hashes, Offsets, Offsets]
+"""The fingerprints of a group in the order of its texts: values, documents and positions."""
+
+
+def of_group(
+    texts: Sequence[Content],
+    numbers: Sequence[int],
+    shingling: Shingling,
+    run: int,
+    seed: int,
+    tokens: Tokens | None = None,
+) -> _Group:
+    """The fingerprints of texts that form one block together; see `fingerprints`.
+
+    Args:
+        texts: n texts.
+        numbers: of the documents that they are.
+        shingling: its size and base texts do not matter.
+        run: units of the shortest run that is always found.
+        seed: of the hashes.
+        tokens: of the programs, if they have been cut already.
+    """
+    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
+    window = run - short.size + 1
+    whole = whole_words(map(str, texts), shingling)
+    first = whole[0]
+    if shingles.is_large(first, short):
+        columns = [*_piece_fingerprints(shingles.pieces(first, short, seed), window)]
+        empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
+        values, positions = map(np.concatenate, zip(empty, *columns, strict=True))
+        return values, np.full(len(values), numbers[0]), positions
+    hashed = shingles.shingle_group(whole, short, seed, tokens)
+    values, positions = _winnowed(hashed.hashes >> _DROPPED, hashed.offsets, window)
+    counts = np.diff(np.searchsorted(positions, hashed.offsets))
+    text_indices = np.repeat(np.arange(len(texts)), counts)
+    return values, np.array(numbers)[text_indices], positions - hashed.offsets[text_indices]
+
+
+def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
+    """The fingerprints of all groups, by value."""
+    if not group_fingerprints:
+        return NO_FINGERPRINTS
+    values, documents, positions = map(np.concatenate, zip(*group_fingerprints, strict=True))
+    return in_order(values.view(np.int64), documents, positions)
+
+
+def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
+    """All values that may be fingerprints of the base texts, int64[any], sorted."""
+    base = whole_words((text for _, text in shingling.base), shingling)
+    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=()).without(base)
+    return (shingles.base_hashes(short, seed) >> _DROPPED).view(np.int64)
+
+
+def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
+    """Fingerprints by value, without the repetitions of a value in a document.
+
+    Args:
+        values: int64[any].
+        documents: int64[any]; equal numbers are adjacent.
+        positions: int64[any], in order in each document.
+    """
+    order = np.argsort(values, kind="stable")
+    values, documents = values[order], documents[order]
+    new = is_new(values) | is_new(documents)
+    return Fingerprints(values[new], documents[new], positions[order[new]])
+
+
+def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
+    """The hashes of the runs of `size` units that begin at each of n units, uint64[n].
+
+    At the last size - 1 units of a text, where no run begins, the values are arbitrary.
+    """
+    hasher = span_hash(seed, "word" if kind == "word" else "char")
+    begins, ends = units.begins, units.ends
+    if kind == "word":
+        return shingles.word_sums(hasher.spans(units.folded, begins, ends - begins), size, seed)
+    last = np.minimum(np.arange(len(ends)) + size - 1, len(ends) - 1)
+    return hasher.spans(units.folded, begins, ends[last] - begins)
+
+
+def run_fingerprints(units: Units, kind: str, run: int, seed: int) -> IntArray:
+    """The fingerprints of the runs of `run` units that begin at each of n units, int64[n].
+
+    At the last run - 1 units of a text, where no run begins, the values are arbitrary.
+    """
+    size = fingerprint_size(run)
+    window = run - size + 1
+    shorter = windows(units, kind, size, seed) >> _DROPPED
+    padded = np.append(shorter, np.zeros(window - 1, dtype=np.uint64))
+    return _window_minima(padded, window).view(np.int64)
+
+
+def _window_minima(hashes: Hashes, window: int) -> Hashes:
+    """The smallest of each `window` hashes in a row: uint64[n] -> uint64[n - window + 1].
+
+    Empty if there are fewer than `window`.
+    """
+    if len(hashes) < window:
+        return hashes[:0]
+    minimum, width = hashes, 1
+    while width < window:
+        step = min(width, window - width)
+        minimum = np.minimum(minimum[:-step], minimum[step:])
+        width += step
+    return minimum
+
+
+def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
+    """The smallest hashes of the windows of n documents, and their indices.
+
+    Adjacent windows usually have the same smallest hash, which is returned once.
+    """
+    minimum = _window_minima(hashes, window)
+    begins, counts = offsets[:-1], np.diff(offsets) - window + 1
+    begins, counts = begins[counts > 0], counts[counts > 0]
+    new = is_new(minimum)
+    new[begins] = True
+    new &= selection(begins, counts, len(minimum))  # no window is in two documents
+    chosen = np.flatnonzero(new)
+    values = minimum[chosen]
+    positions = chosen.copy()
+    for step in range(window - 1, 0, -1):
+        # The first index of the window that has the value.
+        np.copyto(positions, chosen + step, where=hashes[chosen + step] == values)
+    np.copyto(positions, chosen, where=hashes[chosen] == values)
+    return values, positions
+
+
+def _piece_fingerprints(stream: Iterable[Hashes], window: int) -> Iterator[tuple[Hashes, Offsets]]:
+    """Winnow a document whose shingles come in pieces, piece by piece; see `_winnowed`."""
+    tail = np.empty(0, dtype=np.uint64)
+    hashes_before = 0
+    for piece in stream:
+        hashes = np.concatenate([tail, piece >> _DROPPED])
+        values, positions = _winnowed(hashes, np.array([0, len(hashes)]), window)
+        yield values, positions + hashes_before
+        keep = min(window - 1, len(hashes))
+        tail = hashes[len(hashes) - keep :]
+        hashes_before += len(hashes) - keep

@@ -1,0 +1,146 @@
+"""Programs as tokens without names, whatever their language.
+
+A word (also a keyword) is `W`, a number `N`, a string or character literal `S`, and each sign of
+punctuation is itself; comments and white space, also Python's indentation, give no token. All
+characters beyond ASCII are parts of words. String literals in a row are one `S`, which includes a
+prefix of one or two letters (`f"..."`).
+
+There is no grammar: a vote of the text says which marks begin comments (apps.programs.families).
+Each file of a text that joins several files (see FILES) has its own vote. An unterminated string
+ends with its line, an unterminated comment with the file.
+
+One core cuts 33 MB a second of Python files, and 23 MB of functions of 500 characters.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lshdb.text import arrays
+from lshdb.text.folding import code_points
+from lshdb.text.hashing import Offsets
+
+FILES = " \t\t \t   \t\t\t  \t \x1c"
+"""What is between the files of one text: blanks for all shingles that no text has in this order."""
+QUOTE, QUOTED = "\1", "\2"
+"""The first character of a string in a blanked text, and its others."""
+_SIGN = r"[!-\-/:-@\[-^`{-~]"
+"""A token of its own, before which a blanked text may be cut; a point may be in a number."""
+_WORD, _NUMBER, _STRING, _DOT = b"WNS."
+_BEYOND_ASCII = 128
+_PREFIX = 2
+"""Letters of the longest prefix of a string."""
+
+
+def _token_table() -> bytes:
+    """The token that each character belongs to, 0 for blanks."""
+    table = np.full(256, _WORD, dtype=np.uint8)
+    for code in range(_BEYOND_ASCII):
+        character = chr(code)
+        if character.isdigit():
+            table[code] = _NUMBER
+        elif not character.isalnum() and character != "_":
+            table[code] = code if code > ord(" ") else 0
+    table[[ord(QUOTE), ord(QUOTED)]] = _STRING
+    return table.tobytes()
+
+
+_TOKEN_OF = _token_table()
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of n texts, those of a text one after the other.
+
+    Their places are computed when they are asked for: signatures do without.
+
+    Attributes:
+        text: one character per token.
+        counts: int64[n], how many tokens each text has.
+        begins: int64[p], where the parts of the joined texts begin: words, numbers, strings, signs.
+        new: bool[c - 1], at which of the c characters but the first one such a part may end.
+        kept: bool[p], whether a token begins at a part, or is a string that goes on.
+        offsets: int64[n + 1], where each text begins among the joined ones.
+    """
+
+    text: str
+    counts: Offsets
+    begins: Offsets
+    new: arrays.Mask
+    kept: arrays.Mask
+    offsets: Offsets
+
+    @cached_property
+    def starts(self) -> Offsets:
+        """int64[t], where each token begins in its own text, in code points."""
+        return self.begins[self.kept] - self._before
+
+    @cached_property
+    def stops(self) -> Offsets:
+        """int64[t], where each ends."""
+        bounds = self.new.nonzero()[0] + 1
+        last = self.begins[np.append(self.kept, True)[1:]]
+        stops: Offsets = bounds[bounds.searchsorted(last, side="right")] - self._before
+        return stops
+
+    @cached_property
+    def _before(self) -> Offsets:
+        return np.repeat(self.offsets[:-1], self.counts)
+
+
+def cut_tokens(texts: list[str]) -> Tokens:
+    """The tokens of n blanked texts."""
+    encoded = b" ".join([b"", *map(_octets, texts), b""])
+    octets = np.frombuffer(encoded, dtype=np.uint8)
+    # A third of the time of an index into the table.
+    part = np.frombuffer(bytearray(encoded.translate(_TOKEN_OF)), dtype=np.uint8)
+    (dots,) = (part[1:-1] == _DOT).nonzero()
+    part[1:-1][dots[(part[dots] == _NUMBER) & (part[dots + 2] == _NUMBER)]] = _NUMBER
+    word = (part == _WORD) | (part == _NUMBER)
+    solid = part != 0
+    # A word, number or string ends where something else begins.
+    new = ~((word[1:] & word[:-1]) | (octets[1:] == ord(QUOTED)))
+    begins = (new & solid[1:]).nonzero()[0] + 1
+    tokens = part[begins]
+    (strings,) = (tokens == _STRING).nonzero()
+    second = strings[1:] if len(strings) and strings[0] == 0 else strings
+    lengths = begins[second] - begins[second - 1]
+    prefixes = second[(lengths <= _PREFIX) & solid[begins[second] - 1]] - 1
+    tokens[prefixes[tokens[prefixes] == _WORD]] = _STRING
+    offsets = arrays.offsets_of(arrays.lengths_of(texts) + 1) + 1
+    first = begins.searchsorted(offsets)
+    kept = np.ones(len(tokens) + 1, dtype=np.bool_)
+    kept[1:-1] = (tokens[1:] != _STRING) | (tokens[:-1] != _STRING)
+    kept[first] = True
+    kept = kept[:-1]
+    (repeated,) = (~kept).nonzero()
+    counts = arrays.sizes_of(first - repeated.searchsorted(first))
+    text = tokens[kept].tobytes().decode("ascii")
+    return Tokens(text, counts, begins, new, kept, offsets)
+
+
+def _octets(text: str) -> bytes:
+    """A byte for each character."""
+    if text.isascii():
+        return text.encode("ascii")
+    return np.minimum(code_points(text), _BEYOND_ASCII).astype(np.uint8).tobytes()
+
+
+def token_pieces(blanked_text: str, block: int) -> Iterator[str]:
+    """The tokens of one blanked text, in pieces: a large text takes the memory of one block."""
+    for piece in cut_before(blanked_text, _SIGN, block):
+        yield cut_tokens([piece]).text
+
+
+def cut_before(text: str, safe: str, size: int) -> Iterator[str]:
+    """Cut a text into pieces of at least `size` characters, before characters safe to cut at."""
+    pattern = re.compile(safe)
+    start = 0
+    while start < len(text):
+        cut = pattern.search(text, start + size)
+        end = cut.start() if cut else len(text)
+        yield text[start:end]
+        start = end

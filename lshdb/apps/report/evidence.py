@@ -1,0 +1,282 @@
+"""All pairs of a collection that something connects: similar texts, copied and reworded passages.
+
+A pair's score is 1 - (1 - weighted) (1 - r), where `weighted` is the similarity weighted by rarity
+(`weights` of passages), and r is that of a reworded passage: REWORDED[0] at the lowest score that
+is shown, and REWORDED[1] at 1, as texts on one subject share rare words, and a passage may be all
+that two long texts share; and less where each of the two shares such passages with more than
+FEW.
+Without an index of passages the plain similarity takes the place of `weighted`. A pair of low
+similarity of which one has at least PART of what is rare in the other, as when a short program was
+copied into a long one, counts as if `weighted` was a third of that share, if that is more. Pairs of
+one score are in the order of their similarities.
+
+On labelled programs, licence texts, manuals, sections of law, and generated answers and essays
+(scripts/measure experiments.reports) no other rule found as many true pairs: the similarity in the
+product, the mean or the root of both gain where half of a class copied one text, which then counts
+as a template, and lose more elsewhere; with the score of a reworded passage itself, licences of one
+family come before versions of one licence.
+
+Pairs stand apart if there is a gap between their scores and all others: a step from one score to
+the next of MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as
+are above it and at least NEXT. Of several such steps the lowest is the gap; above it are at most as
+many pairs as there are documents. Without such a step no pair stands apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb import options
+from lshdb.apps.passages import weights
+from lshdb.apps.passages.passage_pairs import passage_totals
+from lshdb.apps.passages.reworded import MIN_SCORE, reworded_pairs
+from lshdb.formatting import sameness
+from lshdb.groups import replaced
+from lshdb.model import ConnectedPair
+from lshdb.progress import Progress
+from lshdb.read.identity import have_one_file
+from lshdb.search.pairs import Join, pair_blocks
+from lshdb.store.store import Store
+from lshdb.text.arrays import IntArray, chunks
+
+PART = 0.7
+"""The weighted share from which a pair of low similarity is a partial copy."""
+REWORDED = 0.2, 0.4
+"""What a pair that only a reworded passage connects scores, at the lowest score of one and at 1.
+
+The lowest is above the scores of pairs that nothing connects, so that the others stand apart."""
+FEW = 4
+"""Texts with reworded passages of one text that count in full; of more, each less in proportion."""
+MIN_WORDS = 15
+"""Words of a reworded passage that counts: of shorter ones in short texts, one in 15 is a copy."""
+MIN_GAP = 0.1
+"""The smallest step between two scores that is a gap."""
+STEPS = 2.0
+"""How many times as large it is as the steps among the next pairs."""
+NEXT = 10
+"""How many pairs below the gap are looked at, at least."""
+MAX_PAIRS = 10_000
+"""Pairs that are kept, those of the highest scores."""
+MAX_EXHAUSTIVE = 2_000
+"""Documents up to which all pairs are compared, whatever threshold the index is made for: 2 million
+pairs of signatures take a second."""
+_CANDIDATES = 8
+"""Documents of which a text is looked through for reworded copies: 500 essays of 2,000 words take 9
+seconds, and with all that share enough rare words 70."""
+_BINS = 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Connections:
+    """The pairs of a collection, the highest score first.
+
+    Attributes:
+        pairs: the first MAX_PAIRS of them.
+        total: how many there are.
+        apart: how many stand apart from the others.
+        gap: the scores above and below the gap; None if no pair stands apart.
+        counts: how many pairs have which score, in equal bins from 0 to 1.
+        limit: the similarity below which pairs may be missing, as the index is made for it.
+    """
+
+    pairs: Sequence[ConnectedPair]
+    total: int
+    apart: int
+    gap: tuple[float, float] | None
+    counts: Sequence[int]
+    limit: float | None = None
+
+
+def connections(
+    store: Store,
+    lowest: float,
+    progress: Progress,
+    *,
+    condition: options.ConditionOptions | None = None,
+    new: int | None = None,
+) -> Connections:
+    """Find the pairs that anything connects.
+
+    Args:
+        store: the file.
+        lowest: minimum similarity of a pair that nothing else connects.
+        progress: called now and then.
+        condition: which documents count, in a file without passages and rare words.
+        new: number of first documents, of which each pair has one; None for all pairs.
+    """
+    similar = options.SimilarOptions(condition=condition or options.ConditionOptions())
+    with store.snapshot(similar.condition) as (reader, keep):
+        settings = reader.settings
+        join = Join(reader, options.JoinOptions(similar=similar), keep, reader.doc_ids())
+        keys = reader.keys_of(join.doc_ids)
+        last = None if new is None else int(join.doc_ids[new - 1]) if new else 0
+        numbers = {key: number for number, key in enumerate(keys)}
+        similar_pairs, limit = _similar(store, join, keys, lowest, progress, new)
+        values = {(numbers[pair.a], numbers[pair.b]): pair for pair in similar_pairs}
+        long: set[tuple[str, str]] = set()
+
+        def note(a: str, b: str, **evidence: Any) -> None:
+            """Note what connects two documents, if both count."""
+            if a in numbers and b in numbers:
+                pair = numbers[a], numbers[b]
+                known = values.get(pair) or ConnectedPair(a, b)
+                values[pair] = dataclasses.replace(known, **evidence)
+
+        if settings.passages and settings.content:
+            copied = passage_totals(store, options.PassagePairsOptions(), [], last)
+            for a, b, words, share, b_share, *_ in copied:
+                note(a, b, a_coverage=share, b_coverage=b_share, words=words)
+        if settings.reworded:
+            request = options.PassagePairsOptions(reworded=True)
+            for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
+                score = max(passage.score or 0 for passage in reworded.passages)
+                note(reworded.a, reworded.b, reworded=score)
+                if max(passage.words for passage in reworded.passages) >= MIN_WORDS:
+                    long.add((reworded.a, reworded.b))
+        return _ranked(join, values, long, limit, lowest)
+
+
+def _similarities(join: Join, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
+    """The similarities of pairs int64[p]; those below `lowest` may be any below it."""
+    scores = np.zeros(len(a))
+    signed = np.flatnonzero((join.shingles[a] > 0) & (join.shingles[b] > 0))
+    scores[signed] = join.scorer.scores(a[signed], b[signed], lowest)
+    return scores
+
+
+def _similar(
+    store: Store,
+    join: Join,
+    keys: Sequence[str],
+    lowest: float,
+    progress: Progress,
+    new: int | None,
+) -> tuple[list[ConnectedPair], float | None]:
+    """The similar pairs, and the similarity below which the index may miss some."""
+    count = len(keys)
+    pairs: list[ConnectedPair] = []
+    if count <= MAX_EXHAUSTIVE:
+        a, b = np.triu_indices(count, 1)
+        if new is not None:
+            a, b = a[a < new], b[a < new]
+        for part in chunks(len(a), store.limits.pairs_chunk):
+            left, right = a[part], b[part]
+            progress(part.start, len(a), "pairs compared")
+            scores = _similarities(join, left, right, lowest)
+            chosen = np.flatnonzero(scores >= lowest)
+            rows = zip(left[chosen], right[chosen], scores[chosen], strict=True)
+            pairs += [
+                ConnectedPair(keys[i], keys[j], similarity=float(score)) for i, j, score in rows
+            ]
+        return pairs, None
+    threshold = max(lowest, store.settings.threshold)
+    request = options.PairsOptions(join=replaced(join.request, threshold=threshold))
+    number_of = dict(zip(keys, range(count), strict=True))
+    for block in pair_blocks(store, request, progress):
+        for key, other, score in block.rows(("a", "b", "similarity")):
+            if new is None or number_of[key] < new:
+                pairs.append(ConnectedPair(key, other, similarity=score))
+    return pairs, threshold if threshold > lowest else None
+
+
+def _ranked(
+    join: Join,
+    values: dict[tuple[int, int], ConnectedPair],
+    long: set[tuple[str, str]],
+    limit: float | None,
+    lowest: float,
+) -> Connections:
+    """The pairs with all columns, in order.
+
+    Args:
+        join: of the documents.
+        values: what connects pairs, by their numbers.
+        long: the pairs with a reworded passage that is long enough to count.
+        limit: as for Connections.
+        lowest: minimum similarity of a pair that nothing else connects.
+    """
+    a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
+    together = ~join.decided.pairs_apart(a, b)
+    a, b = a[together], b[together]
+    pairs = [values[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)]
+    reader = join.reader
+    unknown = np.array([pair.similarity is None for pair in pairs], dtype=np.bool_)
+    similarities = np.array([pair.similarity or 0.0 for pair in pairs])
+    similarities[unknown] = _similarities(join, a[unknown], b[unknown], 0)
+    weighted = np.full((2, len(pairs)), np.nan)
+    if reader.settings.passages:
+        weighted = weights.weigh_all(reader, join.doc_ids, join.shingles, a, b)
+    reworded = np.array(
+        [pair.reworded or 0.0 if (pair.a, pair.b) in long else 0.0 for pair in pairs]
+    )
+    partners = np.bincount(np.concatenate([a, b])[np.tile(reworded > 0, 2)], minlength=len(join))
+    fewer = np.minimum(partners[a], partners[b])
+    by_passages = np.interp(reworded, (MIN_SCORE, 1), REWORDED, left=0)
+    by_passages *= FEW / np.maximum(fewer, FEW)
+    by_shingles = np.where(np.isnan(weighted[0]), similarities, weighted[0])
+    is_part = (similarities < lowest) & (weighted[1] >= PART)
+    by_shingles = np.where(is_part, np.maximum(by_shingles, weighted[1] / 3), by_shingles)
+    scores = 1 - (1 - by_shingles) * (1 - by_passages)
+    order = np.lexsort((b, a, -similarities, -scores.round(9)))
+    floor = 0.0 if reader.settings.passages else lowest
+    apart, gap = standing_apart(scores[order], len(join), floor)
+    (identical, same_text), root = join.sameness(a, b), reader.files_root
+    ranked = []
+    for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
+        pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
+        described = dataclasses.replace(
+            pair,
+            number=rank,
+            score=float(scores[index]),
+            stands_apart=rank <= apart,
+            similarity=float(similarities[index]),
+            exact=join.exact,
+            identical=bool(identical[index]),
+            same_text=bool(same_text[index]),
+            weighted=float(weighted[0, index]) if is_weighted else None,
+            weighted_share=float(weighted[1, index]) if is_weighted else None,
+        )
+        is_similar = similarities[index] >= lowest
+        words = _connected_by(described, is_similar=is_similar, root=root)
+        ranked.append(dataclasses.replace(described, connected_by=words))
+    counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
+    return Connections(ranked, len(pairs), apart, gap, counts, limit)
+
+
+def _connected_by(pair: ConnectedPair, *, is_similar: bool, root: str) -> str:
+    """What connects a pair, in words."""
+    if pair.identical and have_one_file(pair.a, pair.b, root):
+        return "one file"
+    if pair.same_text:
+        return sameness(pair.identical, pair.same_text)
+    reasons = {"similar": is_similar, "copied": pair.words, "reworded": pair.reworded is not None}
+    return ", ".join(reason for reason, holds in reasons.items() if holds)
+
+
+def standing_apart(
+    scores: npt.NDArray[np.float64], documents: int, lowest: float = 0
+) -> tuple[int, tuple[float, float] | None]:
+    """How many of the scores, highest first, stand apart, and the scores around the gap.
+
+    Other pairs of the documents have scores below `lowest`, or 0.
+
+    >>> standing_apart(np.array([0.9, 0.8, 0.3, 0.28, 0.25]), 10, 0.25)
+    (2, (0.8, 0.3))
+    >>> standing_apart(np.linspace(0.4, 0, 45), 10)
+    (0, None)
+    """
+    unlisted = max(0, documents * (documents - 1) // 2 - len(scores))
+    padded = np.append(scores, np.full(unlisted, min(lowest, scores.min(initial=1))))
+    steps = padded[:-1] - padded[1:]
+    if not len(steps):
+        return 0, None  # two documents have no other pair to stand apart from
+    for above in reversed(range(min(documents, len(steps)))):
+        behind = steps[above + 1 : above + 1 + max(NEXT, above + 1)]
+        if steps[above] >= max(MIN_GAP, STEPS * float(behind.max(initial=0))):
+            return above + 1, (float(padded[above]), float(padded[above + 1]))
+    return 0, None

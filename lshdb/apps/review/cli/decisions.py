@@ -1,0 +1,92 @@
+"""`lshdb decisions`: list the decisions, and whether they still hold."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from lshdb import formatting
+from lshdb.apps.review.decisions import Disagreement, agreements
+from lshdb.cli import messages, options, proving, results
+from lshdb.database import store_of
+from lshdb.errors import UsageError
+from lshdb.groups import Option
+from lshdb.model import Decision
+from lshdb.write import dropped_files
+
+_SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
+
+
+def decisions(
+    *,
+    file: options.DatabaseFile,
+    drop: Annotated[bool, Option("Only those to drop documents.")] = False,
+    files: Annotated[
+        bool,
+        Option("With --drop: print the files of the documents that can be deleted."),
+    ] = False,
+    disagreements: Annotated[
+        bool, Option("Documents that one reviewer drops, and another one does not.")
+    ] = False,
+    yes: Annotated[
+        bool,
+        Option(
+            "With --files: also those of which no other file holds a kept copy.",
+            flags=("--yes", "-y"),
+        ),
+    ] = False,
+    null: options.Null = False,
+    form: options.Form,
+) -> None:
+    """List the decisions about documents, and whether they still hold.
+
+    A line has the number of a decision, the verdict, the keys, whether it holds, who decided,
+    when, and the note. It no longer holds if a document has changed since, is missing, or a later
+    decision overruled it.
+
+    --files lists files that can be deleted, by paths from here: each has the bytes that were
+    decided on, and another file holds a copy that is kept. Both are read now. Others are named with
+    the reason, with exit status 1; --yes lists files without a copy, too.
+
+    `lshdb decide --from` reads what this writes with --json, --csv or -o, also for a copy of the
+    database.
+
+    Example: lshdb decisions -d code.db -o decisions.csv
+
+    Example: lshdb decisions -d code.db --drop --files
+    """
+    if disagreements and (drop or files):
+        raise UsageError("--disagreements goes without --drop and --files")
+    if files and not (drop and form.is_text):
+        raise UsageError("--files goes with --drop, and prints paths only")
+    if (null or yes) and not files:
+        raise UsageError("--null and --yes are for the paths of --files")
+    with file.reading(form) as database:
+        if files:
+            store = store_of(database)
+            proofs = dropped_files.proof_of(store)
+            going = dropped_files.dropped_files(store, proofs, without_copy=yes)
+            proving.print_files(going, null=null)
+            return
+        stored = database.decisions()
+        if disagreements:
+            _write_disagreements(stored, form)
+            return
+        results.write_results(
+            Decision,
+            (decision for decision in stored if decision.verdict == "drop" or not drop),
+            form,
+            shown=_SHOWN,
+            noun=("decision",),
+            none="nothing is decided yet: see lshdb decide --help",
+        )
+
+
+def _write_disagreements(stored: Sequence[Decision], form: options.Form) -> None:
+    """Write what reviewers disagree about, and note how much each two of them agree."""
+    agreed, disagreements = agreements(stored)
+    results.write_results(Disagreement, disagreements, form)
+    for agreement in agreed:
+        kappa = "" if agreement.kappa is None else f"; Cohen's kappa is {agreement.kappa:.2f}"
+        messages.message(
+            f"{agreement.a} and {agreement.b} agree about {agreement.agreed:,} of "
+            f"{formatting.counted(agreement.documents, 'document')}{kappa}"
+        )

@@ -1,0 +1,352 @@
+"""Decisions about documents: all of them, those that hold by key, and those for a join."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+import numpy as np
+
+from lshdb.model import Decision, DecisionState, Verdict
+from lshdb.store.lookups import DecisionRow, StoreReader
+from lshdb.text import arrays
+from lshdb.text.content import digest
+
+_Document = TypeVar("_Document")
+
+
+def read_decisions(reader: StoreReader) -> list[Decision]:
+    """All decisions, in the order in which they were stored, and whether they hold."""
+    rows = reader.decisions()
+    last = Contents(rows).last
+    texts: defaultdict[int, set[bytes]] = defaultdict(set)
+    for decision, content_digest, _, _ in reader.different_texts():
+        texts[decision].add(content_digest)
+    return [
+        _decision(list(rows_of_decision), last, len(texts[number]))
+        for number, rows_of_decision in itertools.groupby(rows, key=lambda row: row.decision)
+    ]
+
+
+def read_verdicts(reader: StoreReader, who: str | None = None) -> "Verdicts":
+    """The decisions that hold, by the keys of documents; see Verdicts."""
+    texts = [(decision, text, key) for decision, text, _, key in reader.different_texts()]
+    return Verdicts(read_decisions(reader), who, texts)
+
+
+def contents_in_force(reader: StoreReader) -> "Contents":
+    """The decisions in force about keys and digests, whether these are still stored or not."""
+    return Contents(reader.decisions())
+
+
+def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
+    """The keys and digests whose last decision is to drop them, whether still stored or not."""
+    verdicts = contents_in_force(reader).of_key
+    return {document for document, verdict in verdicts.items() if verdict == "drop"}
+
+
+def dropped_rows(reader: StoreReader) -> list[DecisionRow]:
+    """The decisions to drop documents that no later one overrules, stored or not."""
+    rows = reader.decisions()
+    verdicts = Contents(rows).of_key
+    return [
+        row
+        for row in rows
+        if row.verdict == "drop" and not row.spent and verdicts.get(row.document) == "drop"
+    ]
+
+
+def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int], texts: int) -> Decision:
+    """The decision of some rows; `texts` is how many of its texts are stored, under any keys."""
+    first = rows[0]
+    state: DecisionState = "holds"
+    if first.spent:
+        state = "spent"
+    elif max(sum(row.holds or 0 for row in rows), texts) < min(len(rows), 2):
+        state = "missing" if any(row.holds is None for row in rows) else "changed"
+    elif first.verdict != "different" and last[first.document] != first.decision:
+        state = "overruled"
+    return Decision(
+        first.decision,
+        cast(Verdict, first.verdict),
+        tuple(row.key for row in rows),
+        tuple(row.digest.hex() for row in rows),
+        first.note,
+        first.who,
+        first.decided,
+        state,
+        tuple(row.file_digest.hex() if row.file_digest else None for row in rows),
+    )
+
+
+class _InForce(Generic[_Document]):
+    """The decisions in force. A document is its key, its key and digest, or its number.
+
+    Of two about the same document a later `keep` or `drop` overrules an earlier one, and a later
+    `different` an earlier `drop`: what is no duplicate must not go as one.
+
+    Attributes:
+        of_key: the verdict `keep` or `drop` about each document.
+        last: the number of that decision, or of the one that overrules it.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[tuple[int, Verdict, _Document]],
+        texts: Iterable[tuple[int, bytes, _Document]] = (),
+    ) -> None:
+        """Take decisions.
+
+        Args:
+            rows: the number of a decision, its verdict and a document, the earliest first.
+            texts: the number of a decision that texts are different, one of them, and a document
+                that has it under any key.
+        """
+        self.of_key: dict[_Document, Verdict] = {}
+        self.last: dict[_Document, int] = {}
+        # By decision, of documents and of texts: what is different from the others of it.
+        self._marks: dict[_Document, dict[tuple[int, bool], object]] = {}
+        for decision, verdict, document in rows:
+            if verdict != "different":
+                self.of_key[document] = verdict
+                self.last[document] = decision
+                continue
+            self._marks.setdefault(document, {})[decision, False] = document
+            if self.of_key.get(document) == "drop":
+                del self.of_key[document]
+                self.last[document] = decision
+        for decision, text, document in texts:
+            self._marks.setdefault(document, {})[decision, True] = text
+
+    def apart(self, a: _Document, b: _Document) -> bool:
+        """Whether two documents are marked different, or their texts are."""
+        a_marks, b_marks = self.marks_of(a), self.marks_of(b)
+        return any(b_marks.get(group, mark) != mark for group, mark in a_marks.items())
+
+    def marks_of(self, document: _Document) -> Mapping[tuple[int, bool], object]:
+        """What a document is in the decisions that mark it different from others."""
+        return self._marks.get(document, {})
+
+    def of_member(self, member: _Document, kept: _Document) -> Verdict | None:
+        """The decision about a member of a cluster."""
+        return self.of_key.get(member) or ("different" if self.apart(member, kept) else None)
+
+    def decided(self) -> set[_Document]:
+        """All documents with a decision."""
+        return self.of_key.keys() | self._marks.keys()
+
+
+class Contents(_InForce[tuple[str, bytes]]):
+    """The decisions in force about keys and digests, whether these are still stored or not."""
+
+    def __init__(self, rows: Iterable[DecisionRow]) -> None:
+        ordered = sorted(
+            (row for row in rows if not row.spent), key=lambda row: (row.decided, row.decision)
+        )
+        super().__init__(
+            (row.decision, cast(Verdict, row.verdict), row.document) for row in ordered
+        )
+        empty = digest(b"")
+        self._texts: defaultdict[bytes, dict[tuple[int, bool], object]] = defaultdict(dict)
+        for row in ordered:
+            if row.verdict == "different" and row.digest != empty:
+                self._texts[row.digest][row.decision, True] = row.digest
+
+    @property
+    def has_different(self) -> bool:
+        """Whether documents are marked different from others."""
+        return bool(self._marks)
+
+    def marks_of(self, document: tuple[str, bytes]) -> Mapping[tuple[int, bool], object]:
+        """Those of the document under its key, and of its text under any."""
+        return {**super().marks_of(document), **self._texts.get(document[1], {})}
+
+
+class MarkedDocuments:
+    """The documents of a collection that grows which are marked different from others.
+
+    Args:
+        contents: the decisions.
+        reader: reads the documents that it has at first; None if it has none.
+    """
+
+    def __init__(self, contents: Contents, reader: StoreReader | None = None) -> None:
+        self._contents = contents
+        # The doc_ids, each with what it is in a decision, by decision.
+        self._marks: defaultdict[tuple[int, bool], dict[int, object]] = defaultdict(dict)
+        self._groups: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
+        if reader is not None:
+            for decision, verdict, doc_id in reader.decided():
+                if verdict == "different":
+                    self._mark((decision, False), doc_id, doc_id)
+            for decision, text, doc_id, _ in reader.different_texts():
+                self._mark((decision, True), doc_id, text)
+
+    def _mark(self, group: tuple[int, bool], doc_id: int, mark: object) -> None:
+        self._marks[group][doc_id] = mark
+        self._groups[doc_id].append(group)
+
+    def add(self, doc_id: int, document: tuple[str, bytes]) -> None:
+        """Note a document, by its key and digest, that may replace another one."""
+        for group in self._groups.pop(doc_id, ()):
+            del self._marks[group][doc_id]
+        for group, mark in self._contents.marks_of(document).items():
+            self._mark(group, doc_id, mark)
+
+    def different_from(self, document: tuple[str, bytes]) -> set[int]:
+        """The doc_ids of documents that are marked different from one."""
+        return {
+            doc_id
+            for group, mark in self._contents.marks_of(document).items()
+            for doc_id, other in self._marks[group].items()
+            if other != mark
+        }
+
+
+class Verdicts(_InForce[str]):
+    """The decisions that hold, by documents; of one reviewer, those that others do not overrule.
+
+    `texts` are those of different texts, as _InForce takes them.
+    """
+
+    def __init__(
+        self,
+        decisions: Iterable[Decision],
+        who: str | None = None,
+        texts: Iterable[tuple[int, bytes, str]] = (),
+    ) -> None:
+        ordered = sorted(decisions, key=lambda decision: (decision.decided, decision.decision))
+        held = [
+            decision
+            for decision in ordered
+            if decision.state == "holds" or (decision.state == "overruled" and decision.who == who)
+            if who in (None, decision.who)
+        ]
+        numbers = {decision.decision for decision in held}
+        super().__init__(
+            (
+                (decision.decision, decision.verdict, key)
+                for decision in held
+                for key in decision.keys
+            ),
+            (text for text in texts if text[0] in numbers),
+        )
+
+    def of_document(self, key: str) -> Verdict | None:
+        """The decision about a document."""
+        return self.of_key.get(key) or ("different" if key in self._marks else None)
+
+    def settled(self, keys: Sequence[str]) -> bool:
+        """Whether nothing is left to decide about similar documents, a pair or a cluster.
+
+        Each is kept or dropped, or marked different from all that are not dropped.
+        """
+        return next(self.open_pairs(keys), None) is None
+
+    def open_pairs(self, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The pairs of similar documents, in order, that are left to decide.
+
+        Neither is dropped, the second is not kept either, and they are not marked different.
+        """
+        left = [key for key in keys if self.of_key.get(key) != "drop"]
+        open_ = [key for key in left if key not in self.of_key]
+        pairs = ((key, other) for key in left for other in open_ if other != key)
+        return (pair for pair in pairs if not self.apart(*pair))
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A document that one reviewer drops, and that stays by another's decision."""
+
+    key: str
+    a: str
+    a_verdict: Verdict
+    b: str
+    b_verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two reviewers agree whether documents go or stay.
+
+    Attributes:
+        a, b: the reviewers.
+        documents: how many both decided about.
+        agreed: about how many of them they agree.
+        kappa: (p - e) / (1 - e) for the share p of these and the share e that two would agree on by
+            chance who drop as many each (Cohen, Educational and Psychological Measurement 20,
+            1960); None if e is 1.
+    """
+
+    a: str
+    b: str
+    documents: int
+    agreed: int
+    kappa: float | None
+
+
+def agreements(decisions: Sequence[Decision]) -> tuple[list[Agreement], list[Disagreement]]:
+    """How far each two reviewers agree, and the documents about which they do not."""
+    of = {who: Verdicts(decisions, who) for who in sorted({decision.who for decision in decisions})}
+    agreements_of_pairs: list[Agreement] = []
+    apart: list[Disagreement] = []
+    for a, b in itertools.combinations(of, 2):
+        keys = sorted(of[a].decided() & of[b].decided())
+        verdicts = [(key, of[a].of_document(key), of[b].of_document(key)) for key in keys]
+        pairs = [(a_verdict == "drop", b_verdict == "drop") for _, a_verdict, b_verdict in verdicts]
+        if not pairs:
+            continue
+        agreed = sum(a_verdict == b_verdict for a_verdict, b_verdict in pairs)
+        p, (a_share, b_share) = agreed / len(pairs), np.mean(pairs, axis=0).tolist()
+        chance = a_share * b_share + (1 - a_share) * (1 - b_share)
+        kappa = None if chance == 1 else (p - chance) / (1 - chance)
+        agreements_of_pairs.append(Agreement(a, b, len(pairs), agreed, kappa))
+        apart += [
+            Disagreement(key, a, cast(Verdict, a_verdict), b, cast(Verdict, b_verdict))
+            for key, a_verdict, b_verdict in verdicts
+            if (a_verdict == "drop") != (b_verdict == "drop")
+        ]
+    return agreements_of_pairs, apart
+
+
+class Decided(_InForce[int]):
+    """The decisions about documents of a join, by their numbers.
+
+    Attributes:
+        different: int64[k], those that are marked different from others, ascending.
+    """
+
+    def __init__(self, doc_ids: arrays.IntArray, reader: StoreReader | None) -> None:
+        """Read those about the documents int64[m], ascending; None for no decisions."""
+        decided = reader.decided() if reader is not None else []
+        texts = reader.different_texts() if reader is not None else []
+        wanted = arrays.int_array([*(row[2] for row in decided), *(row[2] for row in texts)])
+        numbers = dict(zip(wanted.tolist(), np.searchsorted(doc_ids, wanted).tolist(), strict=True))
+        of_doc_id = {
+            doc_id: number
+            for doc_id, number in numbers.items()
+            if number < len(doc_ids) and doc_ids[number] == doc_id
+        }
+        super().__init__(
+            (
+                (decision, cast(Verdict, verdict), of_doc_id[doc_id])
+                for decision, verdict, doc_id in decided
+                if doc_id in of_doc_id
+            ),
+            (
+                (decision, text, of_doc_id[doc_id])
+                for decision, text, doc_id, _ in texts
+                if doc_id in of_doc_id
+            ),
+        )
+        self.different = arrays.int_array(sorted(self._marks))
+        self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
+        self._grouped[self.different] = True
+
+    def pairs_apart(self, a: arrays.IntArray, b: arrays.IntArray) -> arrays.Mask:
+        """Whether the pairs int64[c] are marked different, bool[c]."""
+        apart: arrays.Mask = self._grouped[a] & self._grouped[b]
+        (grouped,) = apart.nonzero()
+        apart[grouped] = [*map(self.apart, a[grouped].tolist(), b[grouped].tolist())]
+        return apart

@@ -1,0 +1,6 @@
+"""One object for all threads of a program, and for asyncio, that queries a file and adds to it.
+
+    service      `lshdb.Service`
+
+Doors: service.
+"""

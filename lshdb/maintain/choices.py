@@ -1,0 +1,191 @@
+"""The constructions worth having for a threshold, a recall and a number of lanes."""
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Literal
+
+from lshdb.errors import UsageError
+from lshdb.groups import takes
+from lshdb.maintain import analysis, resolve, sampling
+from lshdb.options import TuneOptions
+from lshdb.results import Result
+from lshdb.sketch.constructions import MAX_LANES, Construction, candidate_probability
+from lshdb.store.store import Store
+
+BAND_BYTES = 20
+"""Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
+SIMILARITIES = tuple(i / 10 for i in range(1, 10))
+"""The similarities at which a curve is given."""
+_LARGEST_INNER = 16
+"""Lanes or bands in a level of a cascade that is not the last one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tuned(Result):
+    """A construction with predictions.
+
+    Attributes:
+        construction: the shape of the index.
+        recall: the share of pairs at the threshold that are candidates.
+        curve: the share of pairs that are candidates at the similarities 0.1 to 0.9.
+        bytes: bytes of a document's signature and band rows in the file.
+        candidates: expected candidates of a query; None without a database.
+        work: rows that a query is expected to read: a bucket per band, their rows, candidates;
+            None without a database.
+        chosen: whether it is the best.
+        named: whether the caller named it.
+    """
+
+    construction: Construction
+    recall: float
+    curve: tuple[float, ...]
+    bytes: int
+    candidates: float | None
+    work: float | None
+    chosen: bool = False
+    named: bool = False
+
+
+class Constructions(Result, list[Tuned]):
+    """Constructions with predictions, the best first: a list, and a table in a notebook."""
+
+    def _notebook(self) -> dict[str, object]:
+        return {"constructions": self}
+
+
+@takes(TuneOptions)
+def tune(options: TuneOptions) -> Constructions:
+    """The constructions worth having, best first.
+
+    They are bands of rows, and cascades of three and four levels, within the number of lanes, that
+    reach the recall at the threshold; no other construction has both fewer false candidates and
+    fewer bands. For a database (`Database.tune`) the best construction is the one whose queries
+    read the fewest rows. Here it is the one that `lshdb.open` chooses, and the others follow by
+    the mean of their curves below the threshold.
+
+    Raises:
+        UsageError: numbers out of range, or a construction of more lanes than `permutations`.
+        SettingsError: no construction of this many lanes reaches the recall.
+
+    >>> tune(threshold=0.8, recall=0.99)[0].construction
+    Construction(rows=5, bands=12)
+    """
+    return ranked(options, resolve.THRESHOLD, resolve.RECALL, resolve.PERMUTATIONS)
+
+
+def tune_stored(store: Store, options: TuneOptions) -> Constructions:
+    """The constructions worth having for a file; see Database.tune."""
+    with store.reading():
+        settings = store.settings
+    count, distribution = sampling.distribution_of(store, options.seed)
+    documents = count if options.documents is None else options.documents
+    usual = settings.threshold, settings.recall, settings.permutations
+    return ranked(options, *usual, distribution, documents, settings.lane_bits)
+
+
+def ranked(
+    options: TuneOptions,
+    threshold: float,
+    recall: float,
+    lanes: int,
+    distribution: analysis.Distribution | None = None,
+    documents: int = 0,
+    lane_bits: int | None = None,
+) -> Constructions:
+    """The constructions worth having; see `tune`.
+
+    Args:
+        options: the user's request.
+        threshold, recall, lanes: the values for what the request leaves open.
+        distribution: the similarities of a collection.
+        documents: the size of the collection.
+        lane_bits: of the file; None for those of a new one.
+    """
+    threshold, recall = options.threshold or threshold, options.recall or recall
+    named = None if options.construction is None else Construction.parse(options.construction)
+    lanes = options.permutations or max(lanes, 0 if named is None else named.lanes)
+    if named is not None and named.lanes > lanes:
+        raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
+    usual = resolve.choose_construction(threshold, recall, lanes)
+
+    def described(construction: Construction) -> Tuned:
+        return describe(construction, threshold, lanes, distribution, documents, lane_bits)
+
+    judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
+    for construction in _constructions_reaching(threshold, recall, lanes):
+        judged[construction] = described(construction)
+        candidates = judged[construction].candidates
+        costs[construction] = (
+            analysis.mean_below(threshold, construction) if candidates is None else candidates
+        )
+    kept, fewest = [], MAX_LANES + 1
+    for construction in sorted(
+        judged,
+        key=lambda construction: (costs[construction], construction.bands, str(construction)),
+    ):
+        if construction.bands < fewest or construction == usual:
+            fewest = min(fewest, construction.bands)
+            kept.append(judged[construction])
+    best = judged[usual]
+    if distribution is not None:
+        kept.sort(key=lambda tuned: tuned.work or 0)
+        best = kept[0]
+    others = [tuned for tuned in kept if tuned is not best]
+    if named is not None and named not in (tuned.construction for tuned in kept):
+        others.append(described(named))
+    return Constructions(
+        dataclasses.replace(tuned, chosen=tuned is best, named=tuned.construction == named)
+        for tuned in (best, *others)
+    )
+
+
+def describe(
+    construction: Construction,
+    threshold: float,
+    lanes: int,
+    distribution: analysis.Distribution | None = None,
+    documents: int = 0,
+    lane_bits: int | None = None,
+) -> Tuned:
+    """The predictions for one construction; for the arguments see `ranked`."""
+    candidates = work = None
+    if distribution is not None:
+        candidates = analysis.candidates_per_query(distribution, documents, construction)
+        rows = analysis.rows_per_query(distribution, documents, construction)
+        work = construction.bands + rows + candidates
+    return Tuned(
+        construction,
+        candidate_probability(threshold, construction),
+        tuple(candidate_probability(s, construction) for s in SIMILARITIES),
+        lanes * (lane_bits or resolve.lane_bits_for(construction)) // 8
+        + BAND_BYTES * construction.bands,
+        candidates,
+        work,
+    )
+
+
+def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
+    """Constructions that reach the recall, each with the last level that fits it best."""
+    # The sizes of the levels below; an AND of 1 makes a cascade that starts with OR.
+    first, inner = range(1, _LARGEST_INNER + 1), range(2, _LARGEST_INNER + 1)
+    below = itertools.chain(
+        itertools.product(range(1, lanes + 1)),
+        itertools.product(first, inner),
+        itertools.product(first, inner, inner),
+    )
+    for sizes in below:
+        last: Literal["and", "or"] = "or" if len(sizes) % 2 else "and"
+        maximum = lanes // math.prod(sizes)
+        of_size = partial(_alternating, *sizes)
+        construction = resolve.last_level(last, of_size, threshold, recall, maximum)
+        if construction is not None:
+            yield construction
+
+
+def _alternating(*sizes: int) -> Construction:
+    """The construction whose levels have these sizes, AND first."""
+    levels = zip(itertools.cycle(("and", "or")), sizes, strict=False)
+    return Construction.parse(", ".join(f"{kind} {size}" for kind, size in levels))

@@ -1,0 +1,476 @@
+"""Looking for problems in a file.
+
+Nothing is assumed: tables may be missing, and a text that is not UTF-8 is read with lone
+surrogates. The file is read once, in order and in constant memory: documents with their
+signatures, then the tables that are derived from them, each compared by checksums.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from lshdb import errors
+from lshdb.apps.passages import rare_words, winnowing
+from lshdb.json_text import dumps
+from lshdb.keys import key_fault
+from lshdb.maintain.findings import Problem
+from lshdb.progress import Progress
+from lshdb.read.metadata import from_json
+from lshdb.sketch import signing
+from lshdb.sketch.settings import Settings, plain_settings
+from lshdb.store import index, schema
+from lshdb.store import statements as sql
+from lshdb.store.guard import Connection
+from lshdb.store.rows import record, settings_of, typed
+from lshdb.store.store import MAX_NUMBER
+from lshdb.text import arrays, hashing, shingling
+from lshdb.text.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
+
+_LISTED = 5
+"""Problems of a column that are listed."""
+_DERIVED = {"documents.content", "documents.shingles", "signatures.signature"}
+"""Values that can be derived from a content with the right digest."""
+DAMAGED, SCHEMA, SETTINGS, DIGEST = "file", "sqlite_schema", "settings", "documents.digest"
+"""Tables and columns whose problems decide what can be repaired."""
+_CONTENT = None, "a content"
+_SHOWN = 60
+"""Characters of a value in a problem."""
+_BATCH_BYTES = 8_000_000
+"""Bytes of signatures and contents read at once."""
+_TABLES = index.BANDS, index.FINGERPRINTS, index.RARE_WORDS
+_ROW = 2_000
+"""Bytes of a row's other values as Python's objects; about."""
+
+
+class ExaminedDocument(NamedTuple):
+    """A document as stored.
+
+    `filled`: whether content is stored; `content` is None if it was not requested.
+    """
+
+    doc_id: int
+    key: str
+    shingles: int
+    digest: bytes
+    signature: bytes | None
+    filled: int
+    content: str | None
+    metadata: str | None
+
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return _ROW + len(self.signature or b"") + len(self.content or "")
+
+
+@dataclasses.dataclass(eq=False)
+class TableComparison:
+    """Compares the rows of a table with the rows that it should have, in constant memory.
+
+    The rows of the documents of each slot are a set. Different sets have equal sums of hashes with
+    probability 2^-64, and the hashes are secret, so that nobody can make a file that deceives it.
+
+    Attributes:
+        expected: the number of rows that the table should have.
+        stored: the number of rows that the table has.
+        sums: for each slot, 0 if the rows are as expected.
+    """
+
+    table: index.IndexTable
+
+    def __post_init__(self) -> None:
+        self.expected = self.stored = 0
+        self.sums = np.zeros(index.SLOTS, dtype=np.int64)
+        self._hash = hashing.span_hash(hashing.secret_seed(), "rows").integers
+
+    def add(self, rows: index.IndexRows, *, expected: bool) -> None:
+        """Add rows that the table should have (`expected`), or rows that it has."""
+        hashes = np.zeros(rows.shape[1], dtype=np.int64)
+        for column in rows:
+            hashes = self._hash(hashes ^ column).view(np.int64)
+        if expected:
+            self.expected += len(hashes)
+        else:
+            self.stored += len(hashes)
+            hashes = -hashes
+        np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), hashes)
+
+
+@dataclasses.dataclass(eq=False)
+class Examination:
+    """One examination of a whole file.
+
+    Attributes:
+        connection: to the file, of `connection.audited`.
+        deep: whether contents are shingled and signed again.
+        progress: called with the documents that were read.
+        repairable: whether the file can be written safely: SQLite finds no damage, and its schema
+            and settings are lshdb's, except parts that can be created.
+        settings: those of the file; None if they are invalid.
+        documents: how many documents were examined.
+        orphans: the doc_ids of signatures without a document.
+        derivable: slots of documents with values that may be derived again.
+        problems: the first ones of each table and column.
+        counts: how many there are, by their tables and columns.
+        tables: the comparison of each table of the index.
+        differing: the tables with wrong rows, and the slots of these rows; empty unless all
+            documents were read.
+    """
+
+    connection: Connection
+    deep: bool
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.repairable = True
+        self.settings: Settings | None = None
+        self.documents = 0
+        self.orphans: list[int] = []
+        self.derivable: set[int] = set()
+        self.tables = {table: TableComparison(table) for table in _TABLES}
+        self.differing: dict[index.IndexTable, list[int]] = {}
+        self._rows = self.connection.rows
+        self.problems: list[Problem] = []
+        self.counts: Counter[str] = Counter()
+        self._apply("the file's structure", self._structure())
+        self._apply("the schema", self._schema())
+        self._apply("the settings", self._read_settings())
+        if self.settings is None:
+            self._add(_unchecked("documents, signatures and bands"))
+            return
+        whole = self._apply("documents", self._documents(self.settings))
+        self._apply("the index", self._index(self.settings, whole))
+        self._apply("decisions", self._decisions())
+
+    def _add(self, problem: Problem) -> None:
+        """Count a problem, and list the first ones of its table and column."""
+        self.counts[problem.table] += 1
+        if self.counts[problem.table] <= _LISTED:
+            self.problems.append(problem)
+        self.repairable &= problem.table not in (DAMAGED, SETTINGS)
+
+    def _apply(self, what: str, rule: Iterable[Problem]) -> bool:
+        """Count the problems that a rule finds; return whether it completed."""
+        try:
+            with self.connection.errors():
+                for problem in rule:
+                    self._add(problem)
+            return True
+        except errors.DamagedFile as error:
+            self._add(damaged(str(error)))
+        except (
+            errors.QueryError
+        ):  # a table or column is missing: the rule of the schema reports that
+            pass
+        self._add(_unchecked(what))
+        return False
+
+    def _structure(self) -> Iterator[Problem]:
+        self.progress(0, None, "pages")
+        if fault := schema.size_fault(self.connection):
+            yield damaged(fault)
+        # Otherwise the file's own expressions would run; constraints are checked here.
+        self._rows(sql.CHECK_NO_CONSTRAINTS)
+        rows = (
+            self._check_own_tables()
+            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(_declared_tables()))
+            or self._generated()
+            else self._rows(sql.CHECK_STRUCTURE)
+        )
+        lines = [" ".join(line.split()) for (line,) in rows]
+        self._rows(sql.CHECK_CONSTRAINTS)
+        yield from (damaged(line) for line in lines if line != "ok")
+
+    def _generated(self) -> set[str]:
+        """The tables with generated columns, whose expressions a whole check would run."""
+        return {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
+
+    def _reading_runs_code(self) -> bool:
+        """Whether reading lshdb's tables would run expressions that lshdb did not define."""
+        of_columns = not self._generated().isdisjoint(_declared_tables())
+        return of_columns or bool(self._rows(sql.NO_TABLES, dumps(_declared_tables())))
+
+    def _check_own_tables(self) -> list[tuple[Any, ...]]:
+        """The problems of all pages, and of lshdb's own tables with their indexes.
+
+        Tables with generated columns are left out; if there are any, so are pages without a table.
+        """
+        generated = self._generated()
+        checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
+        plain = [name for name in _declared_tables() if name not in generated]
+        return self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
+
+    def _schema(self) -> Iterator[Problem]:
+        for fault in schema.faults(self.connection):
+            self.repairable &= bool(fault.makes)
+            yield Problem(SCHEMA, "", fault.what, "only what lshdb defines")
+        for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
+            if table == "signatures":
+                self.orphans.append(row)
+                what = "a signature without a document"
+                yield Problem("signatures.doc_id", str(row), what, "none")
+            else:
+                what = "a reference to a missing row"
+                yield Problem(f"{table}.foreign key", f"row {row or 0}", what, "none")
+
+    def _read_settings(self) -> Iterator[Problem]:
+        if self._reading_runs_code():
+            return  # the rule of the schema reports that
+        row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
+        try:
+            settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
+            typed(row[-3:], int | None, int | None, str | None)
+            self.settings = settings
+        except errors.DamagedFile as error:
+            yield Problem(SETTINGS, "", str(error), "valid settings")
+        ((last,),) = self._rows(sql.LAST_DOC_ID)
+        if isinstance(last, int) and last > MAX_NUMBER:
+            stored = f"the last number of a document is {last}, so none can follow"
+            yield Problem(SETTINGS, "", stored, f"at most {MAX_NUMBER}")
+
+    def _documents(self, settings: Settings) -> Iterator[Problem]:
+        contents = settings.passages or settings.reworded or settings.shingling.of_sets
+        ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
+        for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
+            for doc_id, problems in batch.problems(deep=self.deep):
+                yield from problems
+                if _is_derivable(problems):
+                    self.derivable.add(doc_id % index.SLOTS)
+            for table, compared in self.tables.items():
+                compared.add(batch.rows(table), expected=True)
+            self.documents += len(batch.documents)
+            self.progress(self.documents, total, "documents")
+
+    def _index(self, settings: Settings, whole: bool) -> Iterator[Problem]:
+        """`whole`: whether all documents were read, so that the tables can be compared."""
+        reader = index.Index(self.connection)
+        tables = {name for (name,) in self._rows(sql.TABLES)}
+        for table, compared in self.tables.items():
+            if not (settings.reworded if table is index.RARE_WORDS else table.name in tables):
+                continue
+            try:
+                for rows in reader.terms() if table is index.RARE_WORDS else reader.rows(table):
+                    compared.add(rows, expected=False)
+                    self.progress(compared.stored, compared.expected, f"rows of {table.name}")
+            except errors.DamagedFile:
+                if table is not index.RARE_WORDS:  # whose damage SQLite repairs by making it again
+                    raise
+                compared.sums[:] = 1
+        for table, compared in self.tables.items() if whole else ():
+            if slots := np.flatnonzero(compared.sums).tolist():
+                self.differing[table] = slots
+                same = compared.stored == compared.expected
+                stored = f"{compared.stored} rows{', some of them wrong' if same else ''}"
+                yield Problem(table.name, "", stored, f"{compared.expected} rows")
+
+    def _decisions(self) -> Iterator[Problem]:
+        has_decisions = (schema.DECISIONS,) in self._rows(sql.TABLES)
+        for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS) if has_decisions else ():
+            if wrong or texts is None or not _is_valid(str.encode, texts):
+                yield Problem("decisions", str(number), "rows that disagree", "a decision")
+
+
+@dataclasses.dataclass(eq=False)
+class CheckedBatch:
+    """Some documents, and the values and rows that are derived from them.
+
+    Attributes:
+        connection: a connection to the file.
+        settings: the settings of the file.
+        documents: the documents as stored.
+        contents: the readable contents, by the index of their document.
+    """
+
+    connection: Connection
+    settings: Settings
+    documents: Sequence[ExaminedDocument]
+
+    def __post_init__(self) -> None:
+        self.contents: dict[int, shingling.Content] = {}
+        for number, document in enumerate(self.documents):
+            content = (
+                None if document.content is None else _readable(document.content, self.settings)
+            )
+            if content is not None:
+                self.contents[number] = content
+
+    def problems(self, *, deep: bool) -> Iterator[tuple[int, list[Problem]]]:
+        """The id of each document, and its problems; `deep`: its content is signed again."""
+        signed = {}
+        if deep and self.contents:
+            again = signing.sign([*self.contents.values()], plain_settings(self.settings))
+            lanes = again.signatures.astype(self.settings.lane_type.newbyteorder("<"))
+            rows = zip(self.contents, again.shingles.tolist(), lanes, strict=True)
+            signed = {
+                number: (count, row.tobytes() if count else None) for number, count, row in rows
+            }
+        for number, document in enumerate(self.documents):
+            yield document.doc_id, [*self._problems(number, document, signed.get(number))]
+
+    def derivable(self) -> list[int]:
+        """The indices of documents with values that can be derived from their contents."""
+        problems = [problems for _, problems in self.problems(deep=True)]
+        return [number for number in self.contents if _is_derivable(problems[number])]
+
+    def signatures(self) -> index.Signatures:
+        """The signatures that have the right size, and the ids of their documents."""
+        lane_type, size = self.settings.lane_type, self.settings.signature_bytes
+        blobs = {
+            document.doc_id: blob
+            for document in self.documents
+            if len(blob := document.signature or b"") == size
+        }
+        packed = np.frombuffer(b"".join(blobs.values()), dtype=lane_type.newbyteorder("<"))
+        matrix = packed.reshape(len(blobs), self.settings.permutations)
+        return arrays.int_array(blobs), matrix.astype(lane_type, copy=False)
+
+    def texts(self) -> tuple[arrays.IntArray, list[str]]:
+        """The ids and texts of documents that have a shingle by their count or a signature."""
+        filled = {
+            self.documents[number].doc_id: content
+            for number, content in self.contents.items()
+            if self.documents[number].shingles > 0 or self.documents[number].signature is not None
+        }
+        return arrays.int_array(filled), cast(list[str], [*filled.values()])
+
+    def rows(self, table: index.IndexTable) -> index.IndexRows:
+        """The rows that a table should have for these documents by now."""
+        settings = self.settings
+        if table is index.BANDS:
+            return _written_band_rows(
+                self.connection, *index.band_codes(*self.signatures(), settings)
+            )
+        doc_ids, texts = self.texts()
+        if table is index.FINGERPRINTS:
+            fingerprints = winnowing.NO_FINGERPRINTS
+            if run := settings.passages:
+                fingerprints = winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
+            return fingerprints.rows(doc_ids)
+        reworded_texts = texts if settings.reworded else []
+        distinct_terms = [
+            sorted(set(terms.split())) for terms in rare_words.indexed(reworded_texts)
+        ]
+        return index.term_rows(
+            [*chain.from_iterable(distinct_terms)],
+            doc_ids[: len(distinct_terms)].repeat([*map(len, distinct_terms)]),
+        )
+
+    def _problems(
+        self, number: int, document: ExaminedDocument, signed: tuple[int, bytes | None] | None
+    ) -> Iterator[Problem]:
+        """Where a document differs from what follows from its content, or from any valid value.
+
+        `signed`: the count of shingles and the signature of its content, if that was signed again.
+        """
+        _, key, shingles, digested, signature, filled, stored_content, metadata = document
+        settings, content = self.settings, self.contents.get(number)
+        form = None if content is None else encoded(content)
+        size = settings.signature_bytes if shingles > 0 else 0
+        valid = signature if len(signature or b"") == size else f"{size} bytes"
+        count, lanes = signed or (shingles, valid)
+        compared: dict[str, tuple[object, object]] = {
+            "documents.doc_id": (document.doc_id, max(document.doc_id, 1)),
+            "documents.key": (key, "a key" if key_fault(key) else key),
+            "documents.metadata": (
+                metadata,
+                metadata if _is_valid(from_json, metadata) else "a JSON object",
+            ),
+            "documents.content": (_CONTENT[filled], _CONTENT[settings.content]),
+            DIGEST: (
+                digested,
+                digested if len(digested) == DIGEST_BYTES else f"{DIGEST_BYTES} bytes",
+            ),
+            "documents.shingles": (shingles, min(max(count, 0), LARGEST)),
+            "signatures.signature": (signature, lanes),
+        }
+        if stored_content is not None:
+            expected_content = "a content that can be read" if form is None else form
+            compared["documents.content"] = stored_content, expected_content
+        if form is not None:
+            compared[DIGEST] = digested, digest(form.encode())
+        for table, (stored, expected) in compared.items():
+            if stored != expected:
+                values = (f"{_shown(value):.{_SHOWN}}" for value in (stored, expected))
+                yield Problem(table, _shown(key), *values)
+
+
+def batches(
+    connection: Connection,
+    settings: Settings,
+    *,
+    contents: bool,
+    slots: Collection[int] | None = None,
+) -> Iterator[CheckedBatch]:
+    """All documents by their ids, or those in some slots (see Index), some thousands at a time.
+
+    The caller may change the documents of earlier batches.
+    """
+    slot_list = None if slots is None else dumps(list(slots))
+    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content, slot_list)
+    documents = (record(ExaminedDocument, row) for row in rows)
+    for batch in arrays.bounded(documents, ExaminedDocument.size, _BATCH_BYTES):
+        yield CheckedBatch(connection, settings, batch)
+
+
+def _written_band_rows(
+    connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray
+) -> index.IndexRows:
+    """The rows of these bands that should be in the table already."""
+    ((*_, indexed_to, bucket, _),) = connection.rows(sql.SELECT_SETTINGS)
+    if indexed_to is not None:
+        late = (doc_ids > indexed_to) & ~np.isin(doc_ids, connection.integers(sql.INDEXED))
+        is_written = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
+        codes, doc_ids = codes[is_written], doc_ids[is_written]
+    return index.rows_of(codes, doc_ids)
+
+
+def _declared_tables() -> list[str]:
+    """The names of the plain tables that a file of lshdb's may have."""
+    parts = schema.FINGERPRINTS, schema.DECISIONS, schema.RUNS
+    return [each.name for each in schema.definitions(parts) if each.kind == "table"]
+
+
+def _is_derivable(problems: Iterable[Problem]) -> bool:
+    """Whether values of a document with these problems can be derived from its content."""
+    tables = {problem.table for problem in problems}
+    return bool(tables & _DERIVED) and DIGEST not in tables
+
+
+def _shown(value: object) -> str:
+    """A value in words."""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes {value.hex()}"
+    return str(value).encode(errors="surrogateescape").decode(errors="replace")
+
+
+def damaged(what: str) -> Problem:
+    """What SQLite, or the size of the file, shows to be damaged."""
+    return Problem(DAMAGED, "", what, "what SQLite can read")
+
+
+def _unchecked(what: str) -> Problem:
+    return Problem("unchecked", "", what, "checked when other problems are gone")
+
+
+def _readable(stored: str, settings: Settings) -> shingling.Content | None:
+    if not _is_valid(str.encode, stored):
+        return None
+    try:
+        if settings.shingling.of_sets:
+            return cleaned(from_stored(stored, settings.shingling), settings.shingling)
+        return stored
+    # Deeply nested sets are not valid sets either.
+    except (errors.DamagedFile, errors.ContentError, RecursionError):
+        return None
+
+
+def _is_valid(read: Callable[[str], object], stored: Any) -> bool:
+    """Whether a value can be read; a text that is not UTF-8 has lone surrogates and cannot."""
+    try:
+        read(stored)
+    except (errors.DamagedFile, UnicodeEncodeError):
+        return False
+    return True

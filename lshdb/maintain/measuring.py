@@ -1,0 +1,307 @@
+"""Measuring what the index of a database finds, by brute force for a sample of its documents.
+
+Each document of the sample is compared with all others by their signatures. Pairs whose estimate
+allows the threshold (lshdb.search.similarity.min_estimate) are compared exactly, if content is
+kept: that misses one or two in a million pairs at the threshold. Without content the estimate
+counts, and recall then looks better than it is: a pair whose lanes agree by chance is both
+estimated too similar and more likely to be found.
+
+The index's candidates are read from the file: the band rows, and in a cascade its levels.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from lshdb.columns import Columns
+from lshdb.maintain import analysis, sampling
+from lshdb.options import MeasureOptions
+from lshdb.progress import shown
+from lshdb.results import Result
+from lshdb.search import lookup, similarity
+from lshdb.sketch import minhash
+from lshdb.sketch.constructions import Construction
+from lshdb.store.store import Store
+from lshdb.text import arrays
+
+COLUMNS: Columns = {
+    "what": str,
+    "from": float,
+    "to": float,
+    "measured": float,
+    "formula": float,
+    "low": float,
+    "high": float,
+    "pairs": int,
+    "found": int,
+    "exact": bool,
+}
+"""The columns of the table of measurements."""
+PARTS = 4
+"""Number of equal ranges from the threshold to 1 with a recall each."""
+_MIN_QUERIES = 100
+_MAX_QUERIES = 1_000
+_PILOT = 20
+"""Queries used to estimate the number of candidates."""
+_PER_QUERY = 10_000
+"""Candidates that a query counts for besides its own: 1,000 queries leave room for a table."""
+_SIGMAS = 1.959964
+"""Standard deviations that hold 95% of a normal distribution."""
+_recall_values = attrgetter(
+    "minimum", "below", "recall", "formula", "low", "high", "pairs", "found"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRecall(Result):
+    """How many similar pairs in a range of similarity are found.
+
+    Attributes:
+        minimum: the lowest similarity of the range.
+        below: its end; 1 includes 1.
+        pairs: similar pairs by brute force, each once.
+        found: how many of them are candidates.
+        recall: found / pairs; None without pairs.
+        low, high: the 95% confidence interval of the recall (see `wilson`); None without pairs.
+        formula: the mean over these pairs of the curve at their similarities; None without pairs.
+    """
+
+    minimum: float
+    below: float
+    pairs: int
+    found: int
+    recall: float | None
+    low: float | None
+    high: float | None
+    formula: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Result):
+    """The results of queries for a sample of a database's documents.
+
+    Attributes:
+        construction: of the index.
+        threshold: the minimum similarity of similar pairs.
+        documents: how many have shingles.
+        sample: how many of these were queries.
+        exact: whether similarities are exact; else they are estimates.
+        recall: the recall of all similar pairs with a document of the sample.
+        parts: the recall in four ranges of similarity, from the threshold on.
+        candidates: mean number per query, without itself.
+        candidates_formula: the prediction that `tune` makes.
+        precision: the share of candidates that are similar, before they are verified; None
+            without candidates.
+        precision_formula: the predicted share.
+    """
+
+    construction: Construction
+    threshold: float
+    documents: int
+    sample: int
+    exact: bool
+    recall: MeasuredRecall
+    parts: tuple[MeasuredRecall, ...]
+    candidates: float
+    candidates_formula: float
+    precision: float | None
+    precision_formula: float | None
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Each measurement next to its prediction, with the columns of `COLUMNS`."""
+        for recall in (self.recall, *self.parts):
+            yield "recall", *_recall_values(recall), self.exact
+        none = (None,) * 4
+        candidates = self.candidates, self.candidates_formula
+        yield "candidates a query", None, None, *candidates, *none, self.exact
+        precision = self.precision, self.precision_formula
+        yield "precision", None, None, *precision, *none, self.exact
+
+    def _notebook(self) -> dict[str, object]:
+        kind = "exact similarities" if self.exact else "estimates"
+        return {
+            "compared": f"{self.sample:,} of {self.documents:,} documents with all, by {kind}",
+            "index": self.construction,
+            "measured": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows()],
+        }
+
+
+def measure(store: Store, options: MeasureOptions) -> Measured:
+    """Measure what the index finds and costs; see Database.measure."""
+    with shown(options.progress, "comparing") as progress, store.reading():
+        threshold = options.threshold or store.settings.threshold
+        sample, seed = options.sample, options.seed
+        documents, distribution = sampling.distribution_of(store, seed)
+        if sample is None:
+            sample = _affordable(store, documents, seed)
+        doc_ids, signatures = sampling.sample_documents(
+            store, np.random.default_rng(seed), sample, documents
+        )
+        counts = _PairCounts(store, threshold, doc_ids)
+        comparisons = 0
+        for part, candidates in _candidates(store, signatures, doc_ids):
+            limits = store.limits
+            block = min(limits.documents_read, max(1, limits.measure_cells // len(candidates)))
+            for other_ids, others in store.all_signatures(block):
+                counts.compare(part, signatures[part], candidates, other_ids, others)
+                comparisons += len(other_ids) * len(candidates)
+                progress(comparisons, documents * len(doc_ids), "comparisons")
+        return counts.result(distribution, documents)
+
+
+def _affordable(store: Store, documents: int, seed: int) -> int:
+    """How many queries take some seconds, estimated from the candidates of a few."""
+    _, signatures = sampling.sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
+    candidate_counts = [len(lookup.candidate_ids(store, signature)) for signature in signatures]
+    compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
+    verified = (
+        store.limits.measure_candidates * len(candidate_counts) // max(1, sum(candidate_counts))
+    )
+    return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
+
+
+def wilson(hits: float, pairs: float) -> tuple[float, float]:
+    """Wilson's score interval of a share, at confidence 95%.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
+    1927.
+
+    >>> [round(bound, 4) for bound in wilson(98, 100)]
+    [0.93, 0.9945]
+    """
+    share, z2 = hits / pairs, _SIGMAS**2
+    middle = (share + z2 / (2 * pairs)) / (1 + z2 / pairs)
+    half = math.sqrt(share * (1 - share) / pairs + z2 / (4 * pairs**2))
+    half *= _SIGMAS / (1 + z2 / pairs)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
+
+
+def _candidates(
+    store: Store, signatures: arrays.Lanes, doc_ids: arrays.IntArray
+) -> Iterator[tuple[slice, list[arrays.IntArray]]]:
+    """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
+    each = (lookup.candidate_ids(store, signature) for signature in signatures)
+    others = (
+        candidates[candidates != doc_id] for candidates, doc_id in zip(each, doc_ids, strict=True)
+    )
+    start = 0
+    maximum = store.limits.measure_held
+    for batch in arrays.bounded(others, lambda candidates: len(candidates) + _PER_QUERY, maximum):
+        yield slice(start, start := start + len(batch)), batch
+
+
+@dataclass(eq=False)
+class _PairCounts:
+    """Counts of pairs of a query and another document."""
+
+    store: Store
+    threshold: float
+    queries: arrays.IntArray
+
+    def __post_init__(self) -> None:
+        settings = self.store.settings
+        self._bounds = np.linspace(self.threshold, 1, PARTS + 1)
+        minimum = float(similarity.min_estimate(self.threshold, settings))
+        if not settings.content:
+            minimum = self.threshold
+        # An estimate is a whole number of lanes; rounding must not lose the last one.
+        self._min_lanes = max(0, math.ceil(minimum * settings.permutations - 1e-9))
+        self._similar, self._candidate_pairs = np.zeros(
+            (2, PARTS, len(self.queries)), dtype=np.int64
+        )
+        self._expected = np.zeros(PARTS)
+        self._candidates = self._similar_candidates = 0
+        self._expected_similar = 0.0
+
+    def compare(
+        self,
+        part: slice,
+        signatures: arrays.Lanes,
+        candidates: list[arrays.IntArray],
+        doc_ids: arrays.IntArray,
+        others: arrays.Lanes,
+    ) -> None:
+        """Compare q queries [q, k] with documents [n, k]."""
+        queries = self.queries[part]
+        agree = sampling.agreeing(signatures, others)
+        is_candidate = np.zeros(agree.shape, dtype=np.bool_)
+        for index, candidate_ids in enumerate(candidates):
+            begin, end = np.searchsorted(candidate_ids, [doc_ids[0], doc_ids[-1] + 1])
+            is_candidate[index, np.searchsorted(doc_ids, candidate_ids[begin:end])] = True
+        self._candidates += int(is_candidate.sum())
+        row, column = np.nonzero(agree >= self._min_lanes)
+        other = queries[row] != doc_ids[column]
+        row, column = row[other], column[other]
+        if not len(row):
+            return
+        settings = self.store.settings
+        scores = minhash.estimate(agree[row, column], settings.permutations, settings.lane_bits)
+        if settings.content:
+            pair_ids = np.concatenate([queries[row], doc_ids[column]])
+            documents, indices = np.unique(pair_ids, return_inverse=True)
+            shingles, digests = self.store.sizes(documents)
+            exact = similarity.Exact(
+                lambda numbers: self.store.contents(documents[numbers]),
+                similarity.canonical_ids(digests),
+                shingles,
+                self.store,
+            )
+            scores = exact.scores(indices[: len(row)], indices[len(row) :], self.threshold)
+        similar = scores >= self.threshold
+        row, column, scores = row[similar], column[similar], scores[similar]
+        is_known_pair = is_candidate[row, column]
+        p = analysis.curve(scores, self.store.settings.construction)
+        self._similar_candidates += int(is_known_pair.sum())
+        self._expected_similar += float(p.sum())
+        # In a pair of two queries, each finds the other or neither does: it counts once.
+        index, query = np.searchsorted(self.queries, doc_ids[column]), row + part.start
+        is_query = self.queries.take(index, mode="clip") == doc_ids[column]
+        once = ~(is_query & (index < query))
+        range_no = np.searchsorted(self._bounds[1:-1], scores[once], side="right")
+        np.add.at(self._similar, (range_no, query[once]), 1)
+        np.add.at(self._candidate_pairs, (range_no, query[once]), is_known_pair[once])
+        self._expected += np.bincount(range_no, weights=p[once], minlength=PARTS)
+
+    def result(self, distribution: analysis.Distribution, documents: int) -> Measured:
+        """The measurements, from all counts."""
+        settings = self.store.settings
+        sample, construction = len(self.queries), settings.construction
+        expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)
+        precision = expected_precision = None
+        if self._candidates:
+            precision = self._similar_candidates / self._candidates
+        if expected:
+            expected_precision = min(1.0, self._expected_similar / sample / expected)
+        bounds = self._bounds.tolist()
+        return Measured(
+            construction=construction,
+            threshold=self.threshold,
+            documents=documents,
+            sample=sample,
+            exact=settings.content,
+            recall=self._recall(self.threshold, 1.0, slice(None)),
+            parts=tuple(
+                self._recall(bounds[i], bounds[i + 1], slice(i, i + 1)) for i in range(PARTS)
+            ),
+            candidates=self._candidates / max(1, sample),
+            candidates_formula=expected,
+            precision=precision,
+            precision_formula=expected_precision,
+        )
+
+    def _recall(self, minimum: float, below: float, parts: slice) -> MeasuredRecall:
+        similar = self._similar[parts].sum(axis=0)
+        pairs, candidate_pairs = int(similar.sum()), int(self._candidate_pairs[parts].sum())
+        if not pairs:
+            return MeasuredRecall(minimum, below, 0, 0, None, None, None, None)
+        # The pairs of a query are not independent: all of its copies are found or none. So the
+        # interval is that of fewer pairs, with those of a query counted as one.
+        effective = pairs**2 / float((similar.astype(np.float64) ** 2).sum())
+        share = candidate_pairs / pairs
+        low, high = wilson(share * effective, effective)
+        formula = float(self._expected[parts].sum()) / pairs
+        return MeasuredRecall(minimum, below, pairs, candidate_pairs, share, low, high, formula)

@@ -1,0 +1,77 @@
+"""What the apps offer to the command line: one table, of which nothing is loaded until it is used.
+
+The core knows of apps what stands here: names and texts. An app whose folder is missing has no
+commands in `lshdb --help`; who asks for one is told which app is missing.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A command of `lshdb`: its summary in the list, and the app that has it; "" is the core."""
+
+    summary: str
+    app: str = ""
+
+    def module(self, name: str) -> str:
+        """The module that has the function of the command `name`."""
+        folder = f"lshdb.apps.{self.app}.cli" if self.app else "lshdb.cli"
+        return f"{folder}.{name.replace('-', '_')}"
+
+
+COMMANDS: dict[str, dict[str, Command]] = {
+    "Find": {
+        "query": Command("Find documents similar to a text, or to rows of a table."),
+        "passages": Command("Find the passages that a text shares with documents.", "passages"),
+        "pairs": Command("Find all pairs of similar documents."),
+        "clusters": Command("Group similar documents, and show which one to keep."),
+        "compare": Command("Show why two documents are similar, or why not.", "compare"),
+        "dedup": Command("Drop rows that are similar to an earlier row.", "dedup"),
+        "gate": Command("Find what changes of a repository copy from its other files.", "gate"),
+        "restore": Command("Put back what dedup --cut cut out of rows.", "dedup"),
+    },
+    "Change": {
+        "init": Command("Make a database with settings of your own."),
+        "add": Command("Add files, folders and tables, or replace what has changed."),
+        "sync": Command("Update the database from folders.", "folders"),
+        "remove": Command("Remove documents."),
+        "trash": Command("Move files that you decided to drop to a folder, or back.", "folders"),
+        "review": Command("Review the clusters, and decide which documents stay.", "review"),
+        "decide": Command("Store what you decided: keep, drop, or different.", "review"),
+    },
+    "Look": {
+        "info": Command("Show the database's settings and size."),
+        "show": Command("Show one document: sizes, metadata, signature, buckets."),
+        "plot": Command("Draw the similarities of the documents, as one SVG file.", "web"),
+        "report": Command("Write a report of the near duplicates, as one HTML file.", "report"),
+        "decisions": Command("List the decisions, and whether they still hold.", "review"),
+        "buckets": Command("Show the largest buckets."),
+        "sql": Command("Run a SELECT on the file's tables and views."),
+        "tune": Command("Show which bands and rows fit a threshold and a recall."),
+    },
+    "Maintain": {
+        "check": Command("Check whether the file is whole."),
+        "backup": Command("Copy the database, even while others write to it."),
+        "reindex": Command("Rebuild the index for another threshold or shape."),
+    },
+    "Web and cluster": {
+        "serve": Command("Show the database in a browser.", "web"),
+        "mcp": Command("Give a language model tools for the database, by MCP.", "mcp"),
+        "spark-dedup": Command("Drop near duplicates of more rows than a machine holds.", "spark"),
+        "spark-passages": Command(
+            "Find copied passages in more texts than a machine holds.", "spark"
+        ),
+    },
+}
+"""Every command, under the heading of `lshdb --help`."""
+
+
+@cache
+def is_there(app: str) -> bool:
+    """Whether the folder of an app is there; "" is the core."""
+    try:
+        return not app or find_spec(f"lshdb.apps.{app}") is not None
+    except ModuleNotFoundError:  # no app at all
+        return False

@@ -1,0 +1,749 @@
+"""Parquet, Arrow and tables of other libraries: read and written.
+
+Documents are made of Python's values: that takes a hundredth of the time of writing them. Needs
+pyarrow, the extra `arrow`.
+"""
+
+import contextlib
+import io
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.ipc
+import pyarrow.parquet
+
+from lshdb import json_text
+from lshdb.columns import Columns
+from lshdb.errors import InputError, UsageError
+from lshdb.read import csv_rows, inputs, ordering, paths, sinks
+from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read.compression import compression_of
+from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than, note_columns
+from lshdb.text.arrays import Mask
+
+_BLOCK = 1 << 20
+"""Bytes of a block; a longer row is a block by itself."""
+_MAX_ROWS = 1_000
+"""Rows read at once: the size of a file does not show how much memory repeated values take."""
+_FIRST_ROWS = 64
+"""Rows of Parquet read at once while their length is unknown."""
+_FILE_MAGIC = b"ARROW1"
+_SCHEMA = b"ARROW:schema"
+"""The key of Parquet's metadata that has the schema itself."""
+_GROUP_BYTES = 32_000_000
+_GROUP_ROWS = 1 << 20
+"""Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
+_BATCH = 10_000
+"""Rows of a record batch."""
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
+"""The type of the same layout with bytes for strings."""
+_WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Nanoseconds of each unit of time."""
+_UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
+"""Other names of the zone UTC."""
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+_SIZES = re.compile(r"\b(u?int|decimal|time)\d+|\[[mun]?s\b|\(\d+, -?\d+\)")
+"""In the name of a type: how large or exact its values are."""
+
+
+@dataclass(eq=False)
+class ArrowRows:
+    """Rows of a record batch as they were read.
+
+    Attributes:
+        schema: the head of their table.
+        batch: the rows, with all columns; None if there are none.
+    """
+
+    schema: TableSchema
+    batch: pa.RecordBatch | None = None
+
+    def records(self, indices: Sequence[int]) -> Iterator[Record]:
+        """Some rows, ascending, as Python's values; what is not UTF-8 as lone surrogates."""
+        batches = map(_plain_batch, self.batches_of(indices))
+        return itertools.chain.from_iterable(_records(batch)[0] for batch in batches)
+
+    def lines(self, indices: Sequence[int]) -> list[bytes]:
+        """Arrow has no lines."""
+        raise NotImplementedError
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
+        """The same with other texts in a column of some rows."""
+        assert self.batch is not None, "it has rows"
+        if field not in self.batch.schema.names:
+            raise UsageError(f"{field!r} is not a column: texts can be cut in one column only")
+        index = self.batch.schema.get_field_index(field)
+        old = self.batch.column(index)
+        values = old.to_pylist()
+        for row, text in texts.items():
+            if isinstance(values[row], list):
+                raise UsageError(f"{field!r} is a list: texts can be cut in one field only")
+            values[row] = text
+        changed = pa.array(values, _plain(old).type).cast(old.type)
+        return ArrowRows(
+            self.schema, self.batch.set_column(index, self.batch.schema[index], changed)
+        )
+
+    def batches_of(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
+        """Some rows, ascending, as record batches."""
+        batch = self.batch
+        if batch is None or not indices:
+            return []
+        if len(indices) == batch.num_rows:
+            return [batch]
+        mask = np.zeros(batch.num_rows, dtype=bool)
+        mask[indices] = True
+        return [taken(batch, mask)]
+
+
+def taken(rows: Any, mask: Mask) -> Any:
+    """The rows of a table or a record batch that a mask selects."""
+    try:
+        return rows.filter(pa.array(mask))
+    except pa.ArrowNotImplementedError:  # of views and run ends: runs of rows share their values
+        edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+        parts = [rows.slice(start, end - start) for start, end in edges.tolist()]
+        join = pa.concat_tables if isinstance(rows, pa.Table) else pa.concat_batches
+        return join([rows.slice(0, 0), *parts])
+
+
+def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+    """The documents of a file.
+
+    Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
+    Arrow file.
+
+    Raises:
+        InputError: a file without the columns that are needed, or damaged, or of another format.
+    """
+    unreadable = f"not {format.capitalize()}, or damaged"
+    with _readable(unreadable), _opened(source, format) as reader:
+        head = _head(reader)
+        columns = source.options.wanted_columns(head.columns)
+        if source.options.whole:
+            yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
+        batches = reader
+        if isinstance(reader, pa.parquet.ParquetFile):
+            is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
+            batches = _of_parquet(reader, None if is_whole else columns)
+        elif isinstance(reader, pa.ipc.RecordBatchFileReader):
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        yield from document_batches(
+            _named(_counted(batches, source), head.columns),
+            source.name,
+            source.options,
+            head=head if source.options.whole else None,
+            unreadable=unreadable,
+        )
+
+
+def _opened(source: inputs.Input, format: str) -> Any:
+    """A reader of Parquet, or of an Arrow file or stream, to be closed."""
+    file = source.file
+    if compression_of(source.name):
+        raise InputError(f"a compressed {format} file: unpack it first")
+    if format == "parquet":
+        if not file.seekable():
+            raise InputError("Parquet is read from its end, so it cannot come from a pipe")
+        return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
+    is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+    if file.seekable():
+        file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+
+
+def _head(reader: Any) -> TableSchema:
+    """The columns, with their types and what else a file written like it needs."""
+    if not isinstance(reader, pa.parquet.ParquetFile):
+        schema = _with_distinct_names(reader.schema)
+        is_stream = isinstance(reader, pa.RecordBatchReader)
+        return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
+    schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
+    compression = "snappy"
+    if metadata.num_row_groups and metadata.num_columns:
+        name = metadata.row_group(0).column(0).compression.lower()
+        compression = "none" if name == "uncompressed" else name
+    # Also keeps what other programs put beside the schema.
+    metadata_left = dict(metadata.metadata or {})
+    metadata_left.pop(_SCHEMA, None)
+    schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
+    return TableSchema(_names(schema), schema, compression=compression)
+
+
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    return ArrowSink(target, head)
+
+
+def _names(schema: pa.Schema) -> tuple[str, ...]:
+    try:
+        return tuple(schema.names)
+    except UnicodeDecodeError as error:
+        raise InputError("the names of the columns are not UTF-8") from error
+
+
+def _with_distinct_names(schema: pa.Schema) -> pa.Schema:
+    names = distinct_names(_names(schema))
+    fields = [field.with_name(name) for field, name in zip(schema, names, strict=True)]
+    return pa.schema(fields, schema.metadata)
+
+
+def _named(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The batches, with these names if they have all columns."""
+    for batch in batches:
+        yield batch if batch.num_columns < len(names) else batch.rename_columns([*names])
+
+
+def _counted(batches: Iterable[pa.RecordBatch], source: inputs.Input) -> Iterator[pa.RecordBatch]:
+    """The batches; says how much of their file is read."""
+    read = 0
+    for batch in batches:
+        now = max(read, source.file.tell()) if source.size else 0
+        source.on_read(now - read)
+        read = now
+        yield batch
+    source.on_read(source.size - read)
+
+
+def _of_parquet(
+    source: pa.parquet.ParquetFile, columns: list[str] | None
+) -> Iterator[pa.RecordBatch]:
+    # In pieces: a row group may be larger than memory.
+    metadata = source.metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    # Repeated values take almost no room in the file: the first rows show their size in memory.
+    first = next(source.iter_batches(_FIRST_ROWS, columns=columns, use_threads=False), None)
+    sizes = [first.nbytes // max(1, first.num_rows)] if first is not None else []
+    sizes += [group.total_byte_size // max(1, group.num_rows) for group in groups]
+    rows = min(_MAX_ROWS, _BLOCK // max(1, *sizes, 1))
+    rows_read = 0
+    for number in range(len(groups)):  # rows before a damaged one are read
+        options = {"row_groups": [number], "columns": columns, "use_threads": False}
+        for batch in source.iter_batches(max(1, rows), **options):
+            yield batch
+            rows_read += batch.num_rows
+    if rows_read < metadata.num_rows:
+        raise InputError(f"it has {rows_read:,} rows, and says that it has {metadata.num_rows:,}")
+
+
+def documents_of_tables(
+    tables: Iterable[object], name: str, options: RecordOptions
+) -> Iterator[Batch]:
+    """The documents of tables with the Arrow C stream or array interface, read lazily.
+
+    Raises:
+        UsageError: one has none.
+        InputError: one lacks a column that is wanted, even if it has no rows, or cannot be read.
+    """
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for table in tables:
+            reader = table_reader(table)
+            names = distinct_names(_names(reader.schema))
+            options.check_columns(names)
+            yield from _named(reader, names)
+
+    return document_batches(batches(), name, options)
+
+
+def table_reader(table: Any) -> pa.RecordBatchReader:
+    """A reader of a table with the Arrow C stream or array interface; UsageError if it has none."""
+    # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
+    if isinstance(table, pa.Table):
+        return table.to_reader()
+    if isinstance(table, pa.RecordBatchReader):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(table)
+    if hasattr(table, "__arrow_c_array__"):
+        batch = pa.record_batch(table)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    raise UsageError(
+        f"{type(table).__name__} is not a table: give something with the Arrow C stream interface, "
+        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
+    )
+
+
+@contextlib.contextmanager
+def _readable(unreadable: str) -> Iterator[None]:
+    """Raise InputError, with a message that begins with `unreadable`, for Arrow's own errors."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise InputError(f"{unreadable}: {_first_line(error)}") from error
+
+
+def document_batches(
+    batches: Iterable[pa.RecordBatch],
+    name: str,
+    options: RecordOptions,
+    *,
+    head: TableSchema | None = None,
+    unreadable: str = "",
+) -> Iterator[Batch]:
+    """The documents of record batches, whose rows are numbered from 1.
+
+    Args:
+        batches: may come from files and from other programs: their offsets are checked for values
+            outside of their data.
+        name: of the file or table, as printed.
+        options: how rows become documents.
+        head: of the table, if rows are wanted with all of their columns.
+        unreadable: of a file, begins the message if a batch cannot be read.
+
+    Raises:
+        InputError: a batch lacks a column that is wanted, or it cannot be read.
+    """
+    number = 1
+    with _readable(unreadable or "the table cannot be read"):
+        for table_batch in batches:
+            batch = table_batch.select(options.wanted_columns(_names(table_batch.schema)))
+            for column in (batch if head is None else table_batch).columns:
+                _validate(column)
+            rows_done = 0
+            for part in _cut(batch, options.limits.largest_row):
+                size, rows = part.nbytes, None
+                if head is not None:
+                    kept = table_batch.slice(rows_done, part.num_rows)
+                    rows = ArrowRows(head, kept)
+                    size += bytes_of(kept)
+                numbers = range(number + rows_done, number + rows_done + part.num_rows)
+                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
+                if not options.only_rows:
+                    _collect(part, batch.slice(rows_done, part.num_rows), documents, options)
+                yield documents.batch(size, rows)
+                rows_done += part.num_rows
+            number += rows_done
+
+
+def decoded(column: pa.Array) -> pa.Array:
+    """The column itself, without a dictionary and run ends."""
+    if pa.types.is_run_end_encoded(column.type):
+        column = pa.compute.run_end_decode(column)
+    if pa.types.is_dictionary(column.type):
+        values = _plain(column.dictionary)  # pyarrow cannot take views
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
+    return column
+
+
+def _collect(
+    part: pa.RecordBatch, table_rows: pa.RecordBatch, documents: Collector, options: RecordOptions
+) -> None:
+    """Add the documents of all rows; `table_rows` has them in the types of their table."""
+    if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
+        documents.fail(0, longer_than(options.limits.largest_row))
+        return
+    records, is_invalid_utf8 = _records(part)
+    documents.order_values = _categories(table_rows, options.order_field)
+    take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
+    for index, record in enumerate(records):
+        documents.note_texts(record)
+        take(index, record)
+
+
+def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | None]:
+    """The values of a column of ordered categories; empty if there is none of this name."""
+    column = batch.column(name) if name in batch.schema.names else None
+    if not isinstance(column, pa.DictionaryArray) or not column.type.ordered:
+        return []
+    names = tuple(map(str, column.dictionary.to_pylist()))
+    codes = column.indices.to_pylist()
+    return [None if code is None else ordering.Category(code, names) for code in codes]
+
+
+def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
+    """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
+    columns, invalid_utf8 = [], False
+    for column in batch.columns:
+        kind = _with_values(column.type, _in_microseconds)
+        try:
+            # Python has no nanoseconds; pyarrow would leave them out of times of the day.
+            column = column if kind == column.type else column.cast(kind)
+            columns.append([*map(_value, column)] if "[ns" in str(kind) else column.to_pylist())
+        except (ValueError, OverflowError) as error:
+            invalid_utf8 |= isinstance(error, UnicodeDecodeError)
+            columns.append([*map(_value, column)])
+    names = batch.schema.names
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), invalid_utf8
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    """The type of the same times without nanoseconds."""
+    if getattr(kind, "unit", "") != "ns":
+        return kind
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
+
+
+def _validate(column: pa.Array) -> None:
+    """ArrowInvalid if offsets are outside of a column's data, as in a damaged file.
+
+    Bad UTF-8 is allowed here: it costs at most its row, later.
+    """
+    column.validate()
+    # Some encodings have no such view: they must be UTF-8.
+    with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        column = column.view(_with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
+    column.validate(full=True)
+
+
+def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A type with other types of the innermost values, and of dictionaries of them."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        values = _with_values(kind.value_type, changed)
+        kind = pa.dictionary(kind.index_type, values, kind.ordered)
+    if types.is_list(kind):
+        return pa.list_(_with_values(kind.value_type, changed))
+    if types.is_large_list(kind):
+        return pa.large_list(_with_values(kind.value_type, changed))
+    if types.is_struct(kind):
+        return pa.struct([(field.name, _with_values(field.type, changed)) for field in kind])
+    return changed(kind)
+
+
+def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces about as long as a block; rows alone if some may be too long."""
+    for start in range(0, batch.num_rows, _MAX_ROWS):
+        rows = _plain_batch(batch.slice(start, _MAX_ROWS))
+        max_rows = (
+            1 if rows.nbytes > largest else max(1, rows.num_rows * _BLOCK // (rows.nbytes + 1))
+        )
+        for row in range(0, rows.num_rows, max_rows):
+            yield rows.slice(row, max_rows)
+
+
+def bytes_of(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch's values: `nbytes` counts all that views share with other rows."""
+    return int(_plain_batch(batch).nbytes)
+
+
+def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with columns as `_plain` gives them."""
+    return pa.RecordBatch.from_arrays(list(map(_plain, batch.columns)), batch.schema.names)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column without encodings and views, so that its size is known."""
+    column = decoded(column)
+    target = _with_values(column.type, _without_view)
+    return column if target == column.type else column.cast(target)
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    """A value of Python, in which bytes that are not UTF-8 are lone surrogates.
+
+    Times that Python lacks are texts, as in ISO 8601; durations that it lacks, in seconds.
+    """
+    if not scalar.is_valid:
+        return None
+    if isinstance(scalar, pa.StructScalar):
+        return {name: _value(value) for name, value in scalar.items()}
+    if isinstance(scalar, pa.MapScalar):
+        return [tuple(map(_value, entry.values())) for entry in scalar.values]
+    if isinstance(scalar, pa.ListScalar):
+        return [*map(_value, scalar.values)]
+    kind = scalar.type
+    try:
+        wanted = _in_microseconds(kind)
+        return (scalar if wanted == kind else scalar.cast(wanted)).as_py()
+    except UnicodeDecodeError:
+        if hasattr(scalar, "as_buffer"):
+            return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+        return _value(scalar.value)
+    except (ValueError, OverflowError):
+        zone = getattr(kind, "tz", None)
+        unit: Any = getattr(kind, "unit", "D")
+        if pa.types.is_duration(kind):
+            text = json_text.seconds_of(scalar.value * _UNITS[unit])
+        elif pa.types.is_time(kind):
+            text = scalar.cast(pa.string()).as_py()
+        elif zone and unit == "ns":
+            text = pa.compute.strftime(scalar, "%Y-%m-%dT%H:%M:%S%Ez").as_py()
+        else:  # where pyarrow's texts may be wrong, or none
+            scalar = scalar.cast(pa.date32()) if pa.types.is_date64(kind) else scalar
+            text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
+        return json_text.Exact(text)
+
+
+# writing
+
+
+class ArrowSink(sinks.Sink):
+    """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
+
+    def __init__(self, target: sinks.Target, head: TableSchema | None) -> None:
+        self._format = target.format
+        self._schema: pa.Schema | None = None
+        self._writer: Any = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = self._rows = 0
+        super().__init__(target, head)
+
+    def _begin(self, head: TableSchema) -> None:
+        super()._begin(head)
+        schema = head.schema
+        if schema is None:
+            schema = pa.schema([(name, pa.string()) for name in head.columns])
+        try:
+            if self._format == "parquet":
+                schema = _parquet_schema(schema)
+                self._writer = pa.parquet.ParquetWriter(
+                    self._file, schema, compression=head.compression
+                )
+            elif self._format == "arrows":
+                self._writer = pa.ipc.new_stream(self._file, schema)
+            else:
+                if head.replaces_dictionaries:  # which a file of Arrow cannot do
+                    schema = pa.schema([*map(_without_dictionary, schema)], schema.metadata)
+                self._writer = pa.ipc.new_file(self._file, schema)
+        except (pa.ArrowException, TypeError) as error:
+            raise UsageError(
+                f"{self._format.capitalize()} cannot have such columns: {_first_line(error)}"
+            ) from error
+        self._schema = schema
+
+    def _write(self, rows: Rows, indices: Sequence[int]) -> None:
+        if isinstance(rows, ArrowRows):
+            self._put(rows.batches_of(indices))
+        else:
+            self._put_values(rows, indices)
+
+    def put(self, rows: sinks.RowValues) -> None:
+        """As Sink.put."""
+        self._put(row_batches(self._schema, rows))
+
+    def _put(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write record batches, with the types of the head."""
+        for batch in batches:
+            fitted = _fitted(batch, self._schema)
+            self._waiting.append(fitted)
+            self._bytes += bytes_of(fitted)
+            self._rows += fitted.num_rows
+            if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
+                self._write_group()
+
+    def _write_group(self) -> None:
+        table = pa.Table.from_batches(self._waiting, self._schema)
+        self._waiting, self._bytes, self._rows = [], 0, 0
+        try:
+            self._writer.write_table(table, max(1, table.num_rows))
+        except pa.ArrowException as error:
+            raise InputError(f"rows that cannot be written: {_first_line(error)}") from error
+
+    def finish(self) -> None:
+        """As Sink.finish."""
+        if self._schema is None:
+            self._begin(TableSchema(()))
+        if self._waiting:
+            self._write_group()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """As Sink.abandon; Parquet's writer would write its end when it is freed."""
+        if self._writer is not None:
+            self._writer.is_open = False
+
+
+def schema_of(columns: Columns) -> pa.Schema:
+    """Arrow columns for names and Python's types; those of any values are text."""
+    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), bytes: pa.binary()}
+    return pa.schema([(name, kinds.get(kind, pa.string())) for name, kind in columns.items()])
+
+
+def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]]) -> pa.Table:
+    """A table with further columns."""
+    for field, column in zip(schema_of(columns), values, strict=True):
+        table = table.append_column(field, pa.array(column, field.type))
+    return table
+
+
+def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
+    """Rows, of a value for each column, as record batches.
+
+    Raises:
+        UsageError: a column has values of several types.
+    """
+    rows = iter(rows)
+    while values := list(itertools.islice(rows, _BATCH)):
+        arrays = [*map(_array, zip(*values, strict=True), schema)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    kind = field.type
+    try:
+        if pa.types.is_integer(kind) and float in map(type, values):
+            raise TypeError("Arrow would cut off the digits")
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
+        if pa.types.is_string(kind):
+            return pa.array(
+                [None if value is None else str(csv_rows.cell(value)) for value in values], kind
+            )
+        if pa.types.is_floating(kind):  # integers that floats cannot hold
+            return pa.array([None if value is None else float(value) for value in values], kind)
+        raise sinks.several_types(field.name) from error
+
+
+def _without_dictionary(field: pa.Field) -> pa.Field:
+    kind = field.type
+    return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
+
+
+def _parquet_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema as Parquet can have it; a note names columns that get another type.
+
+    Raises:
+        UsageError: Parquet has no type for a column.
+    """
+    plain, changed = [*map(_for_parquet, schema)], {}
+    for field, written in zip(schema, plain, strict=True):
+        file = io.BytesIO()
+        try:
+            pa.parquet.ParquetWriter(file, pa.schema([written])).close()
+        except (pa.ArrowException, TypeError, OSError) as error:
+            raise UsageError(
+                f"Parquet cannot have column {field.name!r} of type {field.type}: write .arrow, "
+                f".jsonl or .csv ({_first_line(error)})"
+            ) from error
+        read = pa.parquet.read_schema(file).field(0).type
+        if read != field.type:
+            changed[field.name] = f"{field.type} as {read}"
+    note_columns("Parquet has the values of these columns in another type", changed)
+    return pa.schema(plain, schema.metadata)
+
+
+def _for_parquet(field: pa.Field) -> pa.Field:
+    """The column with a type that pyarrow writes to Parquet: without run ends, and inner views."""
+    kind = field.type.value_type if pa.types.is_run_end_encoded(field.type) else field.type
+    return field.with_type(kind if kind in _WITHOUT_VIEW else _with_values(kind, _without_view))
+
+
+def _without_view(kind: pa.DataType) -> pa.DataType:
+    return _WITHOUT_VIEW.get(kind, kind)
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with the types of a schema, and the columns in its order; null for missing ones."""
+    columns = []
+    for field in schema:
+        index = batch.schema.get_field_index(field.name)
+        column = pa.nulls(batch.num_rows, field.type) if index < 0 else batch.column(index)
+        try:
+            # A cast would lose where a part of run ends begins.
+            is_same = column.type == field.type
+            columns.append(column if is_same else decoded(column).cast(field.type))
+        except (pa.ArrowException, ValueError) as error:
+            raise InputError(_no_type(field.name, column.type, field.type, error)) from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _first_line(error: Exception) -> str:
+    return paths.escaped((str(error).strip() or type(error).__name__).splitlines()[0])
+
+
+def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
+    """The schema of the rows of two tables; columns that only the other one has come last.
+
+    Raises:
+        InputError: no type has all values of a column; the other table has this name.
+    """
+    fields = dict(zip(schema.names, schema, strict=True))
+    for field in other:
+        earlier = fields.get(field.name, field.with_type(pa.null()).with_nullable(True))
+        wider = _wider(earlier.type, field.type)
+        if wider is None:
+            raise InputError(f"{name}: {_no_type(field.name, field.type, earlier.type)}")
+        is_nullable = field.nullable or earlier.nullable
+        fields[field.name] = earlier.with_type(wider).with_nullable(is_nullable)
+    return pa.schema(fields.values(), schema.metadata)
+
+
+def _no_type(column: str, kind: pa.DataType, earlier: pa.DataType, error: object = "") -> str:
+    """Why the values of a column of two types cannot be in one table."""
+    reason = f" ({_first_line(error)})" if isinstance(error, Exception) else ""
+    return (
+        f"column {column!r} is {kind} here and {earlier} in earlier rows, and no type has the "
+        f"values of both{reason}: -o DIRECTORY writes a file for each table"
+    )
+
+
+def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that has all values of two types; None for types that differ in more than size.
+
+    Integers of one sign, decimals, texts, and times, whose values must fit the finer unit.
+    """
+    for one, another in ((kind, other), (other, kind)):
+        if another in (one, pa.null()):
+            return one
+    kind, other = _with_values(kind, _usual), _with_values(other, _usual)
+    is_widened = _SIZES.sub(r"\1", str(kind)) == _SIZES.sub(r"\1", str(other))
+    return _unified(kind, other) if is_widened else None
+
+
+def _usual(kind: pa.DataType) -> pa.DataType:
+    """One type for all types of text, also of a dictionary; and UTC under that name."""
+    if kind in _TEXTS or (pa.types.is_dictionary(kind) and kind.value_type in _TEXTS):
+        return pa.large_string()
+    is_time = pa.types.is_timestamp(kind)
+    return pa.timestamp(kind.unit, _UTC_NAMES.get(kind.tz, kind.tz)) if is_time else kind
+
+
+def _unified(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that pyarrow makes of two types; None if it makes none."""
+    schemas = [pa.schema([("", kind)]), pa.schema([("", other)])]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+
+
+class JsonColumn:
+    """The type of a column of JSON values, as they come: one that has all of them exactly.
+
+    Attributes:
+        type: the type; None if no type has all values, so that their texts are written.
+    """
+
+    def __init__(self) -> None:
+        self.type: pa.DataType | None = pa.null()
+        self._numbers: list[int | float] = []  # that decide about the type of all numbers so far
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Add values; None for a missing one."""
+        seen = [*self._numbers, *values]
+        kind = _json_type(seen)
+        if kind is None or self.type is None:
+            self.type = None
+            return
+        self.type = kind if self._numbers else _unified(self.type, kind)
+        integers = sorted(value for value in seen if type(value) is int)
+        floats = [value for value in seen if type(value) is float]
+        self._numbers = [*integers[:1], *integers[-1:], *floats[:1]]
+
+
+def _json_type(values: Sequence[Any]) -> pa.DataType | None:
+    """The type that has these values of JSON exactly; None if there is none."""
+    kinds = {*map(type, values)} - {type(None)}
+    if kinds >= {bool, float}:  # which pyarrow takes for numbers
+        return None
+    for wanted in (None, pa.uint64()) if kinds == {int} else (None,):
+        with contextlib.suppress(pa.ArrowException, TypeError, OverflowError):
+            kind = pa.array(values, wanted).type
+            return None if "decimal" in str(kind) else kind
+    return None

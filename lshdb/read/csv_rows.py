@@ -1,0 +1,487 @@
+"""CSV and TSV: read and written.
+
+The dialect is that of RFC 4180 and of spreadsheets: fields in double quotes may hold delimiters,
+newlines and doubled quotes. The first record names the columns; if it has semicolons or tabs and no
+comma, these delimit the fields of CSV. A line before it may name the delimiter, as Excel writes it:
+sep=;
+
+Fields between tabs are written by the rules of CSV, and as they are: a quote at the beginning of a
+field quotes it only if the field ends with a quote, see `_tab_fields` and `_joined`.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from operator import attrgetter
+from types import NoneType
+from typing import Any, Self, cast
+
+from lshdb.errors import InputError
+from lshdb.formatting import counted
+from lshdb.json_text import without_surrogates
+from lshdb.read import batch, inputs, json_rows, paths, records, sinks
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_OTHER_DELIMITERS = ";\t"
+"""Delimiters of CSV: spreadsheets use semicolons where a comma is the decimal mark."""
+_NAMED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[\r\n]*', re.IGNORECASE)
+"""A line that names the delimiter."""
+_QUOTED = re.compile(rb'"[^"]*"?')
+_TAB_FIELD = re.compile(r'(?:^|\t)(?:"((?:[^"]++|"")*+)"(?=\t|\Z)|([^\t]*+))')
+"""A field between tabs: what is in its quotes, or the field as it is."""
+_OPEN_FIELD = re.compile(r'(?:^|\t)(?:"(?:[^"]++|"")*+"(?=\t|\Z)|("(?:[^"]++|"")*+\Z)|[^\t]*+)')
+"""A field between tabs; the group is not empty if it has a first quote, and no last one."""
+_END_OF_FIELD = re.compile(r'(?:[^"]++|"")*+(?:\Z|("(?=\t|\r?\n?\Z)))')
+"""A line that begins in quotes, up to their end or its own."""
+_JOINED = 1_000
+"""Lines of a row between tabs; and lines that say whether a file is by the rules of CSV."""
+_LONGEST_FIELD = (1 << 31) - 1
+"""Disables the limit of the module csv."""
+_OBJECTS = 200
+"""Bytes of a document's objects besides its characters."""
+_FORM = attrgetter("delimiter", "escape", "quoting", "columns")
+"""Of the head of a table what its rows are written by."""
+_PLAIN = frozenset((int, float, NoneType))
+"""Types that the module csv writes well."""
+
+
+def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
+    """The documents of a file, in batches of the rows that end in a chunk of it.
+
+    Raises:
+        InputError: no heading, or one without the columns of documents; a record of several
+            lines that is too long, which may have no end.
+    """
+    options = source.options
+    lines = _Lines(source, format)
+    schema = _heading(lines)
+    if options.whole:
+        yield batch.Batch(origin=batch.Origin(source.name, (), rows_of([], schema)))
+    reader = _reader(lines, schema)
+    while lines.read():
+        before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
+        documents = records.Collector(options, batch.Origin(source.name, numbers))
+        while lines.waiting:
+            number, index = lines.number, len(numbers)
+            try:
+                row = _row(reader, lines, schema)
+            except InputError as error:
+                problem = error
+                break
+            if row is None and not options.whole:
+                continue
+            numbers.append(number)
+            if options.whole:
+                texts.append(bytes(lines.record))
+            if len(lines.record) > json_rows.LONG:  # frees its buffer of eight times as much
+                reader = _reader(lines, schema)
+            if row is None:  # a blank line, which only stands among the rows
+                continue
+            if isinstance(row, str):
+                documents.fail(index, row)
+            elif len(row) != len(schema.columns):
+                named = len(schema.columns)
+                documents.fail(index, f"{len(row)} fields, and the heading names {named}")
+            elif not options.only_rows:
+                record = dict(zip(schema.columns, row, strict=True))
+                (documents.take_invalid_utf8 if lines.is_invalid_utf8 else documents.take)(
+                    index, record
+                )
+        if numbers:
+            size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
+            yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
+        if problem is not None:
+            raise problem
+
+
+def _row(
+    reader: Iterator[list[str]], lines: "_Lines", schema: batch.TableSchema
+) -> list[str] | str | None:
+    """The fields of the next record, why it cannot be read, or None for a blank one."""
+    lines.begin_record()
+    first = lines.waiting[-1]
+    if first is None or len(first) > lines.largest:
+        lines.skip()
+        return records.longer_than(lines.largest)
+    try:
+        row = next(reader)
+    except csv.Error as error:
+        return _reason(error, lines.format) + _without_first_line(lines, schema)
+    except _TooLong as error:
+        if _without_first_line(lines, schema):
+            raise InputError(f"{error}; the lines after it were not read") from error
+        return f"a record {records.longer_than(lines.largest)}"
+    return row if len(row) > 1 or (row and row[0].strip()) else None
+
+
+def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
+    """Give the lines after a quote that never closes back if they are rows; else say their count.
+
+    They are rows if each has the header's number of fields. Lines of a text that is cut off have
+    not.
+    """
+    others = json_rows.lines_in(bytes(lines.record))[1:]
+    try:
+        rows = csv.reader(map(_text_of, others), **_dialect(schema))
+        if all(len(row) == len(schema.columns) or not any(row) for row in rows):
+            lines.give_back()
+            return ""
+    except csv.Error:
+        pass
+    return f"; {counted(len(others), 'line after it was', 'lines after it were')} not read"
+
+
+def _heading(lines: "_Lines") -> batch.TableSchema:
+    options = lines.source.options
+    csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
+    chosen_delimiter, before = options.delimiter, b""
+    while lines.read():
+        lines.begin_record()
+        first = lines.waiting[-1] or b""
+        named = _NAMED.fullmatch(first) if lines.format == "csv" else None
+        if named is not None or (first and json_rows.is_blank(first)):
+            chosen_delimiter = chosen_delimiter or (named and named[1].decode("latin-1"))
+            before += first
+            lines.skip()
+            continue
+        delimiter = chosen_delimiter or _delimiter(first, lines.format)
+        number = lines.number
+        is_by_rule = delimiter == "\t" and options.escape is None
+        schema = batch.TableSchema(
+            (),
+            delimiter=delimiter,
+            escape=options.escape,
+            quoting=options.quoting or ("tab" if is_by_rule else "csv"),
+        )
+        try:
+            names = next(_reader(lines, schema))
+        except csv.Error as error:
+            raise InputError(f"line {number}: {_reason(error, lines.format)}") from error
+        columns = tuple(records.distinct_names([*map(_name_of, names)]))
+        options.check_columns(columns)
+        return replace(schema, columns=columns, heading=before + bytes(lines.record))
+    raise InputError("empty: the first line must name the columns")
+
+
+def _reason(error: csv.Error, format: str) -> str:
+    # Without its advice for programmers; it has the delimiter, which may be a tab.
+    if str(error) == "unexpected end of data":
+        return f"not {format.upper()}: a quote that is not closed"
+    return f"not {format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
+
+
+def _delimiter(first: bytes, format: str) -> str:
+    """The delimiter of fields, from the first line."""
+    unquoted = _QUOTED.sub(b"", first).decode("latin-1")
+    usual = _DELIMITERS[format]
+    if format != "csv" or usual in unquoted:
+        return usual
+    return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
+
+
+def sink(target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
+    """A writer of rows: of CSV with the delimiter that they have, unless that is a tab."""
+    delimiter = _DELIMITERS[target.format]
+    if target.format == "csv" and head is not None and head.delimiter not in "\t":
+        delimiter = head.delimiter
+    return _CsvSink(target, head, batch.TableSchema((), delimiter=delimiter))
+
+
+class _TooLong(InputError):
+    """A record has more bytes than it may have."""
+
+
+@dataclass(eq=False)
+class _Lines:
+    """An iterator over the lines of a text.
+
+    Attributes:
+        source: the file.
+        format: `csv` or `tsv`.
+        number: of the next line, from 1.
+        waiting: the lines that were read but not taken, the last one first; None for one that is
+            too long.
+        bytes_taken: of lines so far.
+        record: the lines taken since it began, as they are in the file.
+        is_invalid_utf8: whether there were bytes that are not UTF-8; they become lone surrogates.
+        tried: lines before this number are not joined with the next ones, see `_joined`.
+        is_csv: whether the file is by the rules of CSV, although tabs delimit its fields; None if
+            there was no quote.
+        largest: bytes of a line, and of a record.
+    """
+
+    source: inputs.Input
+    format: str
+
+    def __post_init__(self) -> None:
+        self.number = 1
+        self.waiting: list[bytes | None] = []
+        self.bytes_taken = 0
+        self.is_invalid_utf8 = False
+        self.tried = 0
+        self.is_csv: bool | None = None
+        self.largest = self.source.options.limits.largest_row
+        self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
+        self.begin_record()
+
+    def begin_record(self) -> None:
+        """Begin a record, whose length is limited, at the next line."""
+        # Not a list: to join a million lines takes a hundred bytes more for each.
+        self._first, self.record = self.number, bytearray()
+
+    def skip(self) -> None:
+        """Leave out the next line."""
+        self.waiting.pop()
+        self.number += 1
+
+    def read(self) -> bool:
+        """Read until lines wait; False at the end."""
+        if not self.waiting and (block := next(self._blocks, b"")) != b"":
+            self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
+        return bool(self.waiting)
+
+    def further(self) -> Iterator[str]:
+        """Take further lines of the record, as many as it may have bytes."""
+        while self.read() and (line := self.waiting[-1]) is not None:
+            if len(self.record) + len(line) > self.largest:
+                break
+            yield next(self)
+
+    def give_back(self) -> None:
+        """Make the first line of the record all of it; the others are read again."""
+        first, *others = json_rows.lines_in(bytes(self.record))
+        self.record = bytearray(first)
+        self.waiting += reversed(others)
+        self.number -= len(others)
+        self.bytes_taken -= sum(map(len, others))
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        if not self.read():
+            raise StopIteration
+        line = self.waiting[-1]
+        if line is None or len(self.record) + len(line) > self.largest:
+            raise _TooLong(f"line {self._first}: a record {records.longer_than(self.largest)}")
+        self.waiting.pop()
+        self.number += 1
+        self.bytes_taken += len(line)
+        self.record += line
+        text = _text_of(line)
+        self.is_invalid_utf8 |= without_surrogates(text) is not text
+        return text.removeprefix("\ufeff") if self.number == 2 else text
+
+
+def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks of a file; with newlines if its first chunk has only carriage returns."""
+    replace: bool | None = None
+    for chunk in chunks:
+        if replace is None:
+            replace = b"\r" in chunk[:-1] and b"\n" not in chunk
+        yield chunk.replace(b"\r", b"\n") if replace else chunk
+
+
+def _text_of(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _reader(lines: "_Lines", schema: batch.TableSchema) -> Iterator[list[str]]:
+    if schema.quoting == "tab":
+        count = len(schema.columns)
+        return (_joined(line, lines, count) or _tab_fields(line, count) for line in lines)
+    return csv.reader(lines, strict=True, **_dialect(schema))
+
+
+def _dialect(schema: batch.TableSchema) -> dict[str, Any]:
+    """The arguments of the module csv."""
+    is_quoted = schema.quoting != "none"
+    return {
+        "delimiter": schema.delimiter,
+        "escapechar": schema.escape,
+        "quotechar": '"' if is_quoted else None,
+        "quoting": csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+    }
+
+
+def _tab_fields(text: str, count: int) -> list[str]:
+    r"""The fields of a row between tabs.
+
+    A field that begins with a quote is quoted if the next quote that is not doubled is followed by
+    a tab or the end; else the quote is data. Tabs in quotes are data if the row has this number of
+    fields then, and not if it has it otherwise.
+
+    >>> _tab_fields('a\t"b ""c"" d"\t"e" f\t"g\n', 4)
+    ['a', 'b "c" d', '"e" f', '"g']
+    """
+    text = text.removesuffix("\n").removesuffix("\r")
+    parts = text.split("\t")
+    if '"' not in text:
+        return parts
+    fields = [quoted.replace('""', '"') or plain for quoted, plain in _TAB_FIELD.findall(text)]
+    if len(fields) != count == len(parts):
+        return [_tab_fields(part, 1)[0] for part in parts]
+    return fields
+
+
+def _joined(line: str, lines: "_Lines", count: int) -> list[str]:
+    """The fields of a line of TSV and the next ones, if one of these closes a quote in it.
+
+    The row has the header's number of fields, and none of the further lines has it, unless the file
+    is by the rules of CSV. Lines that were tried in vain are not tried again: they would lead to
+    the same end, and take quadratic time.
+
+    Args:
+        line: the first one.
+        lines: the next ones, of which those of the row are taken.
+        count: the header's number of fields; 0 for the header itself.
+
+    Returns:
+        None of them if the line is a row by itself.
+    """
+    if '"' not in line or lines.number <= lines.tried:
+        return []
+    if lines.is_csv is None and count:
+        lines.is_csv = _is_csv([line, *islice(lines.further(), _JOINED)], count)
+        lines.give_back()
+    if not _has_open_field(line):
+        return []
+    parts = [line]
+    for further in lines.further():
+        if not lines.is_csv and (len(parts) > _JOINED or len(_tab_fields(further, count)) == count):
+            break
+        parts.append(further)
+        in_quotes = _END_OF_FIELD.match(further)
+        if in_quotes is None:  # behind the next quote there is more: the first one is data
+            break
+        if in_quotes[1] and not _has_open_field(further[in_quotes.end() :]):
+            fields = _tab_fields("".join(parts), count)
+            if len(fields) == (count or len(fields)):
+                return fields
+            break
+    lines.give_back()
+    lines.tried = lines.number + len(parts) - 2
+    return []
+
+
+def _has_open_field(text: str) -> bool:
+    return any(_OPEN_FIELD.findall(text.removesuffix("\n").removesuffix("\r")))
+
+
+def _is_csv(lines: list[str], count: int) -> bool:
+    """Whether the rules of CSV give each row its number of fields, and tabs alone do not.
+
+    The last row may be cut off.
+    """
+    reader = csv.reader(lines, strict=True, delimiter="\t")
+    try:
+        if any(len(row) != count and any(row) for row in reader):
+            return False
+    except csv.Error:
+        if reader.line_num < len(lines):
+            return False
+    return any(line.count("\t") + 1 != count and line.strip() for line in lines)
+
+
+def _name_of(column: str) -> str:
+    return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
+    """Rows as they are in the file."""
+
+    def record_of(text: bytes) -> batch.Record:
+        line = _text_of(text)
+        if schema.quoting == "tab":
+            row = _tab_fields(line, len(schema.columns))
+        else:
+            (row,) = csv.reader([line], strict=True, **_dialect(schema))
+        return dict(zip(schema.columns, row, strict=True))
+
+    def text_of(record: batch.Record) -> bytes:
+        values = [[*record.values()]]
+        return next(csv_lines(values, schema))
+
+    return records.TextRows(texts, record_of, text_of, schema)
+
+
+# writing
+
+
+def csv_lines(
+    rows: sinks.RowValues, dialect: batch.TableSchema, newline: str = "", *, screen: bool = False
+) -> Iterator[bytes]:
+    """Rows as a table writes them; on a screen, what is not printable is escaped, but newlines.
+
+    Raises:
+        InputError: a value has a delimiter or a newline, and no fields are quoted.
+    """
+    shown = _shown if screen else cell
+    # The newline is one that quotes a field: what it is in the file is written behind the row.
+    writer = csv.writer(_Returned(), lineterminator="\r\n", **_dialect(dialect))
+    try:
+        for row in rows:
+            line = cast(str, writer.writerow(map(shown, row)))
+            yield (line.removesuffix("\r\n") + newline).encode()
+    except csv.Error as error:
+        raise InputError(f"a value cannot be written without quotes: {error}") from error
+
+
+class _Returned:
+    """A file for csv.writer, whose writerow then returns the line."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def cell(value: object) -> object:
+    """A value as CSV has it."""
+    kind = type(value)
+    if kind is str:
+        return without_surrogates(cast(str, value))
+    if kind in _PLAIN:
+        return value
+    if kind is bool:
+        return "true" if value else "false"
+    return json_rows.json_of(value).decode().strip('"')  # times are in quotes, no others
+
+
+def _shown(value: object) -> object:
+    return (
+        "\n".join(map(paths.escaped, value.split("\n"))) if isinstance(value, str) else cell(value)
+    )
+
+
+class _CsvSink(sinks.LineSink):
+    """Rows of CSV with the same columns are written as they are in their file."""
+
+    def __init__(
+        self, target: sinks.Target, head: batch.TableSchema | None, dialect: batch.TableSchema
+    ) -> None:
+        self._dialect = dialect
+        super().__init__(target, head)
+
+    def _begin(self, head: batch.TableSchema) -> None:
+        super()._begin(head)
+        if head.delimiter == self._dialect.delimiter:
+            self._dialect = head
+        else:
+            self._dialect = replace(head, delimiter=self._dialect.delimiter, quoting="csv")
+        if head.heading and head.delimiter == self._dialect.delimiter:
+            if head.heading.endswith(b"\r\n"):
+                self._newline = b"\r\n"
+            self._put_lines([head.heading])
+        elif head.columns and head.has_heading:
+            self.put([head.columns])
+
+    def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
+        if rows.schema is not None and _FORM(rows.schema) == _FORM(self._dialect):
+            self._put_lines(rows.lines(indices))
+        else:
+            self._put_values(rows, indices)
+
+    def put(self, rows: sinks.RowValues) -> None:
+        newline = self._newline.decode()
+        self._put_lines(csv_lines(rows, self._dialect, newline, screen=self._screen))

@@ -1,0 +1,176 @@
+"""A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
+
+import codecs
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO
+
+from lshdb.apps.documents.extraction import encodings
+from lshdb.errors import InputError
+from lshdb.read import paths, records
+
+if TYPE_CHECKING:
+    import hashlib
+
+_LONGEST_BOM = 4
+_BINARY_PROBE = 8192
+
+
+_HAS_NUL = "it has NUL bytes"
+
+
+def encoding_of(extracted: str | None) -> str | None:
+    """The guessed encoding of a text, from the stored state of its file; None if not guessed."""
+    if not extracted:
+        return None
+    with suppress(ValueError, AttributeError):
+        encoding = json.loads(extracted).get("encoding")
+        return encoding if isinstance(encoding, str) and encodings.codec(encoding) else None
+    return None
+
+
+class Skipped(InputError):
+    """A file that is skipped in a directory, and a failure where the user names it.
+
+    Attributes:
+        kind: the reason, as lshdb.read.walking counts it.
+    """
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+@dataclass
+class Input:
+    """A file that is read.
+
+    Attributes:
+        file: opened for reading.
+        name: as printed.
+        options: how rows become documents.
+        on_read: called with the number of bytes, each time that some are read.
+        text: the text in UTF-8, in chunks of the available bytes, up to about a block.
+        invalid_texts: how many texts so far have bytes that are not in the encoding.
+        guess: the encoding of a text that was guessed, as JSON, with the library that did.
+        hasher: gets the bytes as they are read; None if no digest of them is wanted.
+    """
+
+    file: BinaryIO
+    name: str
+    options: records.RecordOptions
+    on_read: Callable[[int], None]
+    text: Iterator[bytes] = field(init=False, repr=False)
+    invalid_texts: int = field(default=0, init=False)
+    guess: str | None = field(default=None, init=False)
+    hasher: "hashlib.blake2b | None" = field(default=None, init=False, repr=False)
+    _is_decoded: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.text = self._chunks()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0 if unknown."""
+        try:
+            return os.fstat(self.file.fileno()).st_size
+        except OSError:
+            return 0
+
+    def whole_text(self, stored: Callable[[], str | None] | None = None) -> str:
+        """All of the file as one text.
+
+        Args:
+            stored: the guess of the last time (see `guess`), which is used as long as the text is
+                in that encoding; None if encodings are not guessed.
+
+        Raises:
+            InputError: it is binary or too large.
+        """
+        limits = self.options.limits
+        guesses = stored is not None and not self.options.strict
+        data = bytearray()
+        is_wide = False
+        for chunk in self.text:
+            data += chunk
+            start = bytes(data[:_BINARY_PROBE])
+            kind = paths.binary_kind(start)
+            if kind is None and b"\0" in start and not is_wide:
+                # Without a mark, it may still be UTF-16.
+                pairs = start[: len(start) // 2 * 2]
+                is_wide = guesses and not self._is_decoded and bool(encodings.guess(pairs))
+                kind = None if is_wide else _HAS_NUL
+            if kind is not None:
+                raise Skipped("binary", f"a binary file ({kind})")
+            if len(data) > limits.largest_document:
+                break
+        largest = limits.largest_document if data.isascii() else limits.largest_text
+        if len(data) > largest:
+            raise InputError(f"larger than {largest:,} bytes, the limit: split it")
+        if not is_wide:
+            text, is_invalid_utf8 = self.options.decoded(data)
+            if not is_invalid_utf8 or not guesses or self._is_decoded:
+                self.invalid_texts += is_invalid_utf8
+                return text
+        assert stored is not None
+        if (guessed := self._guessed(data, stored())) is not None:
+            return guessed
+        if is_wide:
+            raise Skipped("binary", f"a binary file ({_HAS_NUL})")
+        self.invalid_texts += 1
+        return text
+
+    def _guessed(self, data: bytearray, stored: str | None) -> str | None:
+        """The text in the encoding that was guessed last, or now; None without a guess."""
+        if encoding := encoding_of(stored):
+            with suppress(UnicodeDecodeError, LookupError):
+                text = data.decode(encoding)
+                self.guess = stored
+                return text
+        if (guess := encodings.guess(data)) is None:
+            return None
+        self.guess = json.dumps({"by": guess.by, "encoding": guess.encoding})
+        return guess.text
+
+    def _chunks(self) -> Iterator[bytes]:
+        chunks = iter(self._next_block, b"")
+        start = b""
+        while len(start) < _LONGEST_BOM and (chunk := next(chunks, b"")):
+            start += chunk
+        if start:
+            chunks = chain((start,), chunks)
+        encoding = encodings.of_mark(start)
+        if encoding in (None, "utf-8-sig"):  # UTF-8 is not decoded
+            encoding = self.options.encoding
+        self._is_decoded = encoding is not None
+        yield from chunks if encoding is None else self._to_utf8(chunks, encoding)
+
+    def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        for chunk in chain(chunks, (b"",)):
+            before = decoder.getstate()
+            try:
+                text = decoder.decode(chunk, not chunk)
+            except UnicodeDecodeError as error:
+                if self.options.strict:
+                    raise InputError(f"not {encoding.upper()}") from error
+                self.invalid_texts += 1
+                decoder.setstate(before)
+                decoder.errors = "replace"
+                text = decoder.decode(chunk, not chunk)
+            if text:
+                yield text.encode("utf-8", "surrogatepass")
+
+    def _next_block(self) -> bytes:
+        """The next available bytes, at most a block; empty at the end."""
+        # A pipe returns what is available: a slow stream does not wait until a block is full.
+        read = getattr(self.file, "read1", self.file.read)
+        data: bytes = read(self.options.limits.block_bytes)
+        self.on_read(len(data))
+        if self.hasher is not None:
+            self.hasher.update(data)
+        return data

@@ -1,0 +1,302 @@
+"""JSON lines and JSON arrays: read and written."""
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from json.encoder import encode_basestring_ascii
+from typing import cast
+
+from lshdb import json_text
+from lshdb.errors import InputError
+from lshdb.read import inputs, paths, sinks
+from lshdb.read.batch import Batch, Origin, Record, TableSchema
+from lshdb.read.records import (
+    BOM,
+    Collector,
+    RecordOptions,
+    TextRows,
+    json_reason,
+    kind_of,
+    longer_than,
+)
+
+LONG = 1 << 20
+"""Bytes of a line that is a block by itself."""
+_OBJECTS = 200
+"""Bytes of a document's objects besides its characters."""
+_IN_STRING = re.compile(rb'"|\\.', re.DOTALL)
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_BETWEEN_STRINGS = re.compile(
+    rb'\{(?:[^][{}"]++|%b)*+\}|%b|[][{},"]|[^][{},":\s]+' % (_STRING, _STRING), re.DOTALL
+)
+"""What decides where an element of an array ends: signs, and what is passed as a whole, such as an
+object without others in it."""
+_SIGNS = frozenset((b"[", b"]", b"{", b"}", b","))
+_NO_ARRAY = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
+_ANY = RecordOptions(of_sets=False)
+_NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
+
+
+def read(source: inputs.Input, format: str) -> Iterator[Batch]:
+    """The documents of a file, in batches of the lines or elements that end in a chunk of it.
+
+    Raises:
+        InputError: it is not a complete array; the elements before the error are given first. Or
+            no row of its first megabyte has the fields of documents.
+    """
+    number, largest = 1, source.options.limits.largest_document
+    is_array = format == "json"
+    text = _element_lines(source.text) if is_array else source.text
+    for block in _checked(line_blocks(text, largest), source.options):
+        holder = [block]
+        del block
+        batch = _batch(holder, number, source, is_array)
+        number += batch.count
+        yield batch
+        del batch  # before another is read: a line may have a hundred megabytes
+
+
+def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """A writer of rows."""
+    return (_ArraySink if target.format == "json" else _JsonSink)(target, head)
+
+
+def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
+    """Cut lines, given in chunks, into blocks of whole lines; None for one that is too long.
+
+    A block is not held here while it is used.
+    """
+    # The beginning of a line: pieces of a long one would leave as much unusable.
+    block, skipping = bytearray(), False
+    for chunk in chunks:
+        while chunk:
+            is_long = skipping or len(block) > LONG  # a block by itself, which is not copied
+            end = (chunk.find(b"\n") if is_long else chunk.rfind(b"\n")) + 1
+            block += memoryview(chunk)[:end] if end else chunk
+            chunk = chunk[end:] if end else b""
+            if skipping:
+                block, skipping = bytearray(), not end
+            elif (is_long or not end) and len(block) > largest + bool(end):
+                block, skipping = bytearray(), not end
+                yield None
+            elif end:
+                holder, block = [cast(bytes, block)], bytearray()
+                yield holder.pop()
+    if block:
+        holder = [cast(bytes, block)]
+        del block
+        yield holder.pop()
+
+
+def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator[bytes | None]:
+    """The blocks; InputError if rows begin them, and none of these has the fields of documents."""
+    held: list[bytes | None] = []
+
+    def records() -> Iterator[Record]:
+        size = 0
+        for block in blocks:
+            held.append(block)
+            for line in lines_in(block or b""):
+                if size > LONG:
+                    return
+                size += len(line)
+                with suppress(InputError):
+                    yield _record_of(line, _ANY)[0]
+
+    options.check_records(records())
+    held.reverse()
+    while held:
+        yield held.pop()
+    yield from blocks
+
+
+def lines_in(block: bytes) -> list[bytes]:
+    """The lines of a block; a single one is not copied."""
+    is_single = block.find(b"\n") + 1 in (0, len(block))
+    return [block] if is_single else io.BytesIO(block).readlines()
+
+
+def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_array: bool) -> Batch:
+    """The documents of a block of lines, the first of which has this number; empties the list."""
+    data, options = holder.pop(), source.options
+    if data is None:
+        documents = Collector(options, Origin(source.name, [number]))
+        documents.fail(0, longer_than(options.limits.largest_document))
+        return documents.batch()
+    size, lines = len(data), lines_in(data)
+    del data
+    numbers = range(number, number + len(lines))
+    documents = Collector(options, Origin(source.name, numbers))
+    largest = options.limits.largest_text
+    for index, line in enumerate([] if options.only_rows else lines):
+        if not line or line.isspace():
+            continue
+        if len(line) > largest and (reason := options.too_long(line)):
+            documents.fail(index, reason)
+            continue
+        try:
+            record, is_invalid_utf8, has_large = _record_of(line, options)
+        except InputError as error:
+            if not is_blank(line):
+                hint = ""
+                if numbers[index] == 1 and paths.is_named_as_text(source.name):
+                    how = options.option("--format text", 'Database.dedup_files, format="text"')
+                    hint = f"; if the file is one text, give {how}"
+                documents.fail(index, f"{error}{hint}")
+        else:
+            if has_large:
+                documents.note_texts(record)
+            documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
+    rows = None
+    if options.whole:
+        rows = rows_of([line.replace(b"\r", b" ") for line in lines] if is_array else lines)
+    return documents.batch(size * (1 + options.whole) + _OBJECTS * len(numbers), rows)
+
+
+def rows_of(lines: list[bytes]) -> TextRows:
+    """Lines of JSON as rows."""
+    return TextRows(
+        lines,
+        lambda line: _record_of(line, _ANY)[0],
+        lambda record: json_text.encode(record, numbers=True),
+    )
+
+
+def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]:
+    """The record of a line of JSON, and what is so of it.
+
+    Returns:
+        The record, whether U+FFFD replaces what is not Unicode in it, and whether it may have
+        numbers of many digits.
+
+    Raises:
+        InputError: it is not a JSON object; or, if strict, not Unicode.
+    """
+    is_invalid_utf8, reason, exact = False, "", options.metadata or bool(options.order_field)
+    try:
+        record, has_large = json_text.loads_exactly(line, decimals=exact)
+    except (ValueError, RecursionError) as error:
+        reason = json_reason(error)  # the error has a copy of the text
+    if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
+        is_invalid_utf8 = clean != line.removeprefix(BOM)
+        try:
+            (record, has_large), reason = json_text.loads_exactly(clean, decimals=exact), ""
+        except (ValueError, RecursionError) as error:
+            reason = json_reason(error)
+    if reason:
+        raise InputError(f"not JSON: {reason}")
+    if not isinstance(record, dict):
+        raise InputError(f"not a JSON object but {kind_of(record)}")
+    if is_invalid_utf8 and options.strict:
+        raise InputError("a lone surrogate, which is not Unicode text")
+    return record, is_invalid_utf8, has_large
+
+
+def is_blank(line: bytes) -> bool:
+    """Whether a line is blank, without even an invalid record."""
+    return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
+
+
+def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
+    """The text of a JSON array with each element on a line, in chunks.
+
+    Newlines become carriage returns, which JSON allows in the same places.
+
+    Raises:
+        InputError: it is not a complete array; the elements before the error are given first, and
+            what is wrong within one is left to its reader.
+    """
+    chunks = (chunk.removeprefix(BOM).lstrip() for chunk in text)
+    start = next(filter(None, chunks), b"")
+    if not start.startswith(b"["):
+        raise inputs.Skipped("tables", _NO_ARRAY)
+    number, depth, last, in_string, unread = 1, 1, b"[", False, b""
+    for chunk in chain((start[1:],), text):
+        data, position = bytearray(unread + chunk.replace(b"\n", b"\r")), 0
+        while depth and (
+            match := (_IN_STRING if in_string else _BETWEEN_STRINGS).search(data, position)
+        ):
+            before, last, position = last, match[0], match.end()
+            if last == b'"':
+                in_string = not in_string
+            elif in_string or last not in _SIGNS:
+                continue
+            elif (before == b"," and last in b",]}") or before + last == b"[,":
+                yield bytes(data[: position - 1])
+                raise InputError(f"element {number}: not JSON: expecting value")
+            elif last != b",":
+                depth += 1 if last in b"[{" else -1
+            elif depth == 1:
+                data[position - 1 : position] = b"\n"
+                number += 1
+        if not depth:
+            yield bytes(data[: position - 1])
+            if last != b"]" or data[position:].strip() or any(map(bytes.strip, text)):
+                yield b"\n"
+                raise InputError(f"behind element {number}: not JSON: expecting nothing more")
+            return
+        # A backslash belongs to what follows it.
+        end = len(data) - (in_string and position < len(data) and data.endswith(b"\\"))
+        unread = bytes(data[end:])
+        yield bytes(data[:end])
+    if depth == 1 and not in_string:
+        yield b"\n"
+        raise InputError(f"cut off behind element {number}")
+
+
+# writing
+
+
+def json_of(value: object) -> bytes:
+    """A value as JSON; InputError if JSON has no such value."""
+    try:
+        return json_text.encode(value)
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"a value that JSON does not support: {error}") from error
+
+
+def lines_of(origin: Origin, indices: Sequence[int]) -> list[bytes]:
+    """Rows as JSON lines; those that are stay byte for byte.
+
+    All have a newline, except perhaps the last.
+    """
+    rows = sinks.rows_of(origin)
+    if isinstance(rows, TextRows) and rows.schema is None:
+        return rows.lines(indices)
+    return [json_of(record) + b"\n" for record in rows.records(indices)]
+
+
+def in_ascii(data: bytes) -> bytes:
+    """JSON in ASCII without DEL, so that a terminal obeys nothing in it."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    escapes = _NOT_PRINTED.sub(lambda run: encode_basestring_ascii(run[0])[1:-1], data.decode())
+    return escapes.encode()
+
+
+class _JsonSink(sinks.LineSink):
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:  # of any columns
+        rows = sinks.rows_of(origin)
+        if isinstance(rows, TextRows) and rows.schema is None:  # they stay byte for byte
+            self._put_lines(rows.lines(indices))
+        else:
+            self._put_lines(json_of(record) + b"\n" for record in self._records(rows, indices))
+
+    def put(self, rows: sinks.RowValues) -> None:
+        names = self._columns or ()
+        lines = (json_of(dict(zip(names, row, strict=True))) + b"\n" for row in rows)
+        self._put_lines(map(in_ascii, lines) if self._screen else lines)
+
+
+class _ArraySink(_JsonSink):
+    _before = b"[\n"
+
+    def _put_lines(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            self._file.write(self._before + line.strip().removeprefix(BOM))
+            self._before = b",\n"
+
+    def finish(self) -> None:
+        self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")

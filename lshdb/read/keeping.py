@@ -1,0 +1,134 @@
+"""Which of similar documents stays: the ranks of documents by a rule, a field or a folder.
+
+One implementation for rows that dedup decides on one by one, and for stored documents in clusters.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from lshdb.errors import InputError
+from lshdb.options import OrderOptions
+from lshdb.read.paths import escaped, is_in_bin
+
+Rank = tuple[int, Any]
+"""The group of a document and its rank in the group. Groups are in order, lowest first; ranks of a
+group are comparable."""
+_COPY = re.compile(
+    r"^copy( \(?\d+\)?)? of |[ _-]copy( ?\(?\d+\)?)?(\.\w+)*$|\(\d+\)(\.\w+)*$|~\d*$",
+    re.IGNORECASE,
+)
+"""In the name of a file: what programs add to the names of copies."""
+_GROUPS = 2
+"""Documents that have a rank come first, then those without one."""
+
+
+def is_descending(options: OrderOptions) -> bool:
+    """Whether the largest rank comes first."""
+    return options.keep_max is not None or options.keep in ("last", "longest", "newest")
+
+
+def rank(
+    options: OrderOptions,
+    *,
+    number: int,
+    size: int | None,
+    field_rank: bytes | None,
+    path: str,
+    modified: int | None,
+    elsewhere: bool = False,
+) -> Rank:
+    """The rank of a document; equal ranks are in the order of addition.
+
+    Args:
+        options: which documents come first.
+        number: the number of the document.
+        size: its length, or its number of shingles; None if it does not matter.
+        field_rank: that of its field (see lshdb.read.ordering); None if it has none.
+        path: its file as the user names it, or its key.
+        modified: the time of its file in nanoseconds; None if that is unknown, or does not matter.
+        elsewhere: whether it is outside of the preferred folder.
+    """
+    keep = options.keep
+    value: int | bytes | None = None
+    group = 0
+    if options.field:
+        value = field_rank
+        group = int(value is None)
+    elif keep in ("newest", "oldest"):
+        value = modified
+        group = int(value is None)
+    elif keep == "shortest-path":
+        value = len(path)
+    elif keep == "last":
+        value = number
+    else:
+        value = size
+    # Files in bins come after all others, as their system may delete them at any time.
+    return _GROUPS * (elsewhere + 2 * is_in_bin(path)) + group, value
+
+
+def in_order(ranks: Sequence[Rank], order: Sequence[int], *, descending: bool) -> list[int]:
+    """The indices of ranks, the most preferred first; equal ranks as in `order`."""
+    by_group: dict[int, list[int]] = {}
+    for index in order:
+        by_group.setdefault(ranks[index][0], []).append(index)
+    ordered: list[int] = []
+    for _, indices in sorted(by_group.items()):
+        if ranks[indices[0]][1] is not None:
+            indices.sort(key=lambda index: ranks[index][1], reverse=descending)
+        ordered += indices
+    return ordered
+
+
+def is_copy_name(key: str) -> bool:
+    """Whether the last name in a path is one that programs give to copies.
+
+    >>> [*map(is_copy_name, ["a/Copy of b.txt", "b (1).txt", "b - copy.md", "b.py~", "b.txt"])]
+    [True, True, True, True, False]
+    """
+    return _COPY.search(key.rpartition("/")[2]) is not None
+
+
+def below(directory: str) -> Callable[[str], bool]:
+    """A function that says whether a path, or a key that is one, is below a directory.
+
+    Only names are compared: nothing is read from the disk.
+    """
+    prefix = os.path.join(os.path.abspath(directory), "")
+    return lambda path: os.path.abspath(path).startswith(prefix)
+
+
+def holding(directory: str | None) -> Callable[[str], bool] | None:
+    """A function that says whether a file is in a directory on the disk; None without one.
+
+    Directories are compared by device and inode: links and mounts have other names.
+
+    Raises:
+        InputError: there is no such directory.
+    """
+    if directory is None:
+        return None
+    if not os.path.isdir(directory):
+        raise InputError(f"keep_in {escaped(directory)}: no such directory")
+    status, real = os.stat(directory), os.path.realpath(directory)
+
+    @lru_cache
+    def holds(folder: str) -> bool:
+        path = os.path.realpath(folder)
+        while path != real:
+            with suppress(OSError):  # in an archive
+                if status.st_ino and os.path.samestat(os.stat(path), status):
+                    return True
+            path, inner = os.path.dirname(path), path
+            if path == inner:
+                return False
+        return True
+
+    def holds_file(path: str) -> bool:
+        return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
+
+    return holds_file

@@ -1,0 +1,457 @@
+"""Which files are read, their formats, and how they are opened."""
+
+import contextlib
+import errno
+import glob
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import unquote
+
+from lshdb.errors import InputError, UsageError
+from lshdb.read import compression
+
+if TYPE_CHECKING:
+    from lshdb.options import Format
+
+STDIN = "-"
+_PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_MAX_LINKS = 40
+"""Links one after the other, as for Linux."""
+BUFFER = 1 << 20
+"""Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
+
+FORMATS: "dict[str, Format]" = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+ZIP = b"PK\3\4"
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_BINARY_MAGIC = {
+    b"%PDF-": "PDF",
+    ZIP: "ZIP, as DOCX, XLSX, ODT, EPUB and JAR are",
+    b"PK\5\6": "ZIP",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"Rar!\x1a\7": "RAR",
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
+    b"\x89PNG\r\n": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"ID3\2": "MP3",
+    b"ID3\3": "MP3",
+    b"ID3\4": "MP3",
+    b"OggS\0": "Ogg",
+    b"fLaC\0": "FLAC",
+    b"wOF2": "WOFF",
+    b"wOFF": "WOFF",
+    b"\xd0\xcf\x11\xe0\xa1\xb1": "DOC, XLS or PPT",
+    b"\x7fELF": "ELF",
+    b"\xca\xfe\xba\xbe": "Java class",
+    b"\0asm": "WebAssembly",
+    b"\x93NUMPY": "NumPy",
+    b"\x89HDF\r\n": "HDF5",
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"Obj\1": "Avro",
+    _SQLITE_MAGIC: "SQLite",
+    **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
+}
+"""First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
+_SHEET = re.compile(r"(?is)(.*?\.(?:xls[xmb]?|ods))#(.+)")
+"""The name of a file of sheets, and of a sheet in it."""
+_UNUSUAL = re.compile("[^ -~]+")
+"""Characters outside of printable ASCII, which may still be harmless."""
+_BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
+"""Names of folders of deleted files: of Windows, of network storage, of macOS and of
+freedesktop.org's specification."""
+_SYSTEM = "system volume information"
+_LOCK = "~$"
+"""How Office names the file beside a document that is open; LibreOffice's begins with a dot."""
+_ESCAPED_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
+"""How a key writes a byte that is not UTF-8."""
+
+
+def escaped(text: str) -> str:
+    r"""The text with every character that is not printable written as a backslash escape.
+
+    >>> escaped("red \x1b[31m line\n")
+    'red \\x1b[31m line\\n'
+    """
+    if text.isprintable():
+        return text
+    return _UNUSUAL.sub(lambda run: "".join(map(_shown, run[0])), text)
+
+
+def _shown(character: str) -> str:
+    # Python takes only the ASCII space for printable.
+    if character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    return ascii(character)[1:-1]
+
+
+def format_of(path: str) -> "Format":
+    """The format of a file by its suffix, or by the one before that of its compression."""
+    return FORMATS.get(os.path.splitext(compression.without_compression(path))[1].lower(), "text")
+
+
+def file_and_sheet(path: str) -> tuple[str, str]:
+    """The path of a spreadsheet and the name of a sheet in it; of other files the path alone.
+
+    >>> file_and_sheet("a#b.xlsx#c#d"), file_and_sheet("a.csv#b")
+    (('a#b.xlsx', 'c#d'), ('a.csv#b', ''))
+    """
+    match = _SHEET.fullmatch(path)
+    return (match[1], match[2]) if match and not os.path.exists(path) else (path, "")
+
+
+def is_spreadsheet(path: str) -> bool:
+    """Whether a file, perhaps with the name of a sheet, is a spreadsheet by its suffix."""
+    from lshdb.apps.documents.extraction import kinds  # which --help does not need
+
+    suffix = os.path.splitext(file_and_sheet(path)[0])[1].lower()
+    return kinds.OF_SUFFIX.get(suffix) == "xlsx"
+
+
+def rows_format_of(path: str) -> "Format":
+    """The format of a file of rows: that of `format_of`, or spreadsheets."""
+    return "xlsx" if is_spreadsheet(path) else format_of(path)
+
+
+def expanded(paths: Iterable[str]) -> Iterator[str]:
+    """The paths, with matching files in place of a pattern that is not itself a path.
+
+    Patterns have `*`, `?`, `[...]` and, for any directories, `**`; matches come sorted, without
+    hidden ones. A pattern without a match stays: opening it then reports a missing file.
+    """
+    for path in paths:
+        if pattern_top(path) is None:
+            yield path
+        else:
+            yield from sorted(glob.glob(path, recursive=True)) or [path]
+
+
+def pattern_top(path: str) -> str | None:
+    """The directory that all matches of a pattern are below; None for a path."""
+    if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
+        return None
+    top = os.path.dirname(path)
+    while glob.has_magic(top):
+        top = os.path.dirname(top)
+    return top or os.curdir
+
+
+def descriptor_of(path: str) -> int | None:
+    """The number of the open file that /dev/stdout, /dev/fd/3 and the like, or a link, lead to.
+
+    None for other paths. A file is not opened again by such a name, but written where it is open:
+    standard output may be at the end of a log.
+    """
+    for _ in range(_MAX_LINKS):
+        directory, name = os.path.split(os.path.abspath(path))
+        directory = os.path.realpath(directory)
+        if name.isdecimal() and (
+            directory == os.path.realpath("/dev/fd")
+            or re.fullmatch(rf"/proc/{os.getpid()}(/task/\d+)?/fd", directory)
+        ):
+            return int(name)
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(directory, os.readlink(path))
+    return None
+
+
+def listed(names: Iterable[str]) -> Iterator[str]:
+    """The paths that a list names, lazily; none is a pattern or `-`."""
+    return (literal(os.path.join(os.curdir, name) if name == STDIN else name) for name in names)
+
+
+def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
+    """The names in a list, unchanged, one per line or (`null`) each followed by a NUL byte."""
+    end = b"\0" if null else b"\n"
+    unfinished = b""
+    # A pipe returns what is available.
+    while data := getattr(file, "read1", file.read)(BUFFER):
+        *whole, unfinished = (unfinished + data).split(end)
+        yield from map(os.fsdecode, filter(None, whole))
+    if unfinished:
+        yield os.fsdecode(unfinished)
+
+
+def literal(name: str) -> str:
+    """A path that `expanded` leaves as it is."""
+    return glob.escape(name) if glob.has_magic(name) else name
+
+
+@contextlib.contextmanager
+def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
+    """A file with an end, so that a device like /dev/zero is refused; unpacked if needed."""
+    if path == STDIN:
+        if stdin is None:
+            raise InputError("standard input is closed")
+        _check_end(stdin)
+        yield stdin
+        return
+    try:
+        opened_file = open(path, "rb", BUFFER)  # noqa: SIM115
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise InputError("a socket, not a file") from error
+        raise
+    with opened_file as file:
+        _check_end(file)
+        if (suffix := compression.compression_of(path)) is None:
+            yield file
+        else:
+            with compression.unpacked(file, suffix) as stream:
+                yield stream
+
+
+def is_database(path: str | os.PathLike[str], status: os.stat_result | None = None) -> bool:
+    """Whether a file is an SQLite database, by its first bytes; with its status, if known."""
+    from lshdb.store.guard import is_open  # imports sqlite3, which --help does not need
+
+    if status is None and not os.path.isfile(path):
+        return False
+    if is_open(status or os.fspath(path)):
+        return True  # closing it after reading would release SQLite's locks
+    with open(path, "rb") as file:
+        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+
+
+def binary_kind(start: bytes) -> str | None:
+    """The kind of a file that is not a text, by its first bytes; None for a possible text."""
+    kinds_of_start = (kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic))
+    return next(kinds_of_start, None)
+
+
+def input_bytes(paths: Iterable[str]) -> int | None:
+    """The size of all named files, for a progress bar; None if it is not known cheaply."""
+    total = 0
+    for path in expanded(paths):
+        if path == STDIN:
+            return None
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        if not stat.S_ISREG(status.st_mode) or compression.compression_of(path):
+            return None
+        total += status.st_size
+    return total
+
+
+def printable_path(path: str) -> str:
+    """The path as a key: with slashes on each system.
+
+    Bytes that are not UTF-8 are written as backslash escapes.
+    """
+    key = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return key if os.sep == "/" else key.replace(os.sep, "/")
+
+
+def path_of_key(key: str, root: str) -> str:
+    r"""The path of the file or directory that has this key; nothing may be there.
+
+    A key writes bytes that are not UTF-8 as backslash escapes. Where nothing has the name that the
+    key itself is, each escape is read as such a byte.
+
+    Args:
+        key: of a file or a directory.
+        root: the directory that keys are relative to.
+    """
+    path = os.path.join(root, key)
+    if os.path.lexists(path) or not _ESCAPED_BYTE.search(key.encode()):
+        return path
+    name = _ESCAPED_BYTE.sub(lambda escape: bytes.fromhex(escape[1].decode()), key.encode())
+    return os.path.join(root, os.fsdecode(name))
+
+
+def check_key_is_free(path: str) -> None:
+    r"""Check that no other file has the key of this one.
+
+    Raises:
+        InputError: its name is not UTF-8, and another file has the name that its key has, with
+            backslashes. Both would be one document.
+    """
+    if path.isascii():
+        return
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        if os.path.lexists(printable_path(path)):
+            raise InputError(
+                "its name is not UTF-8, and another file is named so with backslashes: "
+                "rename one of them"
+            ) from None
+
+
+def key_of(path: str, root: str, system: Any = os.path) -> str:
+    """The key of a file, or of a directory as a prefix of the keys in it (empty for the root).
+
+    It is the path from the root if the real directory of the file is beneath that, else the
+    absolute path; so `src/a`, `./src//a` and `$PWD/src/a` are the same, and so is `link/a` for a
+    link to `src`. A file that is a link has the key of the link.
+
+    Args:
+        path: may be relative, to the current directory.
+        root: the real path of the directory that keys are relative to.
+        system: the paths of a system: posixpath, or ntpath, by which keys have slashes, too, and
+            upper and lower case are the same in the path of the root.
+    """
+    return key_of_real(real_path(path, system), root, system)
+
+
+def real_path(path: str, system: Any = os.path) -> str:
+    """The absolute path without links, except that a file may be one itself."""
+    # The parent of a link's target differs from the parent in the text of the path.
+    if system.basename(path) in ("", os.curdir, os.pardir) or system.isdir(path):
+        return str(system.realpath(path))
+    directory, name = system.split(path)
+    return str(system.join(system.realpath(directory), name))
+
+
+def key_of_real(path: str, root: str, system: Any = os.path) -> str:
+    """The key of a file whose directory is named by its real path, as that of the root is."""
+    key = printable_path(path)
+    if system.sep != "/":
+        key, root = key.replace(system.sep, "/"), root.replace(system.sep, "/")
+    start = root.rstrip("/")
+    if system.normcase(key) == system.normcase(start):
+        return ""
+    start = f"{printable_path(start)}/"
+    is_beneath = system.normcase(key).startswith(system.normcase(start))
+    return key[len(start) :] if is_beneath else key
+
+
+def absolute_key(key: str, root: str) -> str:
+    """The absolute path that a key stands for, written as keys are."""
+    return printable_path(os.path.join(root, key))
+
+
+def is_always_path(name: str) -> bool:
+    """Whether an argument that may be a key or a path is a path alone: `./NAME`, or absolute.
+
+    >>> [*map(is_always_path, ["./a", "..", "/a", "a/b", ".a"])]
+    [True, True, True, False, False]
+    """
+    start = printable_path(name).partition("/")[0]
+    return os.path.isabs(name) or start in (os.curdir, os.pardir)
+
+
+def meant(name: str, root: str, is_stored: Callable[[str], bool], key_hint: str) -> str | None:
+    """The key that an argument means: the name itself where it is stored, else that of the path.
+
+    Args:
+        name: a key, or a path from here.
+        root: the real path of the directory that keys are relative to.
+        is_stored: whether a key is that of a document, or of a folder of documents.
+        key_hint: how the user can name a key that is a path, too.
+
+    Returns:
+        The key, None if neither is stored.
+
+    Raises:
+        UsageError: the name is a key, and the path of another key that is stored.
+    """
+    names = [key_of(name, root)]
+    if not is_always_path(name):
+        names.insert(0, printable_path(name))
+    keys = [key for key in dict.fromkeys(names) if is_stored(key)]
+    if len(keys) > 1:
+        raise UsageError(
+            f"{keys[0]} is a key, and from here the path of {keys[1] or root}: give "
+            f"./{keys[0]} for the path, or {key_hint} for the key"
+        )
+    return keys[0] if keys else None
+
+
+def path_from_here(path: str) -> str:
+    """A path that works in the current directory: from there if it is beneath that, else absolute.
+
+    No program takes it for an option, as one that begins with a dash.
+    """
+    here = os.path.join(os.path.realpath(os.curdir), "")
+    path = path.removeprefix(here)
+    return os.path.join(os.curdir, path) if path.startswith("-") else path
+
+
+def _check_end(file: BinaryIO) -> None:
+    """InputError for a device; a terminal and /dev/null do end."""
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        return  # no file of the system but an object in memory
+    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+        return
+    if stat.S_ISSOCK(status.st_mode) or file.isatty():
+        return
+    if not os.path.samestat(status, os.stat(os.devnull)):
+        raise InputError("a device, not a file")
+
+
+def why_hidden(name: str) -> str:
+    """Why a file or directory with this name counts as hidden; empty if it does not."""
+    if name.startswith("."):
+        return "its name begins with a dot"
+    if is_bin_name(name) or name.lower() == _SYSTEM:
+        return "a folder of the system, such as of deleted files"
+    return "the lock of an open document" if name.startswith(_LOCK) else ""
+
+
+def is_bin_name(name: str) -> bool:
+    """Whether the name is that of a folder in which a system keeps deleted files.
+
+    >>> [*map(is_bin_name, ["$RECYCLE.BIN", "#recycle", ".Trash-1000", "recycle", ".git"])]
+    [True, True, True, False, False]
+    """
+    return re.fullmatch(_BIN, name, re.IGNORECASE) is not None
+
+
+def is_in_bin(path: str) -> bool:
+    """Whether a directory on the way to a file is a bin; the path may be a key."""
+    return re.search(rf"(?:^|[/\\]){_BIN}[/\\]", path, re.IGNORECASE) is not None
+
+
+def tilde_hint(path: str) -> str:
+    """What to do about a path that leads nowhere, as the shell left its ~ as it is; or nothing."""
+    return " (the shell reads ~ only outside of quotes: write $HOME)" if path[:1] == "~" else ""
+
+
+@lru_cache
+def partition_of(path: str) -> dict[str, str | None]:
+    """The columns that the directories of a path name, as Hive and Spark do: do not change it.
+
+    >>> partition_of("data/lang=en/year=2024/city=S%C3%A3o/a=b.parquet")
+    {'lang': 'en', 'year': '2024', 'city': 'São'}
+    """
+    named = map(_PARTITION.fullmatch, path.replace(os.sep, "/").split("/")[:-1])
+    return {
+        match[1]: None if match[2] == _NULL_PARTITION else unquote(match[2])
+        for match in filter(None, named)
+    }
+
+
+def is_named_as_text(path: str) -> bool:
+    """Whether the suffix is that of a text, and of no rows."""
+    return compression.without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))

@@ -1,0 +1,238 @@
+"""The proof before a file is deleted: it is read now, and so is the file that stays for it.
+
+Keys, sizes and times say nothing of what is in a file. So whatever lists or moves files to delete
+asks here: the file and the one that stays are there, are two files, and their bytes have the
+digests that were stored when they were read. Where no digest is stored, the file is read as a
+document again, and its text has the digest of the document.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from lshdb.apps.documents.archives import archive_of
+from lshdb.apps.documents.extracting import file_of_message
+from lshdb.errors import InputError
+from lshdb.options import TextOptions
+from lshdb.read import identity
+from lshdb.read.counts import reason
+from lshdb.read.paths import is_in_bin, path_of_key
+from lshdb.read.session import Session, session_of
+from lshdb.text import content
+
+if TYPE_CHECKING:
+    from lshdb.store.lookups import StoredFile
+    from lshdb.store.store import Store
+
+_STAYS = "the file that goes stays for another one"
+CHANGED = "it has changed since it was read"
+
+
+class Compared(NamedTuple):
+    """A document as it was when it was compared.
+
+    Attributes:
+        key: of the document.
+        root: the real path of the directory that the key is relative to.
+        digest: of its content; empty if it is not known.
+        file_digest: of the bytes of its file; None if it is not known.
+    """
+
+    key: str
+    root: str
+    digest: bytes = b""
+    file_digest: bytes | None = None
+
+
+def compared(file: StoredFile, root: str) -> Compared:
+    """A stored document, for the proof."""
+    return Compared(file.key, root, file.digest, file.file_digest)
+
+
+def text_session(store: Store) -> Session:
+    """Reads the files of stored documents."""
+    return session_of(
+        TextOptions(),
+        store.settings.shingling,
+        root=store.files_root,
+        format="text",
+        stored_guess=store.extracted_of,
+    )
+
+
+class UnprovedError(InputError):
+    """Why a file is not to be deleted."""
+
+
+class NoFileError(UnprovedError):
+    """A document that is not the whole of a file that is there."""
+
+
+class NoCopyError(UnprovedError):
+    """Why nothing stays for a file that is as it was."""
+
+
+class OneFileError(UnprovedError):
+    """A file that is not to be deleted because it is the one that stays, under another name."""
+
+
+@dataclass(frozen=True)
+class ProvedFile:
+    """A file that can be deleted.
+
+    Attributes:
+        document: that goes.
+        path: of the file.
+        status: of the file, before it was read.
+        stays: the document that stays; None if none was asked for.
+        stays_path: the file that has it.
+    """
+
+    document: Compared
+    path: str
+    status: os.stat_result
+    stays: Compared | None = None
+    stays_path: str = ""
+
+    @property
+    def key(self) -> str:
+        """The key of its document."""
+        return self.document.key
+
+
+def path_of(document: Compared) -> str | None:
+    """The path of the file that a document is the whole of; None if there is none."""
+    path = path_of_key(document.key, document.root)
+    return path if os.path.isfile(path) else None
+
+
+def stays_not(document: Compared, error: UnprovedError) -> str:
+    """Why a document does not stay for another."""
+    return f"{document.key} does not stay for it: {error}"
+
+
+class Proof:
+    """Says which files can be deleted: none that stays for another one is among them.
+
+    Args:
+        session: reads files as documents, whose bytes have no stored digest.
+        bins: further directories whose files do not stay.
+    """
+
+    def __init__(self, session: Session, bins: Iterable[str] = ()) -> None:
+        self._session = session
+        self._bins = [os.path.join(os.path.realpath(path), "") for path in bins]
+        self._staying = set[object]()
+        self._going = set[object]()
+        self._in_bin: dict[str, bool] = {}
+        self._read: dict[Compared, tuple[str, os.stat_result]] = {}
+
+    def check(self, goes: Compared, stays: Iterable[Compared] | None) -> ProvedFile:
+        """The file of a document that goes, if one of those that may stay does.
+
+        Args:
+            goes: a document that is a whole file.
+            stays: documents that may stay for it, the best first; None if nothing has to stay.
+
+        Raises:
+            NoFileError: it has none.
+            OneFileError: it is the file of one of these.
+            NoCopyError: all of these are gone, or have changed, or there are none.
+            UnprovedError: it is gone, or has changed.
+        """
+        path = path_of(goes)
+        if path is None:
+            raise NoFileError("no file of its own: gone, or a row or message in a file")
+        status = self.reread(goes, path)
+        going = identity.identity_of(status, path)
+        if stays is None and going in self._staying:
+            raise UnprovedError(_STAYS)
+        if stays is None:
+            self._going.add(going)
+            return ProvedFile(goes, path, status)
+        why = ""
+        for document in stays:
+            try:
+                stays_path, stays_status = self._file(document)
+                staying = identity.identity_of(stays_status, stays_path)
+                if staying == going:
+                    raise OneFileError(f"already one file with {document.key}")
+                if going in self._staying:
+                    raise UnprovedError(_STAYS)
+                if staying in self._going:
+                    raise UnprovedError("it goes, too")
+                if self._is_in_bin(stays_path):
+                    raise UnprovedError("it is in a recycle bin")
+            except OneFileError:
+                raise
+            except UnprovedError as error:
+                why = why or stays_not(document, error)
+                continue
+            self._going.add(going)
+            self._staying.add(staying)
+            return ProvedFile(goes, path, status, document, stays_path)
+        raise NoCopyError(why or "no other file holds a kept copy of it")
+
+    def _file(self, document: Compared) -> tuple[str, os.stat_result]:
+        """The file that has a document, which may be a member or a message in it; read once."""
+        if document not in self._read:
+            self._read[document] = self.read_now(document)
+        return self._read[document]
+
+    def read_now(self, document: Compared) -> tuple[str, os.stat_result]:
+        """The path and status of the file that has a document, whose bytes are read.
+
+        Raises:
+            UnprovedError: it is gone, or has changed.
+        """
+        path = path_of(document)
+        if path is None:
+            whole = file_of_message(document.key) or document.key
+            path = path_of_key(whole, document.root)
+        file = archive_of(path) or path
+        if not os.path.isfile(file):
+            raise UnprovedError("no file of it is there")
+        return file, self.reread(document, path)
+
+    def reread(self, document: Compared, path: str) -> os.stat_result:
+        """Read a file, or a member of an archive; the status of the file.
+
+        Raises:
+            UnprovedError: it is gone, or has changed since the document was compared.
+        """
+        file = archive_of(path) or path
+        try:
+            status = os.stat(file)
+            if document.file_digest is None:
+                is_same = self._has_text(document, path)
+            else:
+                now = self._session.read_digest(self._session.resolved(path))
+                is_same = now == document.file_digest
+        except (InputError, OSError) as error:
+            raise UnprovedError(reason(error)) from error
+        if not is_same:
+            raise UnprovedError(CHANGED)
+        return status
+
+    def _has_text(self, document: Compared, path: str) -> bool:
+        """Whether a file has the text of a document."""
+        name = file_of_message(document.key) or document.key
+        name = document.key if path_of(document) else name
+        session = self._session.apart()
+        return any(
+            content.digest(content.encoded(text).encode()) == document.digest
+            for batch in session.file(session.resolved(path, name))
+            for key, text in zip(batch.keys, batch.contents, strict=True)
+            if key == document.key
+        )
+
+    def _is_in_bin(self, path: str) -> bool:
+        """Whether a file is in a recycle bin, or one of the further directories."""
+        directory = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
+        if directory not in self._in_bin:
+            real = os.path.join(os.path.realpath(directory), "")
+            self._in_bin[directory] = is_in_bin(real) or real.startswith(tuple(self._bins))
+        return self._in_bin[directory]

@@ -1,0 +1,759 @@
+"""One record becomes a document, or an InputError that says why: all rules for keys, contents
+and metadata, whatever the record was read from (docs/inputs.md has them as a table).
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
+from typing import IO, Literal, cast
+
+from lshdb import json_text, model
+from lshdb.errors import (
+    ColumnWarning,
+    ContentError,
+    Cut,
+    InputError,
+    UsageError,
+    warn_of_limit,
+)
+from lshdb.keys import key_fault, key_of_id, with_article
+from lshdb.limits import DEFAULTS, Limits
+from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read.metadata import LIST, Path, field_value, path_of, to_json
+from lshdb.read.paths import escaped, partition_of
+from lshdb.text.arrays import chunks
+from lshdb.text.content import normalized
+from lshdb.text.shingling import Content, OfSets
+
+BOM = b"\xef\xbb\xbf"
+
+_TOO_DEEP = f"nested deeper than {json_text.MAX_DEPTH} levels"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_LARGE = 16 << 20
+"""Bytes of a line that waits in a file: to write its document takes three times as much memory."""
+_LARGE_INTEGER = 1 << 64
+_NAMES_SHOWN = 10
+_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
+_ROWS = 1_000
+"""Rows of a program that become documents at once."""
+_NAME_SHOWN = 40
+_MISSING = object()
+
+
+def field_paths(name: str, names: Container[str]) -> list[Path]:
+    """The fields for a name, in records with fields of these names.
+
+    A field of that name comes first; else `a,b` is the fields a and b, and `a.b` is b in a. `a[].b`
+    is b in each element of the list a.
+
+    >>> field_paths("title,meta.body", ["title", "meta"])
+    [('title',), ('meta', 'body')]
+    """
+    if name in names:
+        return [(name,)]
+    return [path_of(part, names) for part in name.split(",")]
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names of columns; of several without a name, those after the first get their number.
+
+    >>> distinct_names(["id", "text", "", ""])
+    ['id', 'text', '', 'column 4']
+    """
+    nameless = [number for number, name in enumerate(names, 1) if not name]
+    return [
+        f"column {number}" if number in nameless[1:] else name
+        for number, name in enumerate(names, 1)
+    ]
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """How records become documents.
+
+    Attributes:
+        of_sets: whether documents are sets (else texts).
+        key_field, text_field, set_field: names of fields (see `field_paths`); several texts are
+            joined, each on lines of its own.
+        element_field: of a long table, whose rows each have one element of the set of their key;
+            empty for others.
+        strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
+        auto_key: name a record without a key by its place, instead of refusing it.
+        any_id: name a record whose id gives no key by its place, instead of refusing it.
+        metadata: whether the other fields of a record are kept.
+        metadata_fields: which of them; all if empty.
+        naming: how messages name the argument for a field, with `{}` for `key`, `text` or `set`.
+        limits: sizes of blocks and documents.
+        encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
+        delimiter: between fields of CSV; None for what its first line says.
+        escape: before a quote within a field of CSV; None for another quote alone.
+        quoting: of fields of CSV: by its rules, or none; None for the former, and the rule of TSV.
+        whole: whether rows come with all of their columns, as they were read.
+        only_rows: whether batches of rows have no documents, but where the rows are from.
+        on_null: whether a record without a text or set fails, or is kept as an empty one.
+        order_field: the field by whose values documents are ordered; empty without one.
+    """
+
+    of_sets: OfSets
+    key_field: str = "id"
+    text_field: str = "text"
+    set_field: str = "set"
+    element_field: str = ""
+    strict: bool = False
+    auto_key: bool = False
+    any_id: bool = False
+    metadata: bool = True
+    metadata_fields: Sequence[str] = ()
+    naming: str = "{}_field="
+    limits: Limits = DEFAULTS
+    encoding: str | None = None
+    delimiter: str | None = None
+    escape: str | None = None
+    quoting: Literal["csv", "none"] | None = None
+    whole: bool = False
+    only_rows: bool = False
+    on_null: Literal["fail", "keep"] = "fail"
+    order_field: str = ""
+
+    def option(self, option: str, argument: str) -> str:
+        """How messages name an option: by that of a command, or by an argument of the library."""
+        return option if self.naming.startswith("--") else argument
+
+    @property
+    def content_field(self) -> str:
+        """The field that holds a document's content."""
+        return self.element_field or (self.set_field if self.of_sets else self.text_field)
+
+    def too_long(self, data: bytes) -> str:
+        """Why a line of JSON is refused for its length; empty if it is not."""
+        largest = self.limits.largest_text
+        size = len(data) - data.endswith(b"\n")
+        if size > largest and data.isascii() and b"\\u" not in data:
+            largest = self.limits.largest_document
+        return longer_than(largest) if size > largest else ""
+
+    def own_fields(self, names: Collection[str]) -> set[str]:
+        """The fields that keys and documents are made of, among those of a record."""
+        fields = (self.key_field, self.content_field)
+        return {_outer(path, names) for name in fields for path in field_paths(name, names)}
+
+    def document(self, record: Record) -> tuple[str | None, Content, str | None, bool]:
+        """The key, content and stored metadata of a row, by the names of its fields.
+
+        Returns:
+            The document, and whether bytes are replaced in it. Its place is to be its key if that
+            is None, without an id (with `auto_key`), or empty, as its id gives none (`any_id`).
+
+        Raises:
+            InputError, ContentError: it has none.
+        """
+        if self.element_field:
+            return *self._element(record), None, False
+        if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
+            record = {self.set_field if name == "bag" else name: record[name] for name in record}
+        key, content = record.get(self.key_field), record.get(self.content_field)
+        replaced = False
+        if type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
+            key = str(key)
+        elif type(key) is not str or not key or "\0" in key or not key.isascii():
+            key = self._key(record)
+        if type(content) is not str or self.of_sets:
+            content, replaced = self._content(record)
+        content = normalized(content, self.limits.largest_document, self.of_sets)
+        metadata = to_json(self._other_fields(record)) if self.metadata else None
+        return key, content, metadata, replaced
+
+    def _element(self, record: Record) -> tuple[str | None, str]:
+        """The key of a row of a long table, and as content the element."""
+        name = self.element_field
+        key = self._key(record)
+        value = field_value(record, field_paths(name, record)[0], _MISSING)
+        if value is _MISSING:
+            raise self._no_content(record, name)
+        try:
+            element = key_of_id(value)
+        except InputError as error:
+            raise InputError(f"field {name!r} {error}") from error
+        if element is None:
+            raise InputError(f"field {name!r} is null, and no element of a set")
+        return key, element
+
+    def text_document(
+        self, key: str, text: str, fields: Record | None
+    ) -> tuple[str, str | None, bool]:
+        """The text and stored metadata of a document that is a file or in one.
+
+        Args:
+            key: as it is to be stored.
+            text: as it was taken out of the file.
+            fields: the metadata; None if there is none.
+
+        Returns:
+            The text, the metadata, and whether lone surrogates are replaced in the text.
+
+        Raises:
+            InputError: the document cannot be stored.
+        """
+        if fault := key_fault(key):
+            raise InputError(f"its key {fault}")
+        try:
+            clean = str(normalized(text, self.limits.largest_document))
+            metadata = None if fields is None else self.kept_fields(fields)
+        except ContentError as error:
+            raise InputError(str(error)) from error
+        if clean is not text and self.strict:
+            raise InputError("its text has a lone surrogate, which is not Unicode text")
+        return clean, metadata, clean is not text
+
+    def content_of(self, text: str) -> Content:
+        """The text itself; for sets the array in it. InputError if there is none."""
+        if not self.of_sets:
+            return text
+        name = self.set_field
+        expected = f"a set is a JSON array, or an object with the array as {name!r}"
+        try:
+            value = json_text.loads(json_text.repaired(text))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not JSON ({json_reason(error)}): {expected}") from error
+        if isinstance(value, dict) and name in value:
+            return set_of(value[name], f"field {name!r}", self.of_sets)
+        if not isinstance(value, list) and self.of_sets != "bag":
+            raise InputError(f"{kind_of(value)}: {expected}")
+        return set_of(value, "the set", self.of_sets)
+
+    def decoded(self, data: bytes | bytearray) -> tuple[str, bool]:
+        """The text of UTF-8 bytes, without a byte order mark; and whether some are replaced."""
+        try:
+            return data.decode().removeprefix("\ufeff"), False
+        except UnicodeDecodeError as error:
+            if self.strict:
+                raise InputError(f"not UTF-8 at byte {error.start + 1}") from error
+            return data.decode("utf-8", "replace").removeprefix("\ufeff"), True
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """InputError if a file lacks columns of documents.
+
+        One is missing, or two have one name.
+        """
+        record = dict.fromkeys(names)
+        if len(record) < len(names):
+            repeated = min(name for name, count in Counter(names).items() if count > 1)
+            raise InputError(f"two columns are named {repeated!r}")
+        paths = field_paths(self.content_field, record)
+        wrong = [
+            str(self._no_content(record, name))
+            for path in paths
+            if (name := _outer(path, record)) not in record
+        ]
+        if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
+            wrong.insert(0, f"no {self._named_key()}")
+        self._refuse(wrong, "columns", names)
+
+    def check_records(self, records: Iterable[Record]) -> None:
+        """InputError if some records have fields, and none of them those of documents.
+
+        No record needs them where a missing document is an empty one, or a bag has another field.
+        """
+        if self.on_null == "keep" or self.of_sets == "bag":
+            return
+        lacking = [self.key_field] * (not self.auto_key) + [self.content_field]
+        names: Record = {}
+        for record in records:
+            names |= record
+            lacking = [name for name in lacking if not _has_field(record, name)]
+            if not lacking:
+                return
+        wrong = [
+            f"no {self._named_key()}"
+            if name == self.key_field
+            else str(self._no_content(names, name))
+            for name in lacking
+        ]
+        self._refuse(wrong if names else [], "fields", [*names])
+
+    def _refuse(self, wrong: Sequence[str], kind: str, names: Sequence[str]) -> None:
+        """InputError for what is wrong with a file's columns or fields, with their names."""
+        if wrong:
+            shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
+            more = ", ..." if len(names) > _NAMES_SHOWN else ""
+            raise InputError(f"{'; '.join(wrong)} (the {kind} are {shown}{more})")
+
+    def wanted_columns(self, names: Sequence[str]) -> list[str]:
+        """The columns that documents are made of, in their order.
+
+        Other columns than those of keys and documents are metadata, except the unnamed index of
+        pandas.
+
+        Raises:
+            InputError: a column is missing or repeated.
+        """
+        self.check_columns(names)
+        fields_read = self.own_fields(names)
+        if self.order_field:
+            fields_read.add(path_of(self.order_field, names)[0])
+        if self.metadata_fields or not self.metadata:
+            return [name for name in names if name in fields_read or name in self.metadata_fields]
+        return [
+            name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)
+        ]
+
+    def _named_key(self) -> str:
+        if self.element_field:
+            return f"field {self.key_field!r}: name it with {self.option('--set-key', 'set_key=')}"
+        named = f"field {self.key_field!r}: name it with {self.naming.format('key')}"
+        if "field" not in self.naming:  # of a table, whose keys are wanted
+            return named
+        return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
+
+    def _key(self, record: Record) -> str | None:
+        """The key of a record; None or empty if that is its place, see `document`."""
+        name = self.key_field
+        value = field_value(record, field_paths(name, record)[0], _MISSING)
+        if value is _MISSING and not self.auto_key:
+            raise InputError(f"no {self._named_key()}")
+        # In CSV, an empty field means none.
+        if self.auto_key and (value is _MISSING or (isinstance(value, str) and not value)):
+            return None
+        try:
+            key = key_of_id(value)
+        except InputError as error:
+            if self.any_id:
+                return ""
+            raise InputError(f"field {name!r} {error}") from error
+        if key is None and not self.auto_key:
+            raise InputError(f"field {name!r} is null, and a document needs a key")
+        return key
+
+    def _no_content(self, record: Record, content_field: str) -> InputError:
+        """Why a record with these fields has no content in the wanted field."""
+        if self.element_field:
+            option = self.option("--set-item", "set_item=")
+            return InputError(f"no field {content_field!r}: name it with {option}")
+        other = self.text_field if self.of_sets else self.set_field
+        for path in field_paths(content_field, record):
+            if reason := _why_missing(record, path, content_field):
+                return InputError(reason)
+        if other not in record:
+            option = self.naming.format("set" if self.of_sets else "text")
+            return InputError(f"no field {content_field!r}: name it with {option}")
+        if self.of_sets:
+            return InputError(
+                f"a text (field {other!r}), and this database holds sets (field {content_field!r})"
+            )
+        return InputError(
+            f"a set (field {other!r}), and this database holds texts: make one for sets "
+            "(shingle set)"
+        )
+
+    def _content(self, record: Record) -> tuple[Content, bool]:
+        """The content, of one field, a nested one, or several; whether bytes are replaced."""
+        content_field = self.content_field
+        paths = field_paths(content_field, record)
+        values = [(".".join(path), field_value(record, path, _MISSING)) for path in paths]
+        values = [(name, value) for name, value in values if value is not _MISSING]
+        if self.on_null == "keep" and all(value is None for _, value in values):
+            return ([] if self.of_sets else ""), False
+        if not values:
+            raise self._no_content(record, content_field)
+        if self.of_sets:
+            return set_of(values[0][1], f"field {content_field!r}", self.of_sets), False
+        texts, replaced = [], False
+        for name, value in values:
+            if isinstance(value, bytes):
+                try:
+                    value, is_invalid_utf8 = self.decoded(value)
+                except InputError as error:
+                    raise InputError(f"not UTF-8 in field {name!r}") from error
+                replaced |= is_invalid_utf8
+            if isinstance(value, str):
+                texts.append(value)
+            elif isinstance(value, list):
+                texts += _texts_in(name, value)
+            elif value is not None:
+                raise InputError(f"field {name!r} is {kind_of(value)}, not a string")
+        if texts:
+            return "\n".join(texts), replaced
+        if self.on_null == "keep":
+            return "", False
+        lists = [name for name, value in values if isinstance(value, list)]
+        if lists:
+            raise InputError(f"field {lists[0]!r} is an array without texts")
+        raise InputError(f"field {content_field!r} is null, not a string")
+
+    def _other_fields(self, record: Record) -> Record:
+        """The fields of a record to keep besides its key and content."""
+        used_fields = (self.key_field, self.content_field)
+        others = [name for name in record if name not in used_fields] if self.metadata else []
+        if not others:
+            return {}
+        if used_fields[0] not in record or used_fields[1] not in record:
+            for name in used_fields:
+                for path in field_paths(name, record):
+                    record = _without(record, path)
+            others = [name for name in record if name not in used_fields]
+        return self._kept(_unpacked({name: record[name] for name in others}))
+
+    def kept_fields(self, fields: Record) -> str | None:
+        """The stored form of the metadata of a file, without the fields that are not wanted."""
+        return to_json(self._kept(fields)) if self.metadata else None
+
+    def _kept(self, fields: Record) -> Record:
+        names = [name for name in self.metadata_fields or fields if name in fields]
+        return {name: fields[name] for name in names}
+
+
+@dataclass(eq=False)
+class Collector:
+    """Collects the documents and failures of rows in a batch.
+
+    Attributes:
+        options: how rows become documents.
+        origin: where they are from.
+        order_values: of all rows, the values of the field that orders them, where a column has
+            more than its values say; else they are in the records.
+        texts: of fields for whose values metadata has texts, the types.
+    """
+
+    options: RecordOptions
+    origin: Origin
+    order_values: Sequence[object] = ()
+
+    def __post_init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        origin = self.origin
+        self._partition = partition_of(origin.name) if origin.in_file else {}
+        self._order_values: list[object] = []
+        self._keys: list[str] = []
+        self._contents: list[Content] = []
+        self._metadata: list[str | None] = []
+        self._indices: list[int] = []
+        self._failures: list[tuple[int, model.Failure]] = []
+        self._replaced = self._unkeyed = 0
+
+    def take(self, index: int, record: Record, *, is_invalid_utf8: bool = False) -> None:
+        """Add the document of a row, or its failure.
+
+        Args:
+            index: of the row.
+            record: the row.
+            is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
+        """
+        options = self.options
+        if self._partition:
+            record = with_partition(record, self._partition)
+        try:
+            key, content, metadata, replaced = options.document(record)
+            if is_invalid_utf8 and key and _REPLACEMENT in key:  # another one may have it, too
+                if not options.any_id:
+                    raise InputError(
+                        f"field {options.key_field!r} has a lone surrogate or bytes that are not "
+                        "UTF-8"
+                    )
+                key = ""
+        except (InputError, ContentError) as error:
+            self.fail(index, str(error))
+            return
+        if not key:
+            self._unkeyed += key is not None
+            key = self.origin.where(index)
+        self._keys.append(key)
+        self._contents.append(content)
+        self._metadata.append(metadata)
+        self._indices.append(index)
+        self._replaced += replaced or is_invalid_utf8
+        if self.order_values:
+            self._order_values.append(self.order_values[index])
+        elif name := options.order_field:
+            self._order_values.append(field_value(record, path_of(name, record)))
+
+    def take_invalid_utf8(self, index: int, record: Record) -> None:
+        """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
+        clean = {name: _repaired(value) for name, value in record.items()}
+        differ = [
+            name
+            for name, value in record.items()
+            if clean[name] is not value and clean[name] != value  # NaN differs from itself
+        ]
+        if differ and self.options.strict:
+            self.fail(index, f"not UTF-8 in field {differ[0]!r}")
+        else:
+            self.take(index, clean, is_invalid_utf8=bool(differ))
+
+    def note_texts(self, record: Record) -> None:
+        """Note the fields for whose values metadata has texts."""
+        if self.options.metadata:
+            self.texts |= json_text.text_fields(record)
+
+    def fail(self, index: int, reason: str) -> None:
+        """Add a row that gives no document."""
+        self._failures.append((index, model.Failure(self.origin.where(index), reason)))
+
+    def batch(self, size: int = 0, rows: Rows | None = None) -> Batch:
+        """The batch of all rows, of about this many bytes; with the rows as they were read."""
+        own_fields = self.options.key_field, self.options.content_field
+        note_columns(
+            "metadata has the exact text of some values",
+            {n: kind for n, kind in self.texts.items() if n not in own_fields},
+        )
+        return Batch(
+            self._keys,
+            self._contents,
+            self._metadata if any(self._metadata) else (),
+            replace(self.origin, rows=rows),
+            self._indices,
+            failures=self._failures,
+            replaced=self._replaced,
+            unkeyed=self._unkeyed,
+            size=size,
+            order_values=self._order_values,
+        )
+
+
+def documents_of_rows(
+    count: int,
+    rows: Callable[[slice], Iterable[Record]],
+    name: str,
+    options: RecordOptions,
+    *,
+    order_values: Sequence[object] = (),
+) -> Iterator[Batch]:
+    """The documents of rows of a program, which are numbered from 1.
+
+    Args:
+        count: the number of rows.
+        rows: gives some of them.
+        name: of the rows, as printed.
+        options: how they become documents.
+        order_values: as those of a Collector, of all rows.
+    """
+    for part in chunks(count, _ROWS):
+        numbers = range(part.start + 1, min(part.stop, count) + 1)
+        documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
+        for index, record in enumerate(rows(part)):
+            documents.note_texts(record)
+            documents.take(index, record)
+        yield documents.batch()
+
+
+def with_partition(record: Record, partition: Mapping[str, str | None]) -> Record:
+    """The record with the fields that its directories name; its own fields count first."""
+    return record | {name: partition[name] for name in partition if name not in record}
+
+
+def note_columns(note: str, columns: Mapping[str, str]) -> None:
+    """Issue a ColumnWarning that names columns.
+
+    Args:
+        note: what is so of their values.
+        columns: the types of these columns, by their names; without any, nothing is said.
+    """
+    if columns:
+        named = ", ".join(f"{escaped(name)} ({kind})" for name, kind in columns.items())
+        warn_of_limit(Cut("columns", len(columns), f"{note}: {named}"), ColumnWarning)
+
+
+def _repaired(value: object) -> object:
+    """The value with U+FFFD for lone surrogates that stand for bytes."""
+    if isinstance(value, str) and json_text.without_surrogates(value) is not value:
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, list):
+        return [_repaired(element) for element in value]
+    if isinstance(value, dict):
+        return {name: _repaired(inner) for name, inner in value.items()}
+    return value
+
+
+def _unpacked(fields: Record) -> Record:
+    """The fields, with those of metadata as a file stores it: `lshdb sql` prints it as a text."""
+    stored = fields.get("metadata", fields)
+    stored_fields = {}
+    if stored is not None and stored != "":  # what JSON and CSV have of a document without any
+        if not isinstance(stored, str) or not stored.startswith("{"):
+            return fields
+        try:
+            stored_fields = json_text.loads(stored.encode())
+        except (ValueError, RecursionError):
+            return fields
+    other_fields = {name: value for name, value in fields.items() if name != "metadata"}
+    return {**stored_fields, **other_fields}
+
+
+def _outer(path: Path, names: Container[str]) -> str:
+    """The name of the column that a field is in."""
+    return path[0] if path[0] in names else path[0].removesuffix(LIST)
+
+
+def _has_field(record: Record, name: str) -> bool:
+    paths = field_paths(name, record)
+    return any(field_value(record, path, _MISSING) is not _MISSING for path in paths)
+
+
+def _texts_in(name: str, value: list[object]) -> list[str]:
+    """The texts of a list, of the lists in it, and of parts of messages: objects with a `text`.
+
+    A part of another `type`, such as an image, has none. InputError if there is something else.
+    """
+    texts: list[str] = []
+    for index, element in enumerate(value, 1):
+        if isinstance(element, dict) and not {"text", "type"}.isdisjoint(element):
+            element = element.get("text")
+        if isinstance(element, str):
+            texts.append(element)
+        elif isinstance(element, list):
+            texts += _texts_in(name, element)
+        elif element is not None:
+            hint = ""
+            if isinstance(element, dict) and element:
+                sizes = {n: isinstance(v, str) and len(v) for n, v in element.items()}
+                inner = f"{name}{LIST}.{max(element, key=sizes.__getitem__)}"
+                hint = f"; for a field of it write {inner!r}"
+            kind = kind_of(element)
+            raise InputError(f"element {index} of field {name!r} is {kind}, not a string{hint}")
+    return texts
+
+
+def _why_missing(record: Mapping[str, object], path: Path, name: str) -> str:
+    """Why a record has no field of this name, where a null or a list is on the way to it."""
+    parts, value = list[str](), cast(object, record)
+    for part in (inner.removesuffix(LIST) for inner in path):
+        if value is None:
+            return f"field {'.'.join(parts)!r} is null, so there is no {name!r}"
+        if isinstance(value, list):
+            parts[-1] += LIST
+            value = next((e for e in value if isinstance(e, dict) and part in e), None)
+        if not isinstance(value, dict) or part not in value:
+            return ""
+        parts.append(part)
+        value = value[part]
+    shown = ".".join(parts)
+    return f"no field {name!r}: in a list it is {shown!r}" if LIST in shown else ""
+
+
+def _without(record: Record, path: Path) -> Record:
+    """The record without a field, which may be in an object; drops an object that gets empty."""
+    outer_name, inner_path = path[0], path[1:]
+    outer = record.get(outer_name)
+    list_name = outer_name.removesuffix(LIST)
+    if outer_name not in record and isinstance(elements := record.get(list_name), list):
+        kept = [
+            _without(element, inner_path) if isinstance(element, dict) else element
+            for element in elements
+        ]
+        is_kept = inner_path and any(kept)
+        return _without(record, (list_name,)) | ({list_name: kept} if is_kept else {})
+    if inner_path and isinstance(outer, dict) and (inner := _without(outer, inner_path)):
+        return record | {outer_name: inner}
+    if inner_path and not isinstance(outer, dict):
+        return record
+    return {name: value for name, value in record.items() if name != outer_name}
+
+
+def with_value(record: Record, name: str, value: object) -> Record:
+    """The record with another value of a field, which may be in an object.
+
+    Raises:
+        UsageError: the name is of several fields, of none, or of a list.
+    """
+    (path, *others) = field_paths(name, record)
+    old = field_value(record, path, _MISSING)
+    if others or old is _MISSING or isinstance(old, list):
+        raise UsageError(f"{name!r} is not one field: texts can be cut in one field only")
+    outer_name, *inner_path = path
+    inner = with_value(record[outer_name], ".".join(inner_path), value) if inner_path else value
+    return record | {outer_name: inner}
+
+
+@dataclass(eq=False)
+class TextRows:
+    """Rows of JSON lines or CSV as they were read.
+
+    Attributes:
+        texts: each with its newline, except perhaps the last one of a file.
+        record_of: reads one.
+        text_of: writes one, without a newline.
+        schema: the head of CSV.
+    """
+
+    texts: list[bytes]
+    record_of: Callable[[bytes], Record]
+    text_of: Callable[[Record], bytes]
+    schema: TableSchema | None = None
+
+    def __post_init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        if len(self.texts) == 1 and len(self.texts[0]) >= _LARGE:
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # closed when it is freed
+            self._file.write(self.texts.pop())
+
+    def lines(self, indices: Sequence[int]) -> list[bytes]:
+        """Some rows, ascending, byte for byte."""
+        if self._file is None:
+            return [self.texts[index] for index in indices]
+        self._file.seek(0)
+        return [self._file.read() for _ in indices]
+
+    def records(self, indices: Sequence[int]) -> Iterator[Record]:
+        """Some rows, ascending, by the names of their fields."""
+        return map(self.record_of, self.lines(indices))
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> "TextRows":
+        """The same with other texts in a field of some rows."""
+        changed = [*self.texts] if self._file is None else self.lines([0])
+        for index, text in texts.items():
+            old = changed[index]
+            end = old[len(old.rstrip(b"\r\n")) :]
+            changed[index] = self.text_of(with_value(self.record_of(old), field, text)) + end
+        return replace(self, texts=changed)
+
+
+def longer_than(largest: int) -> str:
+    """Why a line or row is refused for its length."""
+    return f"longer than {largest:,} bytes, the limit"
+
+
+def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
+    """The elements of an array, or the counts of an object, or of a string that holds one as JSON.
+
+    Raises:
+        InputError: it is not one of strings and integers; the message uses `name` for it.
+    """
+    if isinstance(content, str):
+        try:
+            content = json_text.loads(json_text.repaired(content))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{name} is a string that is not a JSON array") from error
+    if isinstance(content, dict) and of_sets == "bag":
+        return content
+    if not isinstance(content, list):
+        raise InputError(f"{name} is {kind_of(content)}, not an array")
+    if not set(map(type, content)) <= {str, int}:
+        index, strange = next(
+            (index, e) for index, e in enumerate(content, 1) if type(e) not in (str, int)
+        )
+        raise InputError(
+            f"element {index} of {name} is {kind_of(strange)}, not a string or integer"
+        )
+    return content
+
+
+def json_reason(error: ValueError | RecursionError) -> str:
+    """Why a text, perhaps with the end of its line, is not JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        end = len(error.doc) - error.doc.endswith("\n")
+        return f"{reason} at character {min(error.pos, end) + 1}"
+    if isinstance(error, RecursionError):
+        return _TOO_DEEP
+    return "a number with too many digits"
+
+
+def kind_of(value: object) -> str:
+    """The type of a value, in JSON's words if JSON has it."""
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", int: "a number", float: "a decimal number", str: "a string"}
+    kinds |= {list: "an array", dict: "an object"}
+    return kinds.get(type(value)) or with_article(type(value).__name__)

@@ -1,0 +1,542 @@
+"""A session of reading: paths, standard input and tables to a stream of batches of documents.
+
+Its options do not change. What changes while it reads is in one place: counts, failures, the
+process that extracts, the open archive, and which files were read. Input that cannot be read is a
+failure in a batch, so that one bad line costs one line; a job passes it to `counts.failures`.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, BinaryIO
+
+from lshdb import options as groups
+from lshdb.apps.documents import extracting, sheet_rows
+from lshdb.apps.documents.archives import Archives, is_archive
+from lshdb.apps.documents.extraction.kinds import PROBE
+from lshdb.errors import InputError, UsageError
+from lshdb.groups import values_of
+from lshdb.model import Document, Failure
+from lshdb.progress import BYTES, Progress, shown, silent
+from lshdb.read import files, formats, identity, inputs, json_rows, long_tables, records, walking
+from lshdb.read import paths as names
+from lshdb.read.batch import Batch
+from lshdb.read.compression import compression_of
+from lshdb.read.counts import ReadCounts, failure_of, reason
+from lshdb.read.files import File, FilesRead
+from lshdb.read.paths import STDIN, printable_path
+from lshdb.store import guard
+from lshdb.store.rows import FileState
+from lshdb.text.shingling import Shingling
+
+TABLE = "a table by its suffix, and only texts are read"
+_POINTER = b"version https://git-lfs.github.com/spec/"
+"""How the file begins that Git LFS puts in the place of a large one."""
+HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions | groups.EncodingOption
+"""The groups of options that say how files become documents."""
+
+
+def no_guess(_key: str) -> str | None:
+    """No guess is stored for any key."""
+    return None
+
+
+@dataclasses.dataclass(frozen=True)
+class SessionOptions(records.RecordOptions):
+    """How paths and streams become documents.
+
+    Attributes:
+        format: `auto` goes by suffix (and, for standard input, by the first character).
+        fallback: for `auto`, the format of standard input and of files with any other suffix.
+        stdin: the file for `-`; None if it is closed.
+        stdin_key: the key of a text on standard input.
+        rules: which files in directories are read.
+        root: the real path of the directory that keys of files are relative to; None if it is not
+            known, so that no file can be read as a document of its own.
+        archives: whether archives are read as directories.
+        skip_tables: whether files of rows in directories are skipped, although `format` is text.
+        taken: which documents such as PDF are taken, and how.
+        source: whether HTML is a program, and not a page.
+        stored_guess: what is stored of a text whose encoding was guessed, by its key.
+
+    Raises:
+        UsageError: an encoding, a delimiter or an escape that cannot be.
+    """
+
+    format: groups.Format = "auto"
+    stdin: BinaryIO | None = None
+    stdin_key: str | None = None
+    fallback: groups.Format = "text"
+    rules: groups.WalkingOptions = dataclasses.field(default_factory=groups.WalkingOptions)
+    root: str | None = None
+    archives: bool = False
+    skip_tables: bool = False
+    taken: groups.DocumentOptions = dataclasses.field(default_factory=groups.DocumentOptions)
+    source: bool = False
+    stored_guess: Callable[[str], str | None] = no_guess
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError) as error:
+                raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
+        for name, mark in (("delimiter", self.delimiter), ("escape", self.escape)):
+            if mark is not None and (len(mark) != 1 or mark in '"\r\n\0'):
+                raise UsageError(f"{name} {mark!r:.50} is not one character, such as ; or |")
+        if self.escape is not None and self.escape == self.delimiter:
+            raise UsageError(f"delimiter and escape are both {self.escape!r}")
+
+    def format_of(self, path: str) -> groups.Format:
+        """The format in which a file is read."""
+        if self.format != "auto":
+            return self.format
+        are_rows = self.fallback != "text" or names.file_and_sheet(path)[1]
+        format = (names.rows_format_of if are_rows else names.format_of)(path)
+        return self.fallback if format == "text" else format
+
+
+class Session:
+    """Reads documents from paths and streams, each file once, and counts what it did.
+
+    Attributes:
+        options: how; they do not change.
+        counts: what was read so far, and what was not.
+        extractor: takes the text out of documents such as PDF.
+        archives: reads members of archives.
+        files_read: which files were read, and which were left out.
+    """
+
+    def __init__(
+        self,
+        options: SessionOptions,
+        counts: ReadCounts | None = None,
+        files_read: FilesRead | None = None,
+        extractor: extracting.Extractor | None = None,
+        archives: Archives | None = None,
+    ) -> None:
+        limits = options.limits
+        if extractor is None:
+            extractor = extracting.Extractor(options.taken, limits.largest_text, options.source)
+        self.options = options
+        self.counts = counts or ReadCounts()
+        self.files_read = files_read or FilesRead()
+        self.extractor = extractor
+        self.archives = archives or Archives(limits)
+
+    def like(self, **changes: Any) -> "Session":
+        """A session with other options, and the same counts, resources and files."""
+        options = dataclasses.replace(self.options, **changes)
+        return Session(options, self.counts, self.files_read, self.extractor, self.archives)
+
+    def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
+        """A session that counts for itself, and may read files again, with the same extractor."""
+        options = dataclasses.replace(self.options, **changes)
+        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
+
+    def skip_files_of(self, other: "Session") -> None:
+        """From now on, skip the files that another session reads before this one."""
+        self.files_read = FilesRead(other.files_read)
+
+    @contextlib.contextmanager
+    def shown(
+        self, progress: bool | Progress, label: str, paths: Iterable[str]
+    ) -> Iterator[Progress]:
+        """As lshdb.progress.shown; the function first reports the bytes read of these files."""
+        counts = self.counts
+        with shown(progress, label) as show:
+            known = show is not silent and isinstance(paths, Collection)
+            total, before = names.input_bytes(paths) if known else None, counts.bytes_read
+
+            def report(done: int, of: int | None, unit: str) -> None:
+                show(counts.bytes_read - before, total, BYTES)
+                show(done, of, unit)
+
+            yield report
+
+    def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
+        """The documents of files, directories (walked), patterns and `-`, in order."""
+        for batch in self.batches(paths):
+            yield from batch.items()
+
+    def batches(self, paths: Iterable[str]) -> Iterator[Batch]:
+        """Like `read`, in batches: of rows, or of one text file."""
+        return self.of_files(self.files(paths))
+
+    def files(self, paths: Iterable[str]) -> Iterator[File]:
+        """What paths and patterns lead to, each looked at when it is asked for."""
+        expanded: Iterable[str] = names.expanded(paths)
+        if isinstance(paths, Collection):
+            expanded = [*expanded]
+        return map(self.resolved, expanded)
+
+    def resolved(self, path: str, key: str | None = None) -> File:
+        """What a path leads to; with the key of a file that the user did not name."""
+        return files.resolved(path, self.archives, self.options.root, key)
+
+    def of_files(self, files: Iterable[File]) -> Iterator[Batch]:
+        """The documents of files and of those in directories, in batches.
+
+        A file to which several paths lead is read once, and counted as skipped after that.
+        """
+        walks: list[walking.Walk] = []
+        for file in files:
+            if file.is_directory or (self.options.archives and file.is_archive):
+                walks.append(self.walked(file.path))
+                yield from self._directory(walks[-1])
+            else:
+                yield from self._once(file)
+        for walk in walks:
+            yield from self._directory(walk.through_links())
+
+    def is_repeated(self, file: File) -> bool:
+        """Whether a file was read before; counts it then, and remembers it otherwise."""
+        if earlier := self.files_read.earlier(file):
+            self.counts.skipped.add_repeated(file.path, earlier)
+        return earlier is not None
+
+    def _once(self, file: File) -> Iterator[Batch]:
+        """The documents of a file (see `file`) that was not read before."""
+        if self.is_repeated(file):
+            return
+        is_empty = True
+        for batch in self.file(file):
+            is_empty = False
+            yield batch
+            del batch  # before another is read
+        # Skipped in a directory; where it is named itself, it is a failure.
+        if is_empty:
+            self.files_read.forget(file)
+
+    def _directory(self, files: Iterable[File | Failure]) -> Iterator[Batch]:
+        for file in files:
+            if isinstance(file, Failure):
+                yield Batch(failures=[(0, file)])
+            elif self.options.skip_tables and names.format_of(file.path) != "text":
+                self.counts.skipped.add("tables", file.path, TABLE)
+            else:
+                yield from self._once(file)
+
+    def walked(self, directory: str) -> walking.Walk:
+        """The files in a directory or archive and below; see lshdb.read.walking.Walk."""
+        packed = self.archives if self.options.archives else None
+        options, skipped = self.options, self.counts.skipped
+        return walking.Walk(
+            directory, options.rules, skipped, packed, self.files_read, root=options.root
+        )
+
+    def file(self, file: File) -> Generator[Batch]:
+        """The documents of one file, or of standard input.
+
+        A file that is not named gives nothing if it is binary, or JSON without rows. What cannot
+        be read of a mailbox is a failure of a message; else it is one of the file.
+        """
+        options, counts = self.options, self.counts
+        try:
+            with self._opened(file) as stream:
+                source = self._input(stream, file)
+                for batch in self._batches_of(source, file):
+                    if source.invalid_texts:
+                        batch = dataclasses.replace(
+                            batch, replaced=batch.replaced + source.invalid_texts
+                        )
+                        source.invalid_texts = 0
+                    counts.replaced += batch.replaced
+                    if counts.digests is not None:
+                        counts.digests.update((key, state.digest) for key, state in batch.states)
+                    yield batch
+                    del batch  # before another is read: a line may have a hundred megabytes
+        except (InputError, OSError) as error:
+            # Where the format of tables is asked for, JSON of another kind is a failure.
+            if (
+                not file.is_named
+                and isinstance(error, inputs.Skipped)
+                and (error.kind != "tables" or options.format == "auto")
+            ):
+                packed = error.kind == "binary" and not options.archives and is_archive(file.path)
+                counts.skipped.add("archives" if packed else error.kind, file.path, str(error))
+            else:
+                yield Batch(failures=[(0, failure_of(file.path, error))])
+
+    def _batches_of(self, source: inputs.Input, file: File) -> Iterator[Batch]:
+        """The documents of an open file.
+
+        Raises:
+            UsageError: a text needs a key, and the root of keys is not known, as in a database of
+                an earlier format.
+        """
+        if file.path == STDIN:
+            return self._stdin(source)
+        format = self.options.format_of(file.path)
+        if format == "xlsx":
+            with self._on_disk(source, file) as (copy, _):
+                cells = self.extractor.cells(copy, file.sheet)
+            self.counts.bytes_read += source.size
+            source.text = sheet_rows.lines(cells, self.options)
+            return json_rows.read(source, "jsonl")
+        if format != "text":
+            return formats.format_named(format).read(source, format)
+        names.check_key_is_free(file.path)
+        if not file.key:
+            raise UsageError(unknown_root(self.options.option("--root DIR", "root=")))
+        return self._text(source, file)
+
+    def single(self, paths: Sequence[str], advice: str) -> str | None:
+        """The only one of some paths if it is a document as a whole; None if there may be several.
+
+        Raises:
+            InputError: there is no such file, with this advice.
+        """
+        path, *others = paths
+        file = self.resolved(path)
+        if others or file.is_directory or file.sheet or names.pattern_top(path) is not None:
+            return None
+        if file.fault:
+            raise InputError(f"{path}: no such file; {advice}")
+        format = self.options.format
+        if format == "auto":
+            format = "text" if path == STDIN else names.format_of(path)
+            if extracting.is_mailbox(path):
+                return None
+            if format == "json" and self.options.of_sets:
+                return path  # a set is a JSON array
+        return path if format == "text" else None
+
+    def read_one(self, path: str) -> Batch:
+        """The one document that a file or `-` holds, by its path; InputError if it does not."""
+        key = printable_path(path)
+        file = self.resolved(path, key)
+        try:
+            with self._opened(file) as stream:
+                source = self._input(stream, file)
+                if self.options.of_sets or path == STDIN:
+                    text = source.whole_text(None if self.options.of_sets else lambda: None)
+                    self._note_guess(source)
+                    batch = Batch([key], [self.options.content_of(text)])
+                else:
+                    batches = [*self._text(source, file)]
+                    for _, failure in chain.from_iterable(batch.failures for batch in batches):
+                        raise InputError(failure.reason)
+                    batch = Batch.joined(batches)
+                    if len(batch.contents) != 1:
+                        raise InputError(f"it has {'several' if batch.contents else 'no'} messages")
+                self.counts.replaced += batch.replaced + source.invalid_texts
+                return batch
+        except (InputError, OSError) as error:
+            raise InputError(f"{key}: {reason(error)}") from error
+
+    def digest_of(self, file: File) -> bytes | None:
+        """The digest of the bytes of a file or an archive's member; None if it cannot be read."""
+        with contextlib.suppress(InputError, OSError):
+            return self.read_digest(file)
+        return None
+
+    def read_digest(self, file: File) -> bytes:
+        """The same; InputError or OSError if it cannot be read, InputError for an open database."""
+        with self._opened(file, unpacks=False) as stream:
+            return identity.digest_of(stream)
+
+    def _opened(
+        self, file: File, *, unpacks: bool = True
+    ) -> contextlib.AbstractContextManager[BinaryIO]:
+        """The bytes of a file.
+
+        Raises:
+            Skipped: an open database: closing it after reading would release SQLite's locks.
+        """
+        if file.fault:
+            raise file.fault
+        if file.status and guard.is_open(file.status):
+            raise inputs.Skipped("binary", "the database itself")
+        if file.member:
+            return self.archives.opened(file.member)
+        if unpacks:
+            return names.opened(file.place, self.options.stdin)
+        return open(file.place, "rb")
+
+    def _on_disk(
+        self, source: inputs.Input, file: File
+    ) -> contextlib.AbstractContextManager[tuple[str, bytes]]:
+        """The path of an open file, or of a copy of a member, and the digest of its bytes."""
+        if file.member:
+            return self.archives.on_disk(file.member, source.file)
+        return contextlib.nullcontext((file.place, identity.digest_of(source.file)))
+
+    def _input(self, stream: BinaryIO, file: File) -> inputs.Input:
+        name = printable_path(file.path)
+        peek = getattr(stream, "peek", lambda _: b"")
+        if file.path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
+            raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
+        return inputs.Input(stream, name, self.options, self.counts.add_bytes)
+
+    def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
+        options = self.options
+        if options.stdin_key is not None:
+            return iter([self._whole(source, File(STDIN, key=options.stdin_key))])
+        format = options.format_of(STDIN)
+        key = options.option("--key KEY", "stdin_key=")
+        if format == "xlsx":
+            raise InputError("a spreadsheet is read from a file, not from standard input")
+        if options.format == "text":
+            raise InputError(f"a text on standard input needs a key: give {key}")
+        if format == "text":
+            format, source.text = "jsonl", _starting_object(source.text, key)
+        return formats.format_named(format).read(source, format)
+
+    def _text(self, source: inputs.Input, file: File) -> Iterator[Batch]:
+        """The batch of a text file, or one for each document in a PDF, a mailbox and the like.
+
+        What is unpacked or read by other programs is hashed before: if it changes meanwhile, its
+        digest is of bytes that it has no longer, and never of others than those that were read.
+        """
+        peek = getattr(source.file, "peek", lambda _: b"")
+        kind = self.extractor.kind_of(file.path, peek(PROBE)) if file.is_regular else None
+        if kind != "mbox" and file.status and not file.status.st_size:
+            kind = None  # an empty file of any kind is an empty text
+        if kind is None or self.options.of_sets:
+            is_packed = file.is_regular and compression_of(file.path) and file.member is None
+            yield self._whole(source, file, self.read_digest(file) if is_packed else None)
+            return
+        first: list[tuple[str, FileState]] = []
+        is_whole = True
+        try:
+            with self._on_disk(source, file) as (copy, digest):
+                for document in self.extractor.documents(copy, kind):
+                    if isinstance(document, extracting.Extracted):
+                        batch = self._extracted(document, file, digest)
+                    else:
+                        batch = _unread(file, document.name, document.reason)
+                    first = first or [*batch.states]
+                    is_whole &= not batch.unread
+                    yield batch
+        except InputError as error:
+            if kind == "zip":
+                why = f"a binary file ({names.binary_kind(names.ZIP)})"
+                raise inputs.Skipped("binary", why) from error
+            yield _to_read_again(first)
+            raise
+        if not is_whole:
+            yield _to_read_again(first)
+        self.counts.bytes_read += source.size
+
+    def _whole(self, source: inputs.Input, file: File, packed: bytes | None = None) -> Batch:
+        """The batch of a text as one document.
+
+        Args:
+            source: the text.
+            file: that has it.
+            packed: the digest of the file, if `source` is what it has packed.
+        """
+        key, hasher = file.key, identity.new_hash()
+        if packed is None:
+            source.hasher = hasher
+        text = source.whole_text(lambda: self.options.stored_guess(key))
+        if self.options.of_sets:
+            raise InputError("a text, and this database holds sets: give JSON lines")
+        text, _, _ = self.options.text_document(key, text, None)
+        self._note_guess(source)
+        state = file.state(source.guess, packed or hasher.digest())
+        states = () if state is None else [(key, state)]
+        return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
+
+    def _note_guess(self, source: inputs.Input) -> None:
+        """Count a text whose encoding was guessed."""
+        if source.guess is not None:
+            guess = inputs.encoding_of(source.guess)
+            self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
+
+    def _extracted(self, document: extracting.Extracted, file: File, digest: bytes) -> Batch:
+        """The batch of a document that was taken out of a file, by the rules for all documents."""
+        whole_key = file.key if document.name is None else f"{file.key}#{document.name}"
+        state = file.state(document.extracted, digest)
+        try:
+            text, metadata, replaced = self.options.text_document(
+                whole_key, document.text, document.metadata
+            )
+        except InputError as error:
+            if document.name is None:
+                raise
+            return _unread(file, document.name, str(error))
+        if document.metadata.get("scanned"):
+            self.counts.skipped.add("scanned", file.path, "a PDF of pictures: it has no text")
+        if damaged := document.metadata.get("damaged"):
+            why = f"read without {len(damaged):,} damaged: {damaged[0]}"
+            self.counts.skipped.add("damaged", file.path, why)
+        return Batch(
+            [whole_key],
+            [text],
+            [metadata],
+            states=[(whole_key, state)] if state else [],
+            replaced=replaced,
+            size=text.__sizeof__() + len(whole_key),
+        )
+
+
+def _unread(file: File, name: str, reason: str) -> Batch:
+    """The batch of a message that cannot be read."""
+    failure = Failure(f"{printable_path(file.path)}#{name}", reason)
+    return Batch(failures=[(0, failure)], unread=[f"{file.key}#{name}"])
+
+
+def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
+    """The batch without documents that says: a file was not read whole, as if it had changed."""
+    again = [(key, dataclasses.replace(state, mtime_ns=None, digest=None)) for key, state in states]
+    return Batch(states=again)
+
+
+def unknown_root(option: str) -> str:
+    """The message where the root is not known, as in a file of an earlier format."""
+    return (
+        "the directory that keys of files are relative to is not known, and none of them leads to "
+        f"a file: give it by {option}"
+    )
+
+
+def session_of(
+    read: HowRead,
+    shingling: Shingling,
+    files: groups.FilesOptions | None = None,
+    sets: groups.LongTableOptions | None = None,
+    *,
+    reader: Session | None = None,
+    counts: ReadCounts | None = None,
+    on_failure: Callable[[Failure], object] | None = None,
+    **others: Any,
+) -> Session:
+    """The session of a job: the given one, or a new one.
+
+    Args:
+        read: how files become documents.
+        shingling: of the documents.
+        files: which files of directories are read; None for the usual ones.
+        sets: the columns of a long table, if they may be given.
+        reader: the session, if the caller has one.
+        counts: of a new session.
+        on_failure: gets each failure.
+        others: of SessionOptions, for a new session.
+    """
+    if reader is None:
+        files = files or groups.FilesOptions()
+        names = {field.name for field in dataclasses.fields(SessionOptions)}
+        values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}
+        texts: Any = getattr(read, "texts", read)
+        values |= {"taken": texts.extraction, "rules": files.walk, "archives": files.archives}
+        values["source"] = shingling.kind == "code"
+        if sets is not None:
+            values |= long_tables.reading(sets, shingling, values)
+        reader = Session(SessionOptions(shingling.of_sets, **(values | others)), counts)
+    if on_failure is not None:
+        reader.counts.failures.on_failure = on_failure
+    return reader
+
+
+def _starting_object(chunks: Iterable[bytes], key: str) -> Iterator[bytes]:
+    """The chunks; InputError, with the option for a key, if they begin no JSON object."""
+    begun = False
+    for chunk in chunks:
+        if not begun and not json_rows.is_blank(chunk):
+            begun = True
+            if not chunk.removeprefix(records.BOM).lstrip().startswith(b"{"):
+                raise InputError(f"not JSON lines, and a text needs a key: give {key}")
+        yield chunk

@@ -1,0 +1,609 @@
+"""Results of queries and joins: an iterator of objects as they are found, or a table of all.
+
+A table has the columns that the command line writes: a column for each field of a match, a pair or
+a member of a cluster, and for each requested field of metadata. pyarrow and pandas are imported
+only for a table.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import namedtuple
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    TypeVar,
+    cast,
+)
+
+from lshdb import formatting, model, progress
+from lshdb.columns import (
+    COPIED,
+    DROPPED,
+    MATCH,
+    MEMBER,
+    PAIR,
+    PAIR_TOTALS,
+    PASSAGE,
+    REFERENCES,
+    STORED_PAIR,
+    WEIGHTED,
+    Columns,
+    columns_of,
+    copied_values,
+    passage_values,
+    rows_of,
+)
+from lshdb.errors import LshdbError, UsageError
+from lshdb.json_text import dumps
+from lshdb.options import (
+    ClustersOptions,
+    PairsOptions,
+    PassagePairsOptions,
+    QueryManyOptions,
+    RankingOptions,
+)
+from lshdb.results import SHOWN, Result, Table, html_tables, short
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from lshdb.apps.passages.passage_pairs import Noted
+    from lshdb.options import SqlValue
+    from lshdb.search.pair_sample import Drawn
+    from lshdb.sketch.settings import Settings
+    from lshdb.store.store import Store
+
+T = TypeVar("T")
+_MEMBERS_SHOWN = 5
+_COUNTED = 500
+"""Queries between two updates of their progress."""
+_Shown = dict[str, Callable[[T], Any]]
+"""The columns that a notebook shows of a result, each with a function that gives its value."""
+_dropped = attrgetter(*DROPPED)
+
+
+def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
+    """Columns, followed by columns for fields of metadata.
+
+    A field with the name of another column is called `metadata.NAME`. With prefixes a field has a
+    column for each prefix: `a.NAME`, `b.NAME`.
+    """
+    all_columns = dict(columns)
+    for prefix in prefixes or ("",):
+        for name in fields:
+            column = prefix + name
+            while column in all_columns:
+                column = f"metadata.{column}"
+            all_columns[column] = object
+    return all_columns
+
+
+def dropped_columns(
+    fields: Iterable[str], *, copied: bool = False, references: bool = False
+) -> dict[str, type]:
+    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept row, kept.NAME.
+
+    Rows that are dropped because of copied passages have the columns of `COPIED` too, and those
+    with all references that they match the column of `REFERENCES`.
+    """
+    others = {**(REFERENCES if references else {}), **(COPIED if copied else {})}
+    return with_fields({**DROPPED, **others}, fields, "", "kept.")
+
+
+def dropped_row(
+    row: model.DroppedRow, *, copied: bool = False, references: bool = False
+) -> tuple[Any, ...]:
+    """The values of `dropped_columns`."""
+    metadata, kept_metadata = row.metadata or {}, row.kept_metadata or {}
+    passage: tuple[Any, ...] = ()
+    if copied:
+        passage = (None,) * len(COPIED) if row.passage is None else copied_values(row.passage)
+    matching = (row.references and [*row.references],) if references else ()
+    return *_dropped(row), *matching, *passage, *metadata.values(), *kept_metadata.values()
+
+
+class Tabular(Result):
+    """Rows of named columns, which make tables.
+
+    Attributes:
+        columns: the names of the columns, with their types if these are known.
+    """
+
+    columns: Columns | list[str]
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table: a value per column."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table of the rows. Needs the extra `arrow` (pyarrow).
+
+        A column of any values whose types differ is text.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+            StoreError: the file cannot be read.
+        """
+        return table_of(self.columns, self.rows())
+
+    def df(self) -> pd.DataFrame:
+        """The same as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
+        try:
+            import pandas  # noqa: F401
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("pandas"):
+                raise
+            raise UsageError("data frames need pandas: pip install pandas") from None
+        return self.to_arrow().to_pandas()
+
+
+class Listed(Tabular, list[T]):
+    """Results as a list, and as a table.
+
+    Attributes:
+        columns: the columns of the table, with their types.
+        none: the text that is shown where there is no result.
+    """
+
+    columns: Columns
+    none: str
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table: a value per column for each result."""
+        return map(attrgetter(*self.columns), self)
+
+    def _repr_html_(self) -> str | None:
+        rows = [*itertools.islice(self.rows(), SHOWN)]
+        return html_tables(Table(list(self.columns), rows, len(self), self.none))
+
+
+class Matches(Listed[model.Match]):
+    """The matches of a query, best first: a list, and a table."""
+
+    def __init__(
+        self, matches: Iterable[model.Match], columns: Columns, threshold: float | None = None
+    ) -> None:
+        super().__init__(matches)
+        self.columns = columns
+        self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the table: a value per column for each match, then the requested fields."""
+        names = [name for name, kind in MATCH.items() if self.columns.get(name) is kind]
+        for match in self:
+            yield *[getattr(match, name) for name in names], *(match.metadata or {}).values()
+
+
+class Dropped(Listed[model.DroppedRow]):
+    """Dropped rows: a list, and a table without their metadata and passages."""
+
+    columns = dict.fromkeys(DROPPED, object)
+    none = "no row was dropped"
+
+
+class Buckets(Listed[model.Bucket]):
+    """Buckets: a list, and a table."""
+
+    columns = columns_of(model.Bucket)
+    none = "no bucket"
+
+
+def matches_of(
+    matches: Iterable[model.Match], ranking: RankingOptions, settings: Settings
+) -> Matches:
+    """The matches of a query as a table."""
+    threshold = ranking.similar.threshold or settings.threshold
+    return Matches(matches, match_columns(ranking), threshold)
+
+
+def answers_of(
+    answers: Iterator[tuple[str, list[model.Match]]],
+    options: QueryManyOptions,
+    settings: Settings,
+    total: int | None,
+) -> Generator[tuple[str, Matches]]:
+    """The keys of many queries and their matches; shows progress while a caller reads them."""
+    columns = match_columns(options.ranking)
+    threshold = options.ranking.similar.threshold or settings.threshold
+    count = 0
+    with progress.shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
+        for count, (key, matches) in enumerate(answers, 1):
+            if not count % _COUNTED:
+                show(count, total, "queries")
+            yield key, Matches(matches, columns, threshold)
+        show(count, total, "queries")
+
+
+def match_columns(ranking: RankingOptions, *lead: str) -> dict[str, type]:
+    """The columns of matches, with those that a caller puts before them."""
+    columns: dict[str, type] = {**dict.fromkeys(lead, str), **MATCH}
+    if not ranking.containment:
+        del columns["containment"]
+    return with_fields(columns, ranking.similar.fields)
+
+
+@dataclass(eq=False, repr=False)
+class Results(Tabular, Iterator[T], Generic[T]):
+    """Pairs or clusters as they are found: an iterator, and a table.
+
+    The table always has all results, wherever the iterator is.
+
+    Attributes:
+        columns: the columns of the table, with their types.
+    """
+
+    _name: str
+    columns: Columns
+    _find: Callable[[], Iterator[T]]
+    _rows: Callable[[], Iterator[Sequence[Any]]]
+    _none: Callable[[], str]
+    _shown: _Shown[T] | None = None
+
+    def __post_init__(self) -> None:
+        self._results = _begun(self._find)
+
+    def __next__(self) -> T:
+        return next(self._results)
+
+    def close(self) -> None:
+        """End the iteration, and close its connection."""
+        self._results.close()
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table, as they are found: a value per column."""
+        return self._rows()
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
+
+    def _repr_html_(self) -> str | None:
+        if self._shown is None:
+            return _first_rows(list(self.columns), self._rows, tuple, self._none, self._title)
+        row = partial(_shown_row, self._shown)
+        return _first_rows(list(self._shown), self._find, row, self._none, self._title)
+
+    def _title(self) -> str:
+        return ""
+
+
+def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
+    """A search as a generator, which begins with the first result and can be closed."""
+    yield from find()
+
+
+def _first_rows(
+    names: Sequence[str],
+    find: Callable[[], Iterator[T]],
+    values: Callable[[T], Sequence[Any]],
+    none: Callable[[], str],
+    title: Callable[[], str] = str,
+    whole: bool = False,
+) -> str | None:
+    """The first rows for a notebook; None if they cannot be read, so that it shows the repr.
+
+    `title`, or `none` if there are no rows, gives the text above them after they were read.
+    """
+    try:
+        with closing(_begun(find)) as results:
+            rows = [values(result) for result in itertools.islice(results, SHOWN + 1)]
+        text = title() if rows else none()
+    except LshdbError:
+        return None
+    count = len(rows) if len(rows) <= SHOWN else None
+    if not rows:
+        return html_tables(Table(names, rows, 0, none=text))
+    return html_tables(Table(names, rows[:SHOWN], count, title=text, whole=whole))
+
+
+def _finding(
+    find: Callable[..., Iterator[T]],
+    store: Store,
+    options: PairsOptions | ClustersOptions | PassagePairsOptions,
+    *others: Any,
+) -> Callable[[], Iterator[T]]:
+    """A search of the documents of a file, or of its folders if the options group documents."""
+    searched = options if isinstance(options, PassagePairsOptions) else options.join
+    group_by = searched.group_by
+    if group_by is None:
+        return partial(find, store, options, *others)
+    from lshdb.apps.report.folder_documents import in_folders
+
+    return partial(in_folders, find, store, options, group_by, *others)
+
+
+class PairResults(Results[model.Pair]):
+    """Pairs as results."""
+
+    _drawn: Drawn
+
+    @property
+    def drawn_from(self) -> int | None:
+        """How many pairs a sample was drawn from; None before its first pair, or without one."""
+        return self._drawn.pairs
+
+    def _title(self) -> str:
+        pairs = self._drawn.pairs
+        if pairs is None:
+            return ""
+        return f"drawn at random from {formatting.counted(pairs, 'pair')} that match"
+
+
+def pair_results(store: Store, options: PairsOptions) -> PairResults:
+    """The results of `Database.pairs`."""
+    from lshdb.search.pair_sample import Drawn
+    from lshdb.search.pairs import all_pairs, pair_blocks
+
+    drawn = Drawn()
+
+    names = {**PAIR, **WEIGHTED}
+    blocks = _finding(pair_blocks, store, options, progress.silent, drawn)
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for block in blocks():
+            if not options.join.similar.fields:
+                yield from block.rows(names)
+                continue
+            metadata = block.rows(("a_metadata", "b_metadata"))
+            for row, (a, b) in zip(block.rows(names), metadata, strict=True):
+                yield *row, *a.values(), *b.values()
+
+    columns = with_fields(names, options.join.similar.fields, "a.", "b.")
+    find = _finding(all_pairs, store, options, progress.silent, drawn)
+
+    def none() -> str:
+        with store.reading():
+            minimum = options.join.similar.threshold or store.settings.threshold
+        highest = options.max_similarity
+        return f"no pair at {minimum:g} {'or more' if highest is None else f'to {highest:g}'}"
+
+    results = PairResults("pairs", columns, find, rows, none)
+    results._drawn = drawn
+    return results
+
+
+def store_pairs(store: Store, options: PairsOptions) -> int:
+    """Write all pairs to a table; see Database.store_pairs."""
+    from lshdb.search.pairs import pair_blocks
+
+    if options.join.similar.fields or options.join.group_by is not None:
+        raise UsageError("the table is of documents, without fields of metadata: join them on key")
+    if options.sample is not None:
+        raise UsageError("a sample is for people: the table is for programs, and has all pairs")
+    threshold = options.join.similar.threshold
+    minimum = store.settings.threshold if threshold is None else threshold
+    with store.writing():
+        blocks = pair_blocks(store, options)
+        rows = itertools.chain.from_iterable(block.rows(STORED_PAIR) for block in blocks)
+        return store.replace_pairs(rows, minimum)
+
+
+def _others(cluster: model.Cluster) -> str:
+    return formatting.listed(
+        [key for key in cluster.members if key != cluster.keep], _MEMBERS_SHOWN
+    )
+
+
+_SHOWN_CLUSTER: _Shown[model.Cluster] = {
+    "cluster": attrgetter("cluster"),
+    "documents": lambda cluster: len(cluster.members),
+    "keep": attrgetter("keep"),
+    "others": _others,
+    "lowest": attrgetter("lowest"),
+    "mean": attrgetter("mean"),
+    "below": attrgetter("below"),
+}
+_SHOWN_PASSAGES: _Shown[model.PassagePair] = {
+    **{name: attrgetter(name) for name in PAIR_TOTALS},
+    "passages": lambda pair: len(pair.passages),
+}
+
+
+def _shown_row(shown: _Shown[T], result: T) -> Sequence[Any]:
+    return [value(result) for value in shown.values()]
+
+
+def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Cluster]:
+    """The results of `Database.clusters`."""
+    from lshdb.search.pairs import all_clusters
+
+    with store.reading():
+        settings = store.settings
+    if options.clusters.order.keep == "longest" and settings.shingling.foreign:
+        raise UsageError("signatures made elsewhere have no lengths: keep first or last")
+    similar = options.join.similar
+    threshold = settings.threshold if similar.threshold is None else similar.threshold
+    find = _finding(all_clusters, store, options)
+    columns = with_fields(MEMBER, similar.fields)
+    none = f"no two documents at {threshold:g} or more"
+    return Results(
+        "clusters",
+        columns,
+        find,
+        lambda: member_rows(find(), threshold),
+        lambda: none,
+        _SHOWN_CLUSTER,
+    )
+
+
+class PassageResults(Results[model.PassagePair]):
+    """Pairs that share passages as results; a row of the table is a passage.
+
+    Attributes:
+        common: all runs of words that do not count because too many documents have them, the
+            longest first, each with the key of such a document; empty before the first pair or row.
+        totals: gives a row for each pair, with the columns of PAIR_TOTALS, in the requested order;
+            by default the largest share first.
+    """
+
+    common: list[tuple[str, model.CommonPassage]]
+    totals: Callable[[], Iterable[Sequence[Any]]]
+
+
+def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
+    """The results of `Database.passage_pairs`."""
+    from lshdb.apps.passages.passage_pairs import passage_pairs, passage_totals
+
+    noted: Noted = []
+
+    def totals() -> Iterable[Sequence[Any]]:
+        if options.group_by is None:
+            return passage_totals(store, options, noted)
+        pairs: Iterable[Any] = find()
+        if not options.weighted.sort and options.top is None:  # else they are in order
+            pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
+        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
+
+    find = _finding(passage_pairs, store, options, noted)
+    of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for pair in find():
+            row = of_pair(pair)
+            yield from ((*row, *passage_values(passage)) for passage in pair.passages)
+
+    columns = {**PAIR_TOTALS, **PASSAGE}
+    del columns["passages"]
+    none = "no passage that two documents share"
+    results = PassageResults("passages", columns, find, rows, lambda: none, _SHOWN_PASSAGES)
+    results.common, results.totals = noted, totals
+    return results
+
+
+def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator[Sequence[Any]]:
+    """A row for each member of each cluster: the values of `MEMBER`, then those of fields."""
+    for cluster in clusters:
+        columns: dict[str, Iterable[Any]] = {
+            "cluster": itertools.repeat(cluster.cluster),
+            "key": cluster.members,
+            "keep": itertools.repeat(cluster.keep),
+            "role": roles(cluster, threshold),
+            "similarity": cluster.similarities,
+            "exact": itertools.repeat(cluster.exact),
+            "identical": cluster.identical,
+            "same_text": cluster.same_text,
+        }
+        all_metadata = cluster.metadata or ({},) * len(cluster.members)
+        for row, metadata in zip(rows_of(columns, MEMBER), all_metadata, strict=True):
+            yield *row, *metadata.values()
+
+
+def dropped_members(cluster: model.Cluster, threshold: float) -> list[str]:
+    """The members of a cluster to drop: copies of the kept document, or decided to drop."""
+    members = zip(cluster.members, roles(cluster, threshold), cluster.copies, strict=True)
+    return [key for key, role, goes in members if role == "drop" or (role == "member" and goes)]
+
+
+def roles(cluster: model.Cluster, threshold: float) -> list[str]:
+    """The role of each member of a cluster: its decision, or `keep`, `member` or `below`."""
+    kept = cluster.members.index(cluster.keep)
+    member_roles = ["member" if score >= threshold else "below" for score in cluster.similarities]
+    member_roles[kept] = "keep"
+    return [decided or role for decided, role in zip(cluster.decided, member_roles, strict=True)]
+
+
+class SqlRows(Tabular, Iterator[Any]):
+    """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
+
+    A column whose name is not valid in Python, or repeated, is `_0`, `_1`, ... by its index.
+
+    Attributes:
+        columns: the names of the columns, made distinct as SQLite does: key, key:1.
+    """
+
+    def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
+        """Run the statement; a notebook runs it again."""
+        self._run = run
+        names, rows = run()
+        self._rows = _begun(lambda: rows)
+        self.columns: list[str] = _distinct(names)
+        row_type = cast(Any, namedtuple("Row", names, rename=True))
+        row_type.__repr__ = short
+        self._named = row_type._make
+
+    def __next__(self) -> Any:
+        return self._named(next(self._rows))
+
+    def close(self) -> None:
+        """End the iteration, and close its connection."""
+        self._rows.close()
+
+    def rows(self) -> Iterator[tuple[SqlValue, ...]]:
+        """The remaining rows, as plain tuples."""
+        return self._rows
+
+    def dicts(self) -> Iterator[dict[str, SqlValue]]:
+        """The remaining rows, as dicts by the names in `columns`."""
+        return (dict(zip(self.columns, row, strict=True)) for row in self._rows)
+
+    def __repr__(self) -> str:
+        return f"<rows of {short(self.columns)[1:-1]}: an iterator; df() gives a table>"
+
+    def _repr_html_(self) -> str | None:
+        return _first_rows(
+            self.columns, lambda: self._run()[1], tuple, lambda: "no row", whole=True
+        )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    distinct: list[str] = []
+    for name in names:
+        candidate, number = name, 0
+        while candidate in distinct:
+            number += 1
+            candidate = f"{name}:{number}"
+        distinct.append(candidate)
+    return distinct
+
+
+# values and tables
+
+
+def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """An Arrow table of rows; UsageError without pyarrow.
+
+    A column of any values, or of an unknown type, has the type that Arrow finds for all of them.
+    If they have no common type, or are all null, it is text: strings as they are, other values as
+    JSON.
+    """
+    from lshdb.read.formats import arrow
+
+    pa = arrow()
+    from lshdb.read import arrow_rows
+
+    if isinstance(columns, list):
+        columns = dict.fromkeys(columns, object)
+    # Columns of values of any type come last.
+
+    typed = {name: kind for name, kind in columns.items() if kind is not object}
+    others: dict[str, list[Any]] = {name: [] for name in columns if name not in typed}
+
+    def typed_values() -> Iterator[Sequence[Any]]:
+        for row in rows:
+            for values, value in zip(others.values(), row[len(typed) :], strict=True):
+                values.append(value)
+            yield row[: len(typed)]
+
+    schema = arrow_rows.schema_of(typed)
+    table = pa.Table.from_batches(arrow_rows.row_batches(schema, typed_values()), schema)
+    arrays: dict[str, Any] = dict(zip(typed, table.columns, strict=True))
+    for name, values in others.items():
+        try:
+            column = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            column = pa.array(list(map(_as_text, values)), pa.string())
+        arrays[name] = column.cast(pa.string()) if pa.types.is_null(column.type) else column
+    return pa.table(arrays)
+
+
+def _as_text(value: object) -> str | None:
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if value is None or isinstance(value, str) else dumps(value)

@@ -1,0 +1,14 @@
+"""From shingle hashes to a signature, and from a signature to its bucket keys.
+
+In: shingle hashes (lshdb.text) and a construction. Out: signatures uint32[n, lanes] and bucket
+keys int64[n, bands], the same for the same seed everywhere: golden files pin them.
+
+    banding         a signature's bucket keys, one per band
+    constructions   bands, rows, levels: what makes a candidate, how probably (the S-curve)
+    minhash         the two sketches, `fast` and `minhash`; estimates from signatures
+    settings        what a database is made with
+    signature_sets  signatures as a matrix with keys, and how they were made
+    signing         a batch of documents to signatures and bucket keys
+
+Doors: banding, constructions, minhash, settings, signature_sets, signing.
+"""

@@ -1,0 +1,115 @@
+"""How signatures were made, and many of them as a matrix with keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb import errors
+from lshdb.results import Result, short
+from lshdb.sketch.settings import Settings, SketchName
+from lshdb.text.arrays import Lanes
+from lshdb.text.content import digest
+from lshdb.text.shingling import Shingling
+
+
+@dataclass(frozen=True, slots=True)
+class Sketching(Result):
+    """How signatures are made: two signatures can be compared only if all these values are equal.
+
+    Except for `lane_bits`: lanes of 32 bits are cut to 16 where they meet such. lshdb knows nothing
+    about lanes of another program: `foreign` takes a name instead, by which the user says what made
+    them and how.
+
+    Attributes:
+        shingle: as in the settings, `word:3`; `foreign:NAME` for another program's lanes.
+        permutations: lanes of a signature.
+        sketch: `fast` or `minhash`; None for another program's lanes.
+        seed: of the hashes; None for another program's lanes.
+        base: the digest of the base texts in hexadecimal; empty without.
+        lane_bits: bits of a lane, 16 or 32; 32 for another program's lanes.
+    """
+
+    shingle: str
+    permutations: int
+    sketch: SketchName | None
+    seed: int | None
+    base: str = ""
+    lane_bits: int = 16
+
+    @classmethod
+    def of(cls, settings: Settings) -> Sketching:
+        """How a database makes its signatures."""
+        shingling = settings.shingling
+        if shingling.foreign:
+            return cls(str(shingling), settings.permutations, None, None, "", settings.lane_bits)
+        texts = [text for _, text in shingling.base]
+        base = digest("\0".join(texts).encode()).hex() if texts else ""
+        sketch, seed = settings.sketch, settings.seed
+        return cls(str(shingling), settings.permutations, sketch, seed, base, settings.lane_bits)
+
+    @classmethod
+    def foreign(cls, name: str, permutations: int) -> Sketching:
+        """How another program makes them, by a name; SettingsError for an invalid name.
+
+        >>> Sketching.foreign("datasketch, char:5, sha1, seed 1", 128).shingle
+        'foreign:datasketch, char:5, sha1, seed 1'
+        """
+        return cls(str(Shingling.parse(f"foreign:{name}")), permutations, None, None, "", 32)
+
+    def __str__(self) -> str:
+        how = f"shingle {self.shingle}, {self.permutations} lanes of {self.lane_bits} bits"
+        if self.sketch is None:
+            return how
+        base = f", base texts {self.base}" if self.base else ""
+        return f"{how}, sketch {self.sketch}, seed {self.seed}{base}"
+
+
+def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
+    """Raise SettingsMismatch if the signatures of a file are made differently from others.
+
+    Raises:
+        UsageError: the others are described by something else than a Sketching.
+    """
+    if not isinstance(other, Sketching):
+        raise errors.UsageError(f"made_with {other!r:.100} is not a lshdb.Sketching")
+    for field in Sketching.__slots__:
+        value, other_value = getattr(made_with, field), getattr(other, field)
+        if value != other_value and not (field == "lane_bits" and value < other_value):
+            difference = (
+                f"{field} {value or 'none'}, and the documents are compared by "
+                f"{other_value or 'none'}"
+            )
+            if field == "base":  # by its digest, which says nothing to people
+                difference = "other base texts than the documents are compared by"
+            raise errors.SettingsMismatch(
+                f"{name} has {difference}: their signatures cannot be compared"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class SignatureSet(Result):
+    """The signatures of n documents; see Database.signatures.
+
+    Attributes:
+        keys: the documents' keys, in the order of addition.
+        signatures: uint16[n, permutations], or uint32 if lanes have 32 bits.
+        made_with: how the signatures were made.
+        shingles: int64[n], how many shingles each document has, repetitions counted; None if
+            another program made the signatures.
+        digests: the digests of the documents' contents, 16 bytes each.
+    """
+
+    keys: list[str]
+    signatures: Lanes
+    made_with: Sketching
+    shingles: npt.NDArray[np.int64] | None
+    digests: list[bytes]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __repr__(self) -> str:
+        return f"<SignatureSet of {len(self):,} documents: {short(self.made_with)}>"

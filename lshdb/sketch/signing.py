@@ -1,0 +1,172 @@
+"""From documents to signatures and bucket keys.
+
+Signing works block by block (lshdb.text.shingles), so that a batch takes little more memory
+than its documents, and a document of 100 MB not much more than itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from lshdb.apps.passages import rare_words, winnowing
+from lshdb.apps.programs.programs import cut_programs
+from lshdb.sketch import constructions, minhash
+from lshdb.sketch.banding import bucket_keys
+from lshdb.sketch.settings import Settings
+from lshdb.text import arrays, shingles
+from lshdb.text.content import digest, encoded
+from lshdb.text.shingling import Content, Shingling
+
+
+@dataclasses.dataclass(frozen=True)
+class Signed:
+    """The signatures of n documents.
+
+    Attributes:
+        signatures: [n, permutations], of the type of the lanes.
+        shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
+        bucket_keys: int64[n, bands].
+        construction: the shape that the bucket keys were made for.
+        run: the shortest run that the fingerprints find, 0 without fingerprints.
+        fingerprints: the fingerprints of all documents.
+        terms: the terms of each document, for the index of rare words; None without that index.
+        base: the base texts that do not count, as `base_of` names them.
+    """
+
+    signatures: arrays.Lanes
+    shingles: arrays.IntArray
+    bucket_keys: arrays.IntArray
+    construction: constructions.Construction
+    run: int = 0
+    fingerprints: winnowing.Fingerprints = winnowing.NO_FINGERPRINTS
+    terms: Sequence[str] | None = None
+    base: bytes = b""
+
+    def fits(self, settings: Settings) -> bool:
+        """Whether its lanes are wide enough for these settings, and made without the base texts."""
+        is_wide = self.signatures.dtype.itemsize >= settings.lane_type.itemsize
+        return is_wide and self.base == base_of(settings.shingling)
+
+    def take(self, indices: arrays.IntArray) -> Signed:
+        """The documents with these indices int64[m], each once."""
+        return dataclasses.replace(
+            self,
+            signatures=self.signatures[indices],
+            shingles=self.shingles[indices],
+            bucket_keys=self.bucket_keys[indices],
+            fingerprints=self.fingerprints.take(indices, len(self.shingles)),
+            terms=self.terms and [self.terms[index] for index in indices.tolist()],
+        )
+
+    def indexed(self, settings: Settings, texts: Sequence[str]) -> Signed:
+        """The same with the lanes and all that an index of these settings has of n texts.
+
+        The file may have been reindexed, or be another one.
+        """
+        signed = self
+        same_type = self.signatures.dtype == settings.lane_type
+        if not same_type or self.construction != settings.construction:
+            signatures = self.signatures.astype(settings.lane_type, copy=False)
+            keys = bucket_keys(signatures, settings.construction, settings.seed)
+            signed = dataclasses.replace(
+                self, signatures=signatures, bucket_keys=keys, construction=settings.construction
+            )
+        if (run := settings.passages) != self.run:
+            fingerprints = (
+                winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
+                if run
+                else winnowing.NO_FINGERPRINTS
+            )
+            signed = dataclasses.replace(signed, run=run, fingerprints=fingerprints)
+        if settings.reworded != (self.terms is not None):
+            terms = rare_words.indexed(texts) if settings.reworded else None
+            signed = dataclasses.replace(signed, terms=terms)
+        return signed
+
+    @classmethod
+    def joined(cls, parts: Sequence[Signed]) -> Signed:
+        """The documents of several batches with the same settings; at least one batch."""
+        first = parts[0]
+        ends = itertools.accumulate(len(part.shingles) for part in parts)
+        numbered = [
+            part.fingerprints.rows(np.arange(end - len(part.shingles), end))
+            for part, end in zip(parts, ends, strict=True)
+        ]
+        return cls(
+            np.concatenate([part.signatures for part in parts]),
+            np.concatenate([part.shingles for part in parts]),
+            np.concatenate([part.bucket_keys for part in parts]),
+            first.construction,
+            first.run,
+            winnowing.Fingerprints(*winnowing.joined(numbered)),
+            None
+            if first.terms is None
+            else [*itertools.chain.from_iterable(part.terms or () for part in parts)],
+            first.base,
+        )
+
+
+def sign(contents: Sequence[Content], settings: Settings) -> Signed:
+    """The signatures, shingle counts and bucket keys of a batch of n documents."""
+    sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
+    shingling, seed = settings.shingling, settings.seed
+    is_code = shingling.of_programs
+    # What is assigned to narrow lanes is cut to its low half.
+    signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
+    counts = np.empty(len(contents), dtype=np.int64)
+    run = settings.passages
+    fingerprints = []
+    for group in shingles.groups(contents, shingling):
+        group_contents = [contents[i] for i in group]
+        content, cut = group_contents[0], None
+        if shingles.is_large(content, shingling):
+            stream = functools.partial(shingles.pieces, content, shingling, seed)
+            signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
+        else:
+            # Both need the tokens, which take nine tenths of the time.
+            cut = (
+                cut_programs(cast("Sequence[str]", group_contents), shingling) if is_code else None
+            )
+            hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
+            signatures[group] = sketch.signatures(hashed)
+            counts[group] = arrays.sizes_of(hashed.offsets)
+        if run:
+            fingerprints.append(
+                winnowing.of_group(group_contents, group, shingling, run, seed, cut)
+            )
+    keys = bucket_keys(signatures, settings.construction, settings.seed)
+    return Signed(
+        signatures,
+        counts,
+        keys,
+        settings.construction,
+        run,
+        winnowing.of_groups(fingerprints),
+        rare_words.indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
+        base_of(shingling),
+    )
+
+
+Digested = tuple[Sequence[str], Sequence[bytes], Signed | None]
+"""The stored forms of documents, their digests of 16 bytes, and their signatures if wanted."""
+
+
+def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digested:
+    """Digest cleaned documents, and sign them if the item says so; in any process."""
+    contents, is_signed = item
+    stored = [encoded(content) for content in contents]
+    digests = [digest(form.encode()) for form in stored]
+    # Texts are stored as they are, and need not come back from another process.
+    forms = stored if settings.shingling.of_sets else ()
+    return forms, digests, sign(contents, settings) if is_signed else None
+
+
+def base_of(shingling: Shingling) -> bytes:
+    """A short name of the base texts, empty without any: the texts may be long."""
+    return digest(repr(shingling.base).encode()) if shingling.base else b""

@@ -1,0 +1,136 @@
+"""Types: the content of a document, the shingling of a database, and the hashes of shingles."""
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import SettingsError
+from lshdb.text.arrays import IntArray
+
+Element = str | int
+"""An element of a set document. 1 and "1" are two elements."""
+Content = str | Collection[Element]
+"""The content of a document: a text, or a set of elements."""
+ShinglingKind = Literal["word", "char", "code", "set", "foreign"]
+OfSets = bool | Literal["bag"]
+"""Whether documents are sets, and of what kind."""
+LONGEST_SHINGLE = 64
+LONGEST_NAME = 100
+_ZEROS = (
+    "0\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6"
+    "\u0e50\u0ed0\u0f20\u1040\u1090\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0"
+    "\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10\U000104a0\U00010d30"
+    "\U00011066\U000110f0\U00011136\U000111d0\U000112f0\U00011450\U000114d0\U00011650"
+    "\U000116c0\U00011730\U000118e0\U00011950\U00011c50\U00011d50\U00011da0\U00016a60"
+    "\U00016ac0\U00016b50\U0001d7ce\U0001d7d8\U0001d7e2\U0001d7ec\U0001d7f6\U0001e140"
+    "\U0001e2f0\U0001e950\U0001fbf0"
+)
+"""The decimal digits 0 of Unicode 14, each followed by the other nine."""
+DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Shingling:
+    """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
+
+    `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
+    for all digits: texts that differ in digits only are equal. `word:3-boilerplate` and
+    `code:6-boilerplate`, for `lshdb gate`, leave boilerplate out by the rules of this version of
+    lshdb, so other versions cannot use such a file. With `foreign:NAME` signatures come from
+    another program, to which the user gives this name. Shingles of the texts in `base`, each with
+    a name, do not count; `str` does not show them.
+
+    >>> Shingling.parse("char:5")
+    Shingling(kind='char', size=5)
+    >>> str(Shingling("word", 3))
+    'word:3'
+    """
+
+    kind: ShinglingKind
+    size: int = 1
+    name: str = dataclasses.field(default="", repr=False)
+    numbers: bool = dataclasses.field(default=True, repr=False)
+    boilerplate: bool = dataclasses.field(default=True, repr=False)
+    base: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `str` writes; SettingsError for anything else."""
+        if text in ("set", "bag"):  # a bag is the set of its elements' numbered copies
+            return cls("set", name="" if text == "set" else text)
+        if isinstance(text, str) and text.startswith("foreign:"):
+            name = text.removeprefix("foreign:")
+            if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+                raise SettingsError(
+                    f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
+                )
+            return cls("foreign", name=name)
+        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})(-numbers|-boilerplate)?", str(text))
+        if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
+            raise SettingsError(
+                f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
+                f"char:1..{LONGEST_SHINGLE}, code:1..{LONGEST_SHINGLE}, set or bag"
+            )
+        kind, size, left_out = cast(ShinglingKind, match[1]), int(match[2]), match[3]
+        if left_out == "-boilerplate":
+            return cls(kind, size, boilerplate=False)
+        if kind == "code" and left_out:
+            raise SettingsError("numbers are ignored in texts, of words or characters")
+        return cls(kind, size, numbers=left_out is None)
+
+    @property
+    def of_sets(self) -> OfSets:
+        """Whether documents are sets of elements rather than texts; `bag` for sets with counts."""
+        return "bag" if self.name == "bag" and self.kind == "set" else self.kind == "set"
+
+    @property
+    def of_programs(self) -> bool:
+        """Whether texts are cut into the tokens of programs."""
+        return self.kind == "code"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether another program makes the signatures, so that nothing is shingled here."""
+        return self.kind == "foreign"
+
+    def without(self, texts: Iterable[str]) -> Self:
+        """The same with more base texts."""
+        return dataclasses.replace(self, base=(*self.base, *(("", text) for text in texts)))
+
+    def read(self, texts: Sequence[str]) -> Sequence[str]:
+        """The texts as they are cut into shingles, each character at the same offset as before.
+
+        The boilerplate of programs is left out later, when comments and strings are known.
+        """
+        if not (self.boilerplate or self.of_programs):
+            from lshdb.apps.programs import boilerplate  # 5 ms, which only `lshdb gate` needs
+
+            return [boilerplate.without(text, boilerplate.in_text(text)) for text in texts]
+        return texts if self.numbers else [text.translate(DIGITS) for text in texts]
+
+    def __str__(self) -> str:
+        if self.kind == "set":
+            return self.name or "set"
+        left_out = "" if self.numbers else "-numbers"
+        left_out = left_out if self.boilerplate else "-boilerplate"
+        return f"{self.kind}:{self.name or self.size}{left_out}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Shingles:
+    """The shingle hashes of n documents, one document after another.
+
+    Attributes:
+        hashes: uint64[T]; a document's shingles, repeated as often as they occur.
+        offsets: int64[n+1]; document i has hashes[offsets[i]:offsets[i+1]].
+    """
+
+    hashes: npt.NDArray[np.uint64]
+    offsets: IntArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1

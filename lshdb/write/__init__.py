@@ -1,0 +1,25 @@
+"""From documents to rows in the file.
+
+In: documents (lshdb.read). Out: the file with them, a report per batch.
+    batches     read | sign: cuts a stream into batches, signed by a pool; all that is read ahead
+    parts       digests and signs documents, here or in a worker process
+    writing     a signed part to rows: new, changed, unchanged
+    add         read | sign | write; removing
+    merging     reads the documents of another database, with their signatures
+    arrivals    asks about documents and adds them in one step; admission unless one is similar
+    queries     read | sign | answer: a stream of documents that are queries only
+    doc_ids     which documents a run has written, to count keys that repeat
+    versions    documents of one key, which stay beside each other under keys of their own
+    locations   where the documents of a run are from
+    temporary   a private file of documents
+    folder_documents   the files of each folder as one document of a temporary file
+    submissions which of a directory a report says nothing of, and why
+    storing_decisions  what reviewers decide of documents; removes what they decided to drop
+    sync        updates documents from the files below directories
+    renames     which files and messages are stored ones under other keys, by contents
+    dropped_files  files of dropped documents, each proved before it goes
+    trash       moves files of dropped documents aside, and back
+
+Doors: add, admission, arrivals, batches, doc_ids, dropped_files, locations, merging, parts,
+queries, signatures, tables, temporary, versions, writing.
+"""

@@ -1,0 +1,102 @@
+"""A document that is added unless a similar one is stored, all in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lshdb import model
+from lshdb.apps.compare import differences
+from lshdb.errors import KeyInUse
+from lshdb.formatting import shortened
+from lshdb.options import AdmissionOptions, RankingOptions
+from lshdb.search.query import answers, comparison_at
+from lshdb.search.stored_documents import stored_document
+from lshdb.sketch.signing import digested
+from lshdb.store.store import Store
+from lshdb.text.shingling import Content
+from lshdb.write import parts, writing
+from lshdb.write.batches import batch_of
+
+_SHOWN = 80
+"""Characters of a stored text in a message."""
+
+
+def add_unless_similar(store: Store, options: AdmissionOptions) -> model.Admission:
+    """Add a document unless similar ones are stored; see Database.add_unless_similar."""
+    document = model.Document(**vars(options.document))
+    batch = batch_of(document, store.settings, store.limits)
+    part = parts.part_of(batch, digested(store.settings, (batch.contents, True)))
+    with store.writing():
+        # The index may have been rebuilt since the file was read last.
+        part = replace(part, signed=writing.signatures_of(part, range(1), store.settings))
+        return _admitted(store, part, batch.contents[0], options)
+
+
+def _admitted(
+    store: Store, part: parts.SignedPart, content: Content, options: AdmissionOptions
+) -> model.Admission:
+    """The same for a signed document, in the caller's transaction."""
+    (key,) = part.keys
+    (outcome,) = writing.outcomes(part, store.known([key]))
+    old = None
+    if options.replace is not None:
+        old = stored_document(store, options.replace)
+    if outcome == "updated" and options.replace != key:
+        raise KeyInUse(_in_use(stored_document(store, key)))
+    threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
+    # Some more, as neither the replaced document nor its own earlier version counts.
+    query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
+    ((matches, cuts),) = answers(store, query, writing.query_batch(part), None)
+    if cuts:  # a bucket is too large to be read whole, and what is similar may be in its rest
+        compares_all, recall = True, 1.0
+        ((matches, _),) = answers(
+            store, replace(query, exhaustive=True), writing.query_batch(part), None
+        )
+    others = [match for match in matches if match.key not in (key, options.replace)]
+    became: model.AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
+    if old is not None and (outcome, old.key) != ("unchanged", key):
+        became = "replaced"
+    elif outcome == "added" and others and not options.force:
+        became = "similar"
+    assert part.signed is not None
+    admission = model.Admission(
+        key,
+        became,
+        tuple(_similar(store, match, content) for match in others[: options.top]),
+        len(others) > options.top,
+        old if became == "replaced" else None,
+        threshold,
+        recall,
+        compares_all,
+        not part.signed.shingles[0],
+    )
+    if became in ("added", "replaced"):
+        if old is not None and old.key != key:
+            writing.delete(store, [old.doc_id])
+        writer = writing.Writer(store)
+        writer.write(part)
+        writer.finish()
+    return admission
+
+
+def _similar(store: Store, match: model.Match, content: Content) -> model.Similar:
+    """A match with the differences."""
+    stored = stored_document(store, match.key).content
+    changes: Sequence[model.Change] = ()
+    if isinstance(stored, str) and isinstance(content, str):
+        changes = differences.changed_words(content, stored)
+    elif stored is not None:
+        only_given, only_stored, _ = differences.sets_beside([*content], [*stored])
+        changes = [model.Change(str(element), "") for element in only_given]
+        changes += [model.Change("", str(element)) for element in only_stored]
+    likeness = match.similarity, match.exact, match.identical, match.same_text
+    return model.Similar(match.key, *likeness, stored, tuple(changes))
+
+
+def _in_use(document: model.StoredDocument) -> str:
+    """What a message says of a key that another document has."""
+    text = "" if document.content is None else str(document.content)
+    holds = f", {shortened(text, _SHOWN)!r}" if text else ""
+    return (
+        f"the key {document.key!r} is in use by another document{holds}: give another key, or this "
+        "one as replace, too"
+    )

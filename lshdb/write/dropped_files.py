@@ -1,0 +1,150 @@
+"""The files of documents that were decided to be dropped, each proved before it goes.
+
+A file goes if it has what was decided on, and if another file has a copy that stays: a document
+that is not dropped, with the same content or as similar as the database's threshold asks for. Rows
+of tables do not count, as the database does not know their files. Of a document without text, such
+as a PDF of pictures, only a file with the same bytes is a copy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lshdb.apps.review.decisions import contents_in_force
+from lshdb.options import QueryOptions
+from lshdb.read import proof
+from lshdb.search.query import search
+
+if TYPE_CHECKING:
+    from lshdb.store.lookups import StoredFile
+    from lshdb.store.store import Store
+
+_SIMILAR = 1_000
+"""Documents of which one may be the copy: more are looked at only if they have the same content."""
+
+
+@dataclass(frozen=True)
+class LeftFile:
+    """A dropped document whose file does not go.
+
+    Attributes:
+        key: of the document.
+        reason: why.
+        has_failed: whether a user should look at it: not if there is no file of its own, or if it
+            is one file with what stays.
+        has_no_copy: whether it is as it was, and only lacks what stays for it.
+    """
+
+    key: str
+    reason: str
+    has_failed: bool = True
+    has_no_copy: bool = False
+
+
+def proof_of(store: Store, bins: Iterable[str] = ()) -> proof.Proof:
+    """The proof for files of stored documents; see lshdb.read.proof."""
+    return proof.Proof(proof.text_session(store), bins)
+
+
+def dropped_files(
+    store: Store, proofs: proof.Proof, *, without_copy: bool = False, identical: bool = False
+) -> Iterator[proof.ProvedFile | LeftFile]:
+    """The files of the documents that the decisions mark as `drop`, in the order of keys.
+
+    Args:
+        store: the database.
+        proofs: reads the files.
+        without_copy: files of which no other file holds a copy go, too.
+        identical: copies have the same bytes.
+    """
+    copies = _Copies(store, identical=identical)
+    for _, documents in sorted(copies.dropped.items()):
+        files = [proved(proofs, document, copies.of(document)) for document in documents]
+        for index, file in enumerate(files):
+            if isinstance(file, LeftFile) and file.has_no_copy:
+                files[index] = (
+                    proved(proofs, documents[index], None)
+                    if without_copy
+                    else replace(file, reason=f"{file.reason}: --yes takes it all the same")
+                )
+        yield next((file for file in files if not isinstance(file, LeftFile)), files[-1])
+
+
+def proved(
+    proofs: proof.Proof, document: proof.Compared, stays: Iterable[proof.Compared] | None
+) -> proof.ProvedFile | LeftFile:
+    """The file of a document that can go, or why it is left; see lshdb.read.proof."""
+    try:
+        return proofs.check(document, stays)
+    except proof.UnprovedError as error:
+        return LeftFile(
+            document.key,
+            str(error),
+            has_failed=not isinstance(error, proof.NoFileError | proof.OneFileError),
+            has_no_copy=isinstance(error, proof.NoCopyError),
+        )
+
+
+class _Copies:
+    """Looks for the copies of dropped documents.
+
+    Attributes:
+        dropped: the dropped documents by their keys: the stored one, or those that were removed.
+    """
+
+    def __init__(self, store: Store, *, identical: bool) -> None:
+        self._store, self._identical = store, identical
+        self._root = store.files_root
+        with store.reading():
+            self._decided = contents_in_force(store)
+            verdicts = self._decided.of_key
+            dropped = {document for document, verdict in verdicts.items() if verdict == "drop"}
+            stored = {file.key: file for file in store.files_of_keys([key for key, _ in dropped])}
+            self._stored = {*stored}
+            self.dropped: dict[str, list[proof.Compared]] = {}
+            for key, digest in () if store.settings.shingling.of_sets else sorted(dropped):
+                file = stored.get(key)
+                if file is not None and file.digest == digest:
+                    self.dropped[key] = [proof.compared(file, self._root)]
+                elif file is None or (key, file.digest) not in dropped:
+                    gone = proof.Compared(key, self._root, digest)
+                    self.dropped.setdefault(key, []).append(gone)
+            wanted = {digest for _, digest in dropped}
+            self._same: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
+            for document in store.files_below("") if dropped else []:
+                if document.digest in wanted:
+                    self._same[document.digest].append(document)
+
+    def of(self, document: proof.Compared) -> Iterator[proof.Compared]:
+        """The documents that may stay for a dropped one, those with its content first."""
+        has_text = self._has_text(document)
+        for file in self._files(document):
+            content = file.key, file.digest
+            is_dropped = self._decided.of_key.get(content) == "drop"
+            is_apart = self._decided.apart((document.key, document.digest), content)
+            if file.key == document.key or is_dropped or is_apart:
+                continue
+            digests = {file.file_digest, document.file_digest} - {None}
+            if (has_text and not self._identical) or len(digests) < 2:
+                yield proof.compared(file, self._root)
+
+    def _files(self, document: proof.Compared) -> Iterator[StoredFile]:
+        yield from self._same[document.digest]
+        if document.key not in self._stored:
+            return
+        query = QueryOptions(key=document.key, top=_SIMILAR)
+        keys = [match.key for match in search(self._store, query.ranking, query)]
+        with self._store.reading():
+            files = {file.key: file for file in self._store.files_of_keys(keys)}
+        yield from filter(None, map(files.get, keys))
+
+    def _has_text(self, document: proof.Compared) -> bool:
+        with self._store.reading():
+            row = self._store.document(document.key)
+        if row is None or row.content is None:
+            return row is None or row.shingles > 0
+        # Signs that are left of a scan say as little of a file as no text does.
+        return any(map(str.isalnum, row.content))

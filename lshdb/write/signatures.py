@@ -1,0 +1,179 @@
+"""Signatures in and out: a database's signatures as a matrix, and a matrix into a database."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import ContentError, SettingsMismatch
+from lshdb.model import AddReport
+from lshdb.options import RankingOptions
+from lshdb.read.batch import Batch
+from lshdb.search import result_tables
+from lshdb.search.query import search
+from lshdb.sketch import banding, minhash, signing
+from lshdb.sketch.settings import Settings
+from lshdb.sketch.signature_sets import SignatureSet, Sketching, check_comparable
+from lshdb.store.store import Store
+from lshdb.text import arrays, content
+from lshdb.write import batches, parts, writing
+from lshdb.write.doc_ids import DocIds
+
+_BATCH = 50_000
+"""Number of documents written in a transaction."""
+_UNKNOWN = 1
+"""The number of shingles that is stored where it is above 0, but unknown."""
+
+
+def signatures(store: Store) -> SignatureSet:
+    """The signatures of all documents; see Database.signatures."""
+    settings = store.settings
+    with store.reading():
+        documents, empty = store.count()
+        matrix = np.empty((documents - empty, settings.permutations), dtype=settings.lane_type)
+        shingles = np.empty(len(matrix), dtype=np.int64)
+        keys: list[str] = []
+        digests: list[bytes] = []
+        for doc_ids, batch in store.all_signatures():
+            part = slice(len(keys), len(keys) + len(doc_ids))
+            matrix[part] = batch
+            shingles[part], batch_digests = store.sizes(doc_ids)
+            digests += batch_digests.tolist()
+            keys += store.keys_of(doc_ids)
+    foreign = settings.shingling.foreign
+    return SignatureSet(
+        keys, matrix, Sketching.of(settings), None if foreign else shingles, digests
+    )
+
+
+def lanes(signatures: npt.ArrayLike, made_with: Sketching, settings: Settings) -> arrays.Lanes:
+    """Signatures as lanes [n, permutations] of a file, cut to the bits that it keeps.
+
+    Raises:
+        ContentError: another type or number of lanes, or lanes of more bits than `made_with` says.
+    """
+    matrix: npt.NDArray[Any] = np.asarray(signatures)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
+        raise ContentError(
+            f"signatures are a matrix of integers, a row for each document, not {matrix.dtype} "
+            f"with {matrix.ndim} dimensions"
+        )
+    if matrix.shape[1] != settings.permutations:
+        raise ContentError(
+            f"signatures have {matrix.shape[1]} lanes, and need {settings.permutations}"
+        )
+    bits = made_with.lane_bits
+    if matrix.size and not 0 <= matrix.min() <= matrix.max() < 1 << bits:
+        raise ContentError(
+            f"lanes are integers from 0 to {(1 << bits) - 1}: fold longer ones to {bits} bits, "
+            "all in one way"
+        )
+    return matrix.astype(settings.lane_type, copy=False)
+
+
+def add_signatures(
+    store: Store,
+    keys: Iterable[Any],
+    signatures: npt.ArrayLike,
+    made_with: Sketching,
+    *,
+    shingles: npt.ArrayLike | None = None,
+    digests: Sequence[bytes] | None = None,
+    on_batch: Callable[[AddReport], None] | None = None,
+) -> AddReport:
+    """Add documents by their signatures; see Database.add_signatures."""
+    settings = store.settings
+    if settings.content:
+        raise SettingsMismatch(
+            f"{store.path} keeps contents, and these are only signatures: add them to a database "
+            "without contents (content=False, lshdb init --no-content)"
+        )
+    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
+    matrix = lanes(signatures, made_with, settings)
+    checked_keys = batches.checked_keys(keys)
+    sizes = _sizes(shingles, matrix, settings)
+    _check_lengths(len(matrix), checked_keys, sizes, digests)
+    total, of_run = AddReport(), DocIds()
+    for part in arrays.chunks(len(matrix), _BATCH):
+        part_matrix = matrix[part]
+        part_digests = _digests(part_matrix) if digests is None else list(digests[part])
+        with store.writing():
+            shape = store.settings.construction  # it may have been reindexed meanwhile
+            buckets = banding.bucket_keys(part_matrix, shape, settings.seed)
+            signed = signing.Signed(
+                part_matrix, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
+            )
+            writer = writing.Writer(store, of_run=of_run)
+            writer.write(parts.SignedPart(Batch(checked_keys[part]), (), part_digests, signed))
+            writer.finish()
+        total += writer.report
+        if on_batch is not None:
+            on_batch(writer.report)
+    return total
+
+
+def query_signature(
+    store: Store,
+    signature: npt.ArrayLike,
+    made_with: Sketching,
+    *,
+    top: int | None = None,
+    threshold: float | None = None,
+    exhaustive: bool = False,
+) -> result_tables.Matches:
+    """The stored documents similar to a signature's; see Database.query_signature."""
+    query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
+    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
+    row = lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
+    return result_tables.matches_of(search(store, query, row), query, store.settings)
+
+
+def _sizes(
+    shingles: npt.ArrayLike | None, matrix: arrays.Lanes, settings: Settings
+) -> arrays.IntArray:
+    """The number of shingles of each document, int64[n]; ContentError for impossible numbers."""
+    empty = minhash.is_empty(matrix)
+    if settings.shingling.foreign:
+        if shingles is not None:
+            raise ContentError("for another program's signatures, numbers of shingles are not kept")
+        return np.where(empty, 0, _UNKNOWN)
+    if shingles is None:
+        raise ContentError("give the numbers of shingles: Database.signatures has them")
+    sizes: npt.NDArray[Any] = np.asarray(shingles)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+        raise ContentError("numbers of shingles are integers, one for each document")
+    if len(sizes) == len(empty) and ((sizes < 0).any() or (empty != (sizes == 0)).any()):
+        raise ContentError(
+            f"a document without shingles has {np.iinfo(matrix.dtype).max} in all lanes, and no "
+            "other may"
+        )
+    if len(sizes) and sizes.max() > content.LARGEST:
+        raise ContentError(f"no document has more than {content.LARGEST:,} shingles")
+    return sizes.astype(np.int64)
+
+
+def _check_lengths(
+    count: int,
+    keys: Sequence[str],
+    sizes: arrays.IntArray,
+    digests: Sequence[bytes] | None,
+) -> None:
+    if {len(keys), len(sizes), len(keys if digests is None else digests)} != {count}:
+        raise ContentError(
+            f"{count:,} signatures, and {len(keys):,} keys, {len(sizes):,} numbers of shingles"
+            + ("" if digests is None else f", {len(digests):,} digests")
+        )
+    for digest in digests or ():
+        if not isinstance(digest, bytes) or len(digest) != content.DIGEST_BYTES:
+            raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")
+
+
+def _digests(matrix: arrays.Lanes) -> list[bytes]:
+    """Digests of signatures, where there are no contents; no content has the same digest."""
+    packed = np.ascontiguousarray(matrix, dtype=matrix.dtype.newbyteorder("<")).tobytes()
+    width = matrix.shape[1] * matrix.itemsize
+    return [
+        content.digest(b"\xff" + packed[start : start + width])
+        for start in range(0, len(packed), width)
+    ]

@@ -1,0 +1,324 @@
+"""Writing signed documents, within the caller's transaction."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lshdb.apps.passages import rare_words, winnowing
+from lshdb.errors import ContentError
+from lshdb.model import NAMED_CONFLICTS, AddReport, Outcome
+from lshdb.options import OnConflict
+from lshdb.read.batch import Batch
+from lshdb.search.query import QueryBatch
+from lshdb.sketch import signing
+from lshdb.sketch.settings import Settings
+from lshdb.store.index import FINGERPRINTS, IndexRows, codes_of_keys
+from lshdb.store.store import DocumentValues, KnownDocument, Store
+from lshdb.text import arrays, content
+from lshdb.write.doc_ids import DocIds
+from lshdb.write.parts import SignedPart
+
+_DELETED = 2_000
+"""Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
+
+
+_COUNTED: tuple[Outcome, ...] = ("added", "updated", "unchanged")
+
+
+@dataclasses.dataclass(eq=False)
+class Writer:
+    """Writes the parts of a batch.
+
+    Attributes:
+        late: whether band rows of new documents are left to lshdb.store.late, if they can be.
+        on_conflict: which document stays under a key that has another one, if such keys count.
+        of_run: the documents that the run has written so far, or found unchanged; None if nobody
+            wants to know which keys repeat.
+        report: the counts of documents so far.
+        signed: how many needed a signature; the others were stored with the same content.
+    """
+
+    store: Store
+    late: bool = False
+    on_conflict: OnConflict | None = None
+    of_run: DocIds | None = None
+
+    def __post_init__(self) -> None:
+        self.report = AddReport()
+        self.signed = 0
+        last = self.store.last_doc_id()
+        if self.late:
+            if self.store.indexed_to is None:
+                self.store.set_indexed(last, None)
+            # What is added while the rows are being written would be missed.
+            self.late = self.store.indexed_bucket is None
+        self._next_id = last + 1
+        self._first_id = self._next_id
+        self._updated: set[int] = set()
+        self._bands: list[tuple[arrays.IntArray, arrays.IntArray]] = []
+        self._fingerprints: list[IndexRows] = []
+        self._held = 0
+
+    def write(self, part: SignedPart) -> AddReport:
+        """Write documents and signatures; their band rows are written with those of other parts.
+
+        Returns:
+            The counts of this part.
+
+        Raises:
+            ContentError: `on_conflict` is `error`, and a key has another document.
+        """
+        store = self.store
+        known = {} if store.keys_repeat else store.known([*dict.fromkeys(part.keys)])
+        conflicts = [] if self.on_conflict is None else conflicts_of(part, known)
+        if conflicts and self.on_conflict == "error":
+            raise conflict(store, conflicts, len(conflicts))
+        kept = {*conflicts} if self.on_conflict == "keep" else ()
+        if kept:
+            left = [index for index, key in enumerate(part.keys) if key not in kept]
+            part, known = part.take(left), {key: known[key] for key in known.keys() - kept}
+        part_outcomes = outcomes(part, known)
+        repeated = 0
+        if self.of_run is not None and not store.keys_repeat:
+            repeated = _repeated(part, known, self.of_run)
+        part_keys = list(part.keys)
+        index_of_key = {key: index for index, key in enumerate(part_keys)}
+        indices = [
+            index
+            for key, index in index_of_key.items()
+            if key not in known or known[key].digest != part.digests[index]
+        ]
+        if store.keys_repeat:
+            part_outcomes, indices = ["added"] * len(part_keys), [*range(len(part_keys))]
+        store.set_metadata(_changed_metadata(part, known, index_of_key))
+        doc_ids, signed = self._store(part, known, indices)
+        if self.of_run is not None and not store.keys_repeat:
+            self.of_run.add(arrays.int_array(doc_ids))
+            self.of_run.add(arrays.int_array(document.doc_id for document in known.values()))
+        self.signed += len(indices)
+        empty = len(indices) - int(np.count_nonzero(signed.shingles))
+        added, updated, unchanged = map(part_outcomes.count, _COUNTED)
+        report = AddReport(
+            added,
+            updated,
+            unchanged,
+            len(part.batch.failures),
+            empty,
+            part.batch.replaced,
+            kept=len(kept),
+            conflicts=len(conflicts),
+            conflict_keys=tuple(conflicts[:NAMED_CONFLICTS]),
+            repeated=repeated,
+        )
+        self.report += report
+        if part.batch.states and store.keys_repeat:
+            states, new = dict(part.batch.states), zip(doc_ids, part_keys, strict=True)
+            store.set_files((doc_id, states[key]) for doc_id, key in new if key in states)
+        elif part.batch.states:
+            store.set_files(part.batch.states)
+        return report
+
+    def _store(
+        self, part: SignedPart, known: Mapping[str, KnownDocument], indices: Sequence[int]
+    ) -> tuple[list[int], signing.Signed]:
+        """Write documents that are new or have changed, and what finds them.
+
+        Args:
+            part: the documents.
+            known: the stored ones of their keys.
+            indices: which of the part, each key once.
+
+        Returns:
+            Their doc_ids and signatures.
+        """
+        store = self.store
+        keys, digests = [part.keys[i] for i in indices], [part.digests[i] for i in indices]
+        old_ids = [known[key].doc_id for key in keys if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old_ids):
+            self.finish()  # a key of an earlier part: its band rows must be deleted again
+        unindex(store, old_ids)
+        signed = signatures_of(part, indices, store.settings)
+        new_ids = itertools.count(self._next_id)
+        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        self._next_id = next(new_ids)
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+        contents = [part.stored[i] if store.settings.content else None for i in indices]
+        metadata = part.batch.all_metadata()
+        stored_metadata = [metadata[i] for i in indices]
+        rows: list[DocumentValues] = list(
+            zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True)
+        )
+        store.update([row for row in rows if row[1] in known])
+        store.insert([row for row in rows if row[1] not in known])
+        self._index(arrays.int_array(doc_ids), signed, old_ids)
+        self._updated.update(old_ids)
+        return doc_ids, signed
+
+    @property
+    def next_id(self) -> int:
+        """The doc_id of the next new document."""
+        return self._next_id
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds more band rows than should be in memory."""
+        return sum(len(codes) for codes, _ in self._bands) > self.store.limits.fingerprints
+
+    def finish(self) -> None:
+        """Write the band rows and fingerprints."""
+        if self._bands:
+            codes, doc_ids = map(np.concatenate, zip(*self._bands, strict=True))
+            self.store.index.insert_bands(codes, doc_ids)
+            self._bands = []
+        self._write_fingerprints()
+
+    def _write_fingerprints(self) -> None:
+        if self._fingerprints:
+            self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
+            self._fingerprints, self._held = [], 0
+
+    def _index(self, ids: arrays.IntArray, signed: signing.Signed, old_ids: Sequence[int]) -> None:
+        """Write the signatures of documents int64[n], and keep their band rows for `finish`.
+
+        `old_ids` are those that were stored before.
+        """
+        if not signed.shingles.all():
+            filled = np.flatnonzero(signed.shingles)
+            ids, signed = ids[filled], signed.take(filled)
+        self.store.index.insert_signatures(ids, signed.signatures)
+        if signed.terms is not None:
+            self.store.index.insert_terms(ids, signed.terms)
+        if len(signed.fingerprints):
+            self._fingerprints.append(signed.fingerprints.rows(ids))
+            self._held += len(signed.fingerprints)
+            if self._held > self.store.limits.fingerprints:
+                self._write_fingerprints()
+        keys = signed.bucket_keys
+        if self.late:
+            was_stored = np.isin(ids, old_ids)
+            ids, keys = ids[was_stored], keys[was_stored]
+        self.store.note_indexed(ids.tolist())
+        self._bands.append(codes_of_keys(ids, keys))
+
+
+def conflicts_of(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[str]:
+    """The keys under which other documents are stored."""
+    rows = zip(part.keys, outcomes(part, known), strict=True)
+    return [key for key, outcome in rows if outcome == "updated"]
+
+
+def conflict(store: Store, keys: Sequence[str], count: int) -> ContentError:
+    """The error for keys under which the store has other documents; it names the first ones."""
+    named = ", ".join(f"{key!r:.100}" for key in keys[:NAMED_CONFLICTS])
+    more = f" and {count - NAMED_CONFLICTS:,} more" if count > NAMED_CONFLICTS else ""
+    return ContentError(
+        f"has other documents than {store.path} under the same keys ({named}{more}): take these "
+        "instead (replace), or keep those here (keep)"
+    )
+
+
+def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:
+    """The signatures of the documents with some indices, made now if not made before.
+
+    Their bucket keys, fingerprints and terms follow `settings`, even if the index has changed since
+    they were signed.
+    """
+    stored = [part.stored[i] for i in indices] if part.stored else []
+    if part.signed is None or not part.signed.fits(settings):
+        contents = [content.from_stored(form, settings.shingling) for form in stored]
+        return signing.sign(contents, settings)
+    return part.signed.take(arrays.int_array(indices)).indexed(settings, stored)
+
+
+def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
+    """The documents of parts in one, signed by these settings."""
+    flat = itertools.chain.from_iterable
+    signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
+    return SignedPart(
+        Batch.joined([part.batch for part in parts]),
+        [*flat(part.stored for part in parts)],
+        [*flat(part.digests for part in parts)],
+        signing.Signed.joined(signed),
+    )
+
+
+def query_batch(part: SignedPart) -> QueryBatch:
+    """The signed documents of a part, as queries."""
+    assert part.signed is not None
+    return QueryBatch(part.stored, part.digests, part.signed, files=part.batch.files)
+
+
+def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:
+    """What adding does with each document, as if they came one by one."""
+    if not known and len(set(part.keys)) == len(part.keys):
+        return ["added"] * len(part.keys)
+    current = {key: (document.digest, document.metadata) for key, document in known.items()}
+    part_outcomes: list[Outcome] = []
+    rows = zip(part.digests, part.batch.all_metadata(), strict=True)
+    for key, row in zip(part.keys, rows, strict=True):
+        before = current.get(key)
+        part_outcomes.append(
+            "added" if before is None else "unchanged" if before == row else "updated"
+        )
+        current[key] = row
+    return part_outcomes
+
+
+def _repeated(part: SignedPart, known: Mapping[str, KnownDocument], of_run: DocIds) -> int:
+    """How many documents take the place of another text that the run gave the same key."""
+    current = {key: known[key].digest for key in known if known[key].doc_id in of_run}
+    if not current and len(set(part.keys)) == len(part.keys):
+        return 0
+    count = 0
+    for key, content_digest in zip(part.keys, part.digests, strict=True):
+        count += current.get(key, content_digest) != content_digest
+        current[key] = content_digest
+    return count
+
+
+def _changed_metadata(
+    part: SignedPart, known: Mapping[str, KnownDocument], latest: Mapping[str, int]
+) -> list[tuple[int, str | None]]:
+    """The new metadata of stored documents whose content is the same."""
+    metadata = part.batch.all_metadata()
+    return [
+        (document.doc_id, metadata[latest[key]])
+        for key, document in known.items()
+        if document.digest == part.digests[latest[key]]
+        and document.metadata != metadata[latest[key]]
+    ]
+
+
+def unindex(store: Store, doc_ids: Sequence[int]) -> None:
+    """Delete the signatures, band rows and fingerprints of documents.
+
+    They are computed again from the signatures and contents, which are still there. The link of
+    the documents to files is deleted too.
+    """
+    if not doc_ids:
+        return
+    store.forget_files(doc_ids)
+    store.note_indexed(doc_ids)
+    ids = arrays.int_array(doc_ids)
+    with_signature, signatures = store.signatures(ids)
+    settings = store.settings
+    store.index.unindex(with_signature, signatures, settings)
+    if settings.reworded:
+        contents = list(store.contents(with_signature))
+        store.index.delete_terms(with_signature, rare_words.indexed(contents))
+    if settings.passages:
+        contents = list(store.contents(ids))
+        fingerprints = winnowing.fingerprints(
+            contents, settings.shingling, settings.passages, settings.seed
+        )
+        store.index.delete(FINGERPRINTS, map(tuple, fingerprints.rows(ids).T.tolist()))
+
+
+def delete(store: Store, doc_ids: Sequence[int]) -> None:
+    """Delete documents with all that is derived from them, some thousands at a time."""
+    for part in arrays.chunks(len(doc_ids), _DELETED):
+        part_ids = doc_ids[part]
+        unindex(store, part_ids)
+        store.delete(part_ids)

@@ -1,0 +1,259 @@
+"""PDF, Word, slides, sheets, web pages, books and mail, as files beside text files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import documents
+import pytest
+from direct_command import DirectCommand
+from direct_command import command as command
+from helpers import Command, served
+
+from lshdb.apps.documents.extracting import PROGRAM
+from lshdb.apps.documents.extraction.text import normalized
+
+TEXTS = documents.paragraphs(30)
+
+
+@pytest.fixture
+def folder(command: Command) -> Path:
+    path = command.path("d")
+    path.mkdir()
+    return path
+
+
+def stored(command: Command, column: str) -> dict[str, str]:
+    """A column of documents or files, by the keys without the directory."""
+    sql = f"SELECT key, {column} FROM documents LEFT JOIN files USING (doc_id)"
+    return {key.removeprefix("d/"): value for key, value in command.rows(sql)}
+
+
+def test_a_text_in_each_format_finds_itself(command: Command, folder: Path) -> None:
+    for kind, make in documents.MAKERS.items():
+        make(folder / f"manual.{kind}", TEXTS)
+    shutil.copy(folder / "manual.docx", folder / "nameless")
+    shutil.copy(folder / "manual.pdf", folder / "unnamed")
+    command.done("add", "d", says="added 13, updated 0, unchanged 0, failed 0\n")
+    matches = command.done("query", "d/manual.txt", "--threshold", "0.9", "--json").records
+    assert len(matches) == 12
+    assert min(match["similarity"] for match in matches) > 0.97
+    # A document is a query, too.
+    assert len(command.done("query", "d/manual.epub").lines) == 12
+    metadata = stored(command, "metadata")
+    kinds = {json.loads(value)["type"] for value in metadata.values() if value}
+    assert kinds == {*documents.MAKERS} - {"txt", "md"}
+    pdf = json.loads(metadata["manual.pdf"])
+    assert (pdf["title"], pdf["author"], pdf["pages"]) == ("A title", "Ann Author", 5)
+    assert "pypdfium2 " in stored(command, "extracted")["manual.pdf"]
+    assert stored(command, "content")["manual.pdf"].count("\n\f") == 4
+    assert "kept 1, dropped 12" in command.done("dedup", "d").err
+    # Web pages are programs in a database of programs.
+    command.done("init", "-d", "code.db", "--shingle", "code:5")
+    command.done("add", "-d", "code.db", "d/manual.html")
+    assert "<p>" in str(command.rows("SELECT content FROM documents", "code.db"))
+
+
+def test_what_paper_adds_to_a_text_is_left_out() -> None:
+    bodies = (
+        "An of\ufb01cial line with a hy\ufffephen, and\u00a0a so\u00adft one.",
+        "A well-known word, and a well\ufffeknown one;\nthe end is cut be-\ntween lines.",
+        "12 geese",
+    )
+    pages = [f"The Report 2026\n{body}\nPage {n} of 3\n" for n, body in enumerate(bodies, 1)]
+    assert normalized(pages, of_paper=True) == (
+        "The Report 2026\nAn official line with a hyphen, and a soft one.\n"
+        "\fA well-known word, and a well-known one;\nthe end is cut between lines.\n\f12 geese"
+    )
+    assert normalized(["be-\ntween\n1\n"], of_paper=False) == "be-\ntween\n1"
+
+
+def test_a_bad_file_costs_itself_only(command: Command, folder: Path) -> None:
+    secret = command.path("secret")
+    secret.write_text("swordfish")
+    documents.pdf(folder / "locked.pdf", TEXTS, password="secret")
+    documents.pdf(folder / "whole.pdf", TEXTS)
+    documents.bomb(folder / "bomb.docx")
+    documents.entities(folder / "entities.docx", secret)
+    documents.scanned(folder / "scan.pdf")
+    bad = {"broken.pdf": b"%PDF-1.7\n garbage", "cut.docx": b"PK\3\4 and no more"}
+    bad |= {f"none.{kind}": b"no such file" for kind in ("odt", "xlsx", "epub", "pptx")}
+    for name, data in bad.items():
+        (folder / name).write_bytes(data)
+    done = command("add", "d", "--list-skipped")
+    assert done.status == 1
+    said = (line.removeprefix("lshdb: d/").partition(": ") for line in done.err.splitlines())
+    reasons = {name: why for name, _, why in said}
+    assert reasons["locked.pdf"] == "encrypted: it asks for a password"
+    assert reasons["bomb.docx"].startswith("a ZIP file that unpacks to 629,145,600 bytes")
+    assert reasons["skipped d/scan.pdf"] == "a PDF of pictures: it has no text"
+    assert reasons["skipped"] == "1 scanned"
+    assert bad.keys() <= reasons.keys()
+    contents = stored(command, "content")
+    assert contents["scan.pdf"] == ""
+    assert "swordfish" not in "".join(contents.values())
+    assert "whole.pdf" in contents
+
+
+def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.docx", tmp_path / "large.docx"
+    documents.docx(small, TEXTS[:2])
+    documents.many_elements(large, 1_500_000)
+    paths = [large, small]
+    for number, blank in enumerate(("", " office:string-value=''", " table:formula='of:=a&gt;b'")):
+        paths.append(tmp_path / f"{number}.ods")
+        documents.blank_cells(paths[-1], blank)
+    options = {"kind": "docx", "quotes": True, "seconds": 60, "largest": 1 << 30}
+    jobs = b""
+    for path in paths:
+        jobs += json.dumps({"path": str(path), **options}).encode() + b"\n"
+    # The shell's limit is lower than the process's own, which cannot raise it.
+    program = f'ulimit -v 250000; exec "{sys.executable}" -P "{PROGRAM}"'
+    done = subprocess.run(["sh", "-c", program], input=jobs, capture_output=True, check=True)
+    assert b"refused" in done.stdout.partition(b"extracted")[0]
+    assert TEXTS[0][:50].encode() in done.stdout, "the next document is read"
+    texts = [json.loads(line).get("text") for line in done.stdout.splitlines()]
+    assert texts.count("S" + "\nx" * 600) == 3, "blank cells take no memory"
+
+
+def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "a.pdf", documents.paragraphs(300), paper=False)
+    (folder / "b.txt").write_text("A text.")
+    done = command("add", "d", "--extract-timeout", "0.001")
+    assert done.status == 1
+    assert done.err.startswith("lshdb: d/a.pdf: reading it takes more than 0.001 seconds")
+    assert "added 1, updated 0, unchanged 0, failed 1" in done.err
+    command.done("add", "d", says="added 1, updated 0, unchanged 1, failed 0\n")
+
+
+def broken_library(command: Command, name: str, module: str, program: str) -> DirectCommand:
+    """The command where a module of a library is this program."""
+    (library := command.path("library", name)).mkdir(parents=True)
+    (library / "__init__.py").write_text("")
+    (library / f"{module}.py").write_text(program)
+    return DirectCommand(command.directory, {"PYTHONPATH": str(library.parent)})
+
+
+def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:
+    # The libraries that there are do not crash on demand: one that does stands in for them.
+    documents.html(folder / "a.html", TEXTS)
+    documents.docx(folder / "b.docx", TEXTS)
+    crashing = broken_library(command, "selectolax", "lexbor", "import os\nos.abort()\n")
+    done = crashing("add", "d")
+    assert "d/a.html: the library that reads it crashed" in done.err
+    assert "added 1, updated 0, unchanged 0, failed 1" in done.err
+
+
+def test_the_process_has_neither_lshdb_nor_numpy_and_runs_nothing() -> None:
+    program = [sys.executable, "-P", "-X", "importtime", PROGRAM]
+    done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert not [one for one in (b"lshdb", b"numpy") if one in done.stderr.replace(b"/", b" ")]
+    for code in ("os.system('true')", "__import__('socket').socket()"):
+        lines = f"import os, runpy; runpy.run_path({PROGRAM!r}); "
+        lines += f"from documents.process import restrict; restrict(); {code}"
+        done = subprocess.run([sys.executable, "-c", lines], capture_output=True)
+        assert b"it wants to run a program or use the network" in done.stderr
+
+
+def test_documents_without_their_libraries_are_counted(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "a.pdf", TEXTS)
+    documents.html(folder / "b.html", TEXTS)
+    command.write("e/a.pdf", (folder / "a.pdf").read_bytes())
+    said = command.without("pypdfium2", "add", "d/a.pdf", "e")
+    assert said.startswith("lshdb: d/a.pdf: PDF: needs pip install 'lshdb[documents]'")
+    assert "skipped: 1 documents\nto read the 1 document left out: pip install 'lshdb[doc" in said
+    done = command.done("add", "d", "--no-documents", "--list-skipped")
+    assert "skipped d/a.pdf: PDF: documents are not wanted\n" in done.err
+    assert done.err.endswith("skipped: 1 documents\n")
+    assert "<p>" in stored(command, "content")["b.html"]
+
+
+@pytest.mark.extra("documents")
+def test_a_message_is_a_document(command: Command, folder: Path) -> None:
+    quoted = "The ferry leaves at noon.\n\nOn Monday, Bob wrote:\n> When does it leave then?\n"
+    bus = "The bus leaves in the evening."
+    box = [
+        documents.message("Ferry", quoted, number=1),
+        documents.message("Page", bus, number=2, page=True),
+        documents.message("Again", bus, number=2),
+    ]
+    documents.mbox(folder / "in.mbox", box)
+    for name in ("cur", "new", "tmp"):
+        (folder / "mail" / name).mkdir(parents=True)
+    (folder / "mail/cur/1234.M5.host:2,S").write_bytes(bytes(box[0]))
+    command.done("add", "d", "--no-quotes", says="added 4, updated 0, unchanged 0, failed 0\n")
+    ferry = "The ferry leaves at noon."
+    assert stored(command, "content") == {
+        "in.mbox#<1@example.org>": ferry,
+        "mail/cur/1234.M5.host:2,S": ferry,
+        "in.mbox#<2@example.org>": bus,
+        "in.mbox#<2@example.org> 2": bus,
+    }
+    about = json.loads(stored(command, "metadata")["in.mbox#<1@example.org>"])
+    assert (about["subject"], about["attachments"]) == ("Ferry", ["application/octet-stream"])
+    (folder / "in.mbox").unlink()
+    documents.mbox(folder / "in.mbox", box[1:])
+    said = "added 0, updated 0, moved 0, removed 1, unchanged 3, failed 0\n"
+    command.done("sync", "d", "--no-quotes", says=said)
+
+
+def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "a.pdf", TEXTS[:9])
+    documents.docx(folder / "b.docx", TEXTS[:9])
+    for name in ("a.pdf", "b.docx"):
+        os.utime(folder / name, (1, 1))
+    command.done("sync", "d")
+    (folder / "a.pdf").rename(folder / "moved.pdf")
+    moved = "added 0, updated 0, moved 1, removed 0, unchanged 1, failed 0\n"
+    command.done("sync", "d", says=moved)
+    # A library that cannot be loaded is not needed for what has not changed.
+    without = broken_library(command, "pypdfium2", "raw", "raise ValueError")
+    same = moved.replace("moved 1", "moved 0").replace("unchanged 1", "unchanged 2")
+    without.done("sync", "d", says=same)
+    assert "pypdfium2" in stored(command, "extracted")["moved.pdf"]
+    assert "moved.pdf: no PDF that can be read" in without("sync", "d", "--extract-again").err
+    command.done("sync", "d", "--extract-again", says=same)
+
+
+def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) -> None:
+    (folder / "a.scan").write_bytes(b"\0binary")
+    convert = ("add", "d", "--convert")
+    added = "added 1, updated 0, unchanged 0, failed 0\n"
+    command.done(*convert, "scan=sh -c 'echo the text of $0' {}", says=added)
+    assert stored(command, "content")["a.scan"] == f"the text of {folder / 'a.scan'}"
+    assert "sh -c" in json.loads(stored(command, "extracted")["a.scan"])["by"]
+    for wrong in ("scan=cat", "=cat {}", "scan='cat {}"):
+        assert "is not 'SUFFIX=COMMAND {}'" in command.fails(*convert, wrong, status=2)
+    assert "returned non-zero exit status 1" in command(*convert, "scan=false {}").err
+    slow = ("scan=sh -c 'exec sleep 100' {}", "--extract-timeout", "0.1")
+    assert "timed out" in command(*convert, *slow).err
+
+
+def test_a_passage_has_the_pages_of_both(command: Command, folder: Path) -> None:
+    command.done("init", "--passages", "8", "--threshold", "0.1")
+    texts = documents.paragraphs()
+    documents.pdf(folder / "a.pdf", texts)
+    documents.pdf(folder / "b.pdf", [*documents.paragraphs(4, seed=2), *texts[30:]])
+    command.done("add", "d")
+    contents = stored(command, "content")
+    rows = command.done("passages", "d/b.pdf", "--json").records
+    pages = {(row["page"], row["stored_page"]) for row in rows if row["key"] == "d/a.pdf"}
+    assert pages == {
+        tuple(len(contents[name][: row[start]].split("\f")) for name, start in sides)
+        for sides in [(("b.pdf", "start"), ("a.pdf", "stored_start"))]
+        for row in rows
+    }
+    assert min(pages) == (1, 5)
+    command.done("report", "-o", "report.html")
+    assert "p.&nbsp;" in command.path("report.html").read_text()
+    with served(command.directory, "--open-files") as site:
+        page = site.get("document", key="d/b.pdf").text
+        assert folder.joinpath("b.pdf").as_uri() in page
+        assert "(p. 1) here" in page
+        assert "(p. 5) there" in page
+        assert "p.&nbsp;10" in site.get("compare", a="d/a.pdf", b="d/b.pdf").text

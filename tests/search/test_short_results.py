@@ -1,0 +1,214 @@
+"""Every result of the library is shown short, in Python and in notebooks, whatever is in it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+from helpers import Parsed, database_of
+
+import lshdb
+from lshdb import model, results
+from lshdb.maintain.choices import Constructions
+from lshdb.search import result_tables
+
+HOSTILE = '<script>alert("x")</script>&amp;\'\x1b[31m\u202e\n\r\x85\u2028\U000e0001'
+LONG = HOSTILE * 10_000
+COUNT = 1_000
+NO_RESULTS = (lshdb.Database, lshdb.Service, BaseException)
+PASSAGE = " ".join(f"word{number}" for number in range(40))
+
+
+def subclasses(kind: Any) -> Iterator[type]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from subclasses(subclass)
+
+
+def public() -> dict[str, type]:
+    """The types of results: the classes that `lshdb` offers, and what they return and hold."""
+    offered = [getattr(lshdb, name) for name in lshdb.__all__]
+    types = [kind for kind in offered if isinstance(kind, type)]
+    types += [kind for kind in vars(model).values() if isinstance(kind, type)]
+    types += [*subclasses(results.Result)]
+    return {
+        kind.__name__: kind
+        for kind in types
+        if kind.__module__.startswith("lshdb.") and not issubclass(kind, NO_RESULTS)
+    }
+
+
+def large(kind: Any, last: bool = False) -> Any:
+    """A value of a type, with much in it; of a union, of its first or last type."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        kinds = [arg for arg in args if arg is not NoneType]
+        return large(kinds[-1 if last else 0], last)
+    if origin is Literal:
+        return args[0]
+    if origin is tuple and args[-1] is not Ellipsis:
+        return tuple(large(arg, last) for arg in args)
+    if origin in (tuple, list):
+        return origin([large(args[0], last)] * COUNT)
+    if origin in (dict, Mapping) or hasattr(origin, "keys"):
+        value = large(args[1], last)
+        return {f"{number} {HOSTILE * 50}": value for number in range(COUNT)}
+    if kind in VALUES:
+        return VALUES[kind]
+    if origin is np.ndarray:
+        return np.zeros((COUNT, 128), dtype=np.int64)
+    if origin is not None:
+        return large(origin, last)
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return made(kind, last)
+    return {HOSTILE: [LONG] * COUNT, "deep": [[[[LONG] * COUNT]]] * COUNT}
+
+
+def made(kind: Any, last: bool = False) -> Any:
+    """A result with much in all fields that are public."""
+    result = kind.__new__(kind)
+    hints = get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        if not field.name.startswith("_"):
+            object.__setattr__(result, field.name, large(hints[field.name], last))
+        elif field.default_factory is not dataclasses.MISSING:
+            object.__setattr__(result, field.name, field.default_factory)
+    return result
+
+
+VALUES: dict[Any, Any] = {
+    int: 10**18,
+    float: 0.123456789123456,
+    bool: True,
+    str: LONG,
+    bytes: LONG.encode(),
+    Path: Path(LONG),
+    lshdb.Construction: lshdb.Construction.parse("and 4, or 4, and 4, or 4"),
+    lshdb.Shingling: lshdb.Shingling("word", 3, base=((LONG, LONG),)),
+    result_tables.Dropped: result_tables.Dropped([]),
+}
+
+
+def listed(kind: type, *others: Any) -> Callable[[lshdb.Database], Any]:
+    (item,) = get_args(next(base for base in kind.__orig_bases__ if get_args(base)))  # type: ignore[attr-defined]
+    return lambda _: kind([made(item)] * COUNT, *others)
+
+
+def many(matches: lshdb.Matches) -> lshdb.Matches:
+    return lshdb.Matches([*matches] * COUNT, matches.columns)
+
+
+MADE: dict[str, Callable[[lshdb.Database], Any]] = {
+    "Settings": lambda db: db.settings,
+    "Construction": lambda db: db.settings.construction,
+    "Limits": lambda _: lshdb.Limits(),
+    "Tabular": lambda db: db.query(key="a"),
+    "Listed": lambda db: db.buckets("a"),
+    "Matches": lambda db: many(db.query(key="a", fields=["field", HOSTILE])),
+    "Dropped": listed(result_tables.Dropped),
+    "Buckets": listed(result_tables.Buckets),
+    "Constructions": listed(Constructions),
+    "Results": lambda db: db.clusters(fields=[HOSTILE], threshold=0.1),
+    "PairResults": lambda db: db.pairs(fields=["field", HOSTILE]),
+    "PassageResults": lambda db: db.passage_pairs(),
+    "SqlRows": lambda db: db.sql(f"SELECT {', '.join(['content'] * 500)} FROM documents"),
+    "Row": lambda db: next(db.sql("SELECT content, key, content FROM documents")),
+}
+"""Results that are no dataclasses, or whose values are checked."""
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lshdb.Database]:
+    documents = [
+        lshdb.Document(f"{key}{HOSTILE * 100}" * bool(key), text, {"field": LONG, HOSTILE: [LONG]})
+        for key, text in zip(
+            "bcdefghijklmnopqrstuvwxyz", [f"{PASSAGE} {HOSTILE * 50}"] * 25, strict=True
+        )
+    ]
+    documents.append(lshdb.Document("a", f"{PASSAGE} {HOSTILE * 50}", {"field": LONG}))
+    path = tmp_path_factory.mktemp("short") / "lsh.db"
+    with database_of(path, documents, passages=8) as database:
+        yield database
+
+
+def check_short(result: object) -> None:
+    """Check what Python and a notebook show: its size, and that texts are no HTML or controls."""
+    shown = repr(result)
+    assert len(shown) <= 6_000
+    assert shown.isprintable(), "one line, without control characters"
+    html = result._repr_html_() if hasattr(result, "_repr_html_") else ""
+    assert html is not None
+    assert len(html) <= 6_000
+    assert len(html.splitlines()) <= 60
+    assert not {*"\x1b\u202e\r\x85\u2028"} & {*html}
+    page = Parsed()
+    page.feed(html)
+    assert page.open == []
+    assert {tag for tag, *_ in page.elements} <= {"table", "tr", "th", "td", "p"}
+
+
+@pytest.mark.extra("web")
+@pytest.mark.parametrize("name", sorted({*public(), *MADE} - {"Result"}))
+def test_a_result_is_shown_short(db: lshdb.Database, name: str) -> None:
+    kind = public().get(name)
+    made_here = [MADE[name](db)] if name in MADE else []
+    if not made_here:
+        assert kind is not None
+        assert dataclasses.is_dataclass(kind), f"add {name} to MADE"
+        made_here = [made(kind), made(kind, last=True)]
+    for result in made_here:
+        check_short(result)
+
+
+def test_what_is_left_out_is_counted() -> None:
+    match = made(lshdb.Match)
+    matches = lshdb.Matches([lshdb.Match("a", 1.0, True, 1.0, 3)] * 960, {"key": str})
+    assert repr(matches).count("Match(") + int(repr(matches).split()[-2]) == 960
+    assert repr(matches).endswith(" more]")
+    text, _, more = repr(match).removeprefix("Match(key=").partition("... ")
+    assert len(ast.literal_eval(text)) + int(more.split()[0].replace(",", "")) == len(LONG)
+    assert " more characters, similarity=0.123456789123456" in more
+
+
+@pytest.mark.extra("web")
+def test_a_notebook_counts_the_rows_that_it_leaves_out() -> None:
+    matches = lshdb.Matches([lshdb.Match("a", 1.0, True, 1.0, 3)] * 960, {"key": str})
+    html: Any = matches._repr_html_()
+    assert html.count("<td>a</td>") == 20
+    assert "<p>... 940 more rows</p>" in html
+    problems = (lshdb.Problem("bands", "a", "1 row", "2 rows"),) * 1_000
+    counts = {"bands": 1_000}
+    report: Any = lshdb.CheckReport(1, 1, True, problems, counts, (), counts)._repr_html_()
+    assert "<p>... 980 more rows</p>" in report
+    decision = lshdb.Decision(1, "different", ("a",) * 30, (), None, "ann", "2026-01-31")
+    decided: Any = decision._repr_html_()
+    assert "a, a and 10 more</td>" in decided
+    wide: Any = results.html_tables(results.Table(["n"] * 50, [[1] * 50], 1))
+    assert "<p>... 30 more columns</p>" in wide
+
+
+def test_a_small_result_is_shown_whole_and_stays_a_plain_dataclass() -> None:
+    match = lshdb.Match("a", 0.5, True, 0.25, 3, metadata={"n": 1})
+    assert repr(match) == (
+        "Match(key='a', similarity=0.5, exact=True, estimate=0.25, bands=3, containment=None, "
+        "identical=False, same_text=False, weighted=None, weighted_share=None)"
+    )
+    cluster = lshdb.Failure("a.txt:1", "it's \\ empty")
+    assert eval(repr(cluster), {"Failure": lshdb.Failure}) == cluster
+    for result in (match, cluster, lshdb.Passages(0, 8, "word", (), ())):
+        assert pickle.loads(pickle.dumps(result)) == result
+        assert copy.copy(result) == result
+        assert type(result)(**vars_of(result)) == result
+    assert dataclasses.asdict(match)["metadata"] == {"n": 1}
+
+
+def vars_of(result: Any) -> dict[str, Any]:
+    return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
