@@ -90,7 +90,7 @@ COMMANDS = [
     ("decide --from cut.jsonl", 1, "cut.jsonl:2: not JSON: "),
     ("decide --from list.jsonl", 1, "list.jsonl:1: not a JSON object but an array"),
     ("decide --from maybe.csv", 1, "maybe.csv:2: verdict 'maybe' is not keep"),
-    ("decide --from none.jsonl", 1, "none.jsonl:1: no field 'verdict'"),
+    ("decide --from none.jsonl", 1, "none.jsonl: no field 'verdict'"),
     ("decide --from gone.csv", 1, "no document has the key 'gone'"),
     ("decide --from words.csv", 1, "words.csv:2: 'a, b' is not a JSON array"),
     ("decide --from object.csv", 1, "object.csv:2: '{"),

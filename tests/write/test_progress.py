@@ -57,7 +57,7 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     assert of(db.dedup_files, ["in.jsonl"], threshold=1.0)[-2:] == of_all
     last = {"keep": "last", "workers": 0}
     units = dict.fromkeys(unit for *_, unit in of(db.dedup_files, ["in.jsonl"], **last))
-    assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
+    assert [*units] == ["bytes", "rows read", "documents decided", "rows written"]
     queries = of(db.query_many, DOCUMENTS * 21)
     assert queries == [(done, 525, "queries") for done in (500, 525)]
     ends = {unit: (done, total) for done, total, unit in of(lshdb.check, db.path)}
