@@ -83,19 +83,21 @@ def test_texts_within_lists(
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"meta": None}, "field 'meta' is null, so there is no 'meta.body'"),
-        ({"meta": {"body": None}}, "field 'meta.body' is null, not a string"),
-        ({"meta": {"body": ["a", 1]}}, "element 2 of field 'meta.body' is a number, not a string"),
-        ({"meta": {"body": []}}, "field 'meta.body' is an array without texts"),
-        ({}, "no field 'meta.body'"),
-        ({"meta": [{}, {"body": "a"}]}, "no field 'meta.body': in a list it is 'meta[].body'"),
-        ({"meta": {"body": [PARTS, {"a": 1, "b": "c"}]}}, "element 2 of field 'meta.body' is an "
+        ({"meta": None}, ": field 'meta' is null, so there is no 'meta.body' (the fields are id, "),
+        ({"meta": {"body": None}}, ":1: field 'meta.body' is null, not a string"),
+        ({"meta": {"body": ["a", 1]}}, ":1: element 2 of field 'meta.body' is a number, not a str"),
+        ({"meta": {"body": []}}, ":1: field 'meta.body' is an array without texts"),
+        ({}, ": no field 'meta.body': name it with --text-field (the fields are id)"),
+        ({"meta": [{}, {"body": "a"}]}, ": no field 'meta.body': in a list it is 'meta[].body' (the "
+         "fields are id, meta)"),
+        ({"meta": {"body": [PARTS, {"a": 1, "b": "c"}]}}, ":1: element 2 of field 'meta.body' is an "
          "object, not a string; for a field of it write 'meta.body[].b'"),
     ],
 )  # fmt: skip
 def test_a_row_without_a_text(command: Command, row: dict[str, object], says: str) -> None:
+    """What no row has costs the file."""
     command.write("a.jsonl", json.dumps({"id": 1, **row}) + "\n")
-    assert f"a.jsonl:1: {says}" in command("add", "a.jsonl", "--text-field", "meta.body").err
+    assert f"a.jsonl{says}" in command("add", "a.jsonl", "--text-field", "meta.body").err
 
 
 @pytest.mark.parametrize("value", [[], [None], [{"value": None}], [{"value": []}], None])
