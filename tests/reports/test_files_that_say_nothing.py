@@ -88,10 +88,10 @@ def test_texts_within_lists(
         ({"meta": {"body": ["a", 1]}}, ":1: element 2 of field 'meta.body' is a number, not a str"),
         ({"meta": {"body": []}}, ":1: field 'meta.body' is an array without texts"),
         ({}, ": no field 'meta.body': name it with --text-field (the fields are id)"),
-        ({"meta": [{}, {"body": "a"}]}, ": no field 'meta.body': in a list it is 'meta[].body' (the "
-         "fields are id, meta)"),
-        ({"meta": {"body": [PARTS, {"a": 1, "b": "c"}]}}, ":1: element 2 of field 'meta.body' is an "
-         "object, not a string; for a field of it write 'meta.body[].b'"),
+        ({"meta": [{}, {"body": "a"}]}, ": no field 'meta.body': in a list it is 'meta[].body' ("
+         "the fields are id, meta)"),
+        ({"meta": {"body": [PARTS, {"a": 1, "b": "c"}]}}, ":1: element 2 of field 'meta.body' is "
+         "an object, not a string; for a field of it write 'meta.body[].b'"),
     ],
 )  # fmt: skip
 def test_a_row_without_a_text(command: Command, row: dict[str, object], says: str) -> None:
