@@ -17,7 +17,7 @@ from lshdb.formatting import counted
 from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.read import paths
+from lshdb.read import encodings, paths
 from lshdb.read.paths import printable_path
 from lshdb.text.content import digest
 from lshdb.text.shingling import Shingling
@@ -165,7 +165,7 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
         from lshdb.apps.documents import extracting
 
         if extracting.lacks_library():
-            text = f"to read the {counted(left_out, 'document')} left out: {extracting.INSTALL}"
+            text = f"to read the {counted(left_out, 'document')} left out: {encodings.INSTALL}"
             messages.message(f"{of}{text}")
 
 
@@ -175,10 +175,8 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        from lshdb.apps.documents import extracting
-
-        if not extracting.can_guess():
-            messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
+        if not encodings.has_library():
+            messages.message(f"to have the encodings of texts guessed: {encodings.INSTALL}")
     report_skipped_files(counts)
     if counts.get("links"):
         messages.message("to read the directories that links lead to: add, sync or dedup --follow")

@@ -7,12 +7,10 @@ where and why, and the rows as they were read. And the way back: rows to files.
     batch         what all formats give: documents in columns, and where they are from
     files, paths, identity  a path, resolved once; names and keys; whether two are one file
     walking, git  which files in directories are read: patterns, sizes, what git tracks
-    archives      ZIP and tar files as directories of their members
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
-    extracting, user_programs   the text of documents such as PDF, by a process; those of users
-    documents     that process: a module for each kind, and how texts are normalised
+    encodings     bytes to text: labels as browsers read them, and guessing
     formats       the table of formats, each a module that reads and writes
-    json_rows, csv_rows, sheet_rows  JSON lines and arrays; CSV and TSV; spreadsheets
+    json_rows, csv_rows     JSON lines and arrays; CSV and TSV
     arrow_rows, data_frames, long_tables  Arrow; data of a program; a row an element to sets
     keeping, ordering       which of similar documents stays; how values of a field compare
     proof         whether a file can be deleted, as it and what stays are read now
@@ -20,7 +18,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
-Doors: added_columns, arrow_rows, batch, compression, counts, files, formats, git, identity, inputs,
-json_rows, keeping, long_tables, metadata, ordering, outputs, paths, proof, records, session, sinks,
-walking.
+Doors: added_columns, arrow_rows, batch, compression, counts, data_frames, encodings, files,
+formats, git, identity, inputs, json_rows, keeping, long_tables, metadata, ordering, outputs, paths,
+proof, records, session, sinks, walking.
 """

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
-from lshdb.apps.documents.extraction import encodings
 from lshdb.errors import InputError
-from lshdb.read import paths, records
+from lshdb.read import encodings, paths, records
 
 if TYPE_CHECKING:
     import hashlib

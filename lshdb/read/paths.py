@@ -88,6 +88,8 @@ freedesktop.org's specification."""
 _SYSTEM = "system volume information"
 _LOCK = "~$"
 """How Office names the file beside a document that is open; LibreOffice's begins with a dot."""
+_MESSAGE = re.compile(r"(?s)(.*)#(?:<[^<>]+>|[\da-f]{32})(?: \d+)?")
+"""The key of a message: its file, and its name there, perhaps with a number."""
 _ESCAPED_BYTE = re.compile(rb"\\x([89a-f][0-9a-f])")
 """How a key writes a byte that is not UTF-8."""
 
@@ -285,6 +287,12 @@ def path_of_key(key: str, root: str) -> str:
         return path
     name = _ESCAPED_BYTE.sub(lambda escape: bytes.fromhex(escape[1].decode()), key.encode())
     return os.path.join(root, os.fsdecode(name))
+
+
+def file_of_message(key: str) -> str:
+    """The key of the file of mail that a message with this key is in; else empty."""
+    match = _MESSAGE.fullmatch(key) if "#" in key else None
+    return match[1] if match is not None and format_of(match[1]) == "text" else ""
 
 
 def check_key_is_free(path: str) -> None:

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.apps.documents.archives import archive_of
-from lshdb.apps.documents.extracting import file_of_message
 from lshdb.errors import InputError
 from lshdb.options import TextOptions
 from lshdb.read import identity
 from lshdb.read.counts import reason
-from lshdb.read.paths import is_in_bin, path_of_key
+from lshdb.read.paths import file_of_message, is_in_bin, path_of_key
 from lshdb.read.session import Session, session_of
 from lshdb.text import content
 

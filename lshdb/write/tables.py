@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from lshdb.apps.frames import data_frames
 from lshdb.errors import UsageError
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
-from lshdb.read import long_tables, records
+from lshdb.read import data_frames, long_tables, records
 from lshdb.store.store import Store
 from lshdb.write import add
 

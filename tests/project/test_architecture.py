@@ -74,7 +74,6 @@ APPS = {
 WRONG: set[tuple[str, str]] = {
     ("__init__", "apps.frames.frames"),
     ("__init__", "apps.service.service"),
-    ("apps.dedup.run", "apps.frames.data_frames"),
     ("apps.mcp.cli.mcp", "apps.web.cli.pages"),
     ("apps.review.beginnings", "apps.compare.differences"),
     ("apps.review.beside", "apps.compare.differences"),
@@ -99,10 +98,8 @@ WRONG: set[tuple[str, str]] = {
     ("maintain.reindex", "apps.passages.winnowing"),
     ("read.files", "apps.documents.archives"),
     ("read.formats", "apps.documents.extraction.kinds"),
-    ("read.inputs", "apps.documents.extraction.encodings"),
     ("read.paths", "apps.documents.extraction.kinds"),
     ("read.proof", "apps.documents.archives"),
-    ("read.proof", "apps.documents.extracting"),
     ("read.session", "apps.documents.archives"),
     ("read.session", "apps.documents.extracting"),
     ("read.session", "apps.documents.extraction.kinds"),
@@ -132,7 +129,6 @@ WRONG: set[tuple[str, str]] = {
     ("write.admission", "apps.compare.differences"),
     ("write.dropped_files", "apps.review.decisions"),
     ("write.merging", "apps.review.decisions"),
-    ("write.tables", "apps.frames.data_frames"),
     ("write.writing", "apps.passages.rare_words"),
     ("write.writing", "apps.passages.winnowing"),
 }
@@ -140,7 +136,9 @@ WRONG: set[tuple[str, str]] = {
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
 FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()] + [f"apps.{app}" for app in APPS]
 ALONE = "apps.documents.extraction"
-"""The package that a process runs without the rest of lshdb, so they name each other only."""
+"""The package that a process runs without the rest of lshdb."""
+BESIDE = {"read.encodings"}
+"""What that process imports besides: modules that import nothing of lshdb."""
 OTHER_FILES = {"options.pyi", "py.typed", "schema.sql", "format_6.sql"}
 OTHER_FILES |= {f"{part}.sql" for part in PARTS}
 
@@ -167,10 +165,10 @@ class Module:
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 self.is_relative |= node.level > 0
-                module = f"lshdb.{ALONE}." * (node.level > 0) + (node.module or "")
+                module = node.module or ""
                 for alias in node.names:
-                    name = f"{module.strip('.')}.{alias.name}"
-                    names.add(name if name.removeprefix("lshdb.") in PATHS else module.strip("."))
+                    name = f"{module}.{alias.name}"
+                    names.add(name if name.removeprefix("lshdb.") in PATHS else module)
         inner = {"__init__" if name == "lshdb" else name.removeprefix("lshdb.") for name in names}
         self.own = inner & PATHS.keys()
         """The modules of lshdb that it imports, without `lshdb.`."""
@@ -185,11 +183,14 @@ def modules() -> dict[str, Module]:
 
 
 def test_imports_are_absolute() -> None:
-    """But for those of a package that also runs without lshdb."""
-    relative = {name for name, module in modules().items() if module.is_relative}
-    assert {name.rpartition(".")[0] for name in relative} == {ALONE}
+    assert not [name for name, module in modules().items() if module.is_relative]
+
+
+def test_what_extracts_imports_nothing_else() -> None:
     inside = {name for name in PATHS if name.startswith(f"{ALONE}.")}
-    assert {name for module in inside for name in modules()[module].own} <= {ALONE, *inside}
+    imported = {name for module in inside for name in modules()[module].own}
+    assert imported <= {ALONE, *inside, *BESIDE}
+    assert not any(modules()[name].own for name in BESIDE)
 
 
 def room_of(module: str) -> str:
@@ -351,9 +352,8 @@ def test_dependencies_are_those_imported() -> None:
     # What extras bring, by the room or module that loads it.
     extras = {
         "apps.dedup": {"pyarrow"},
-        "apps.documents.extraction.__main__": {"documents"},
         "apps.documents.extraction.books": {"lxml"},
-        "apps.documents.extraction.encodings": {"chardet"},
+        "read.encodings": {"chardet"},
         "apps.documents.extraction.packages": {"lxml"},
         "apps.documents.extraction.pdf": {"pypdfium2"},
         "apps.documents.extraction.rtf": {"striprtf"},

@@ -12,8 +12,8 @@ from direct_command import command as command
 from helpers import Command
 
 import lshdb
-from lshdb.apps.documents.extraction import encodings
 from lshdb.database import store_of
+from lshdb.read import encodings
 from lshdb.store.rows import FileState
 
 GERMAN = "Die Fähre über den großen Fluß fährt im Mai täglich, außer bei Sturm und Hochwasser.\n"

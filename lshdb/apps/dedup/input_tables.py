@@ -10,7 +10,7 @@ from lshdb.apps.documents import extracting
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.read import counts, formats, outputs, walking
+from lshdb.read import counts, encodings, formats, outputs, walking
 from lshdb.read.files import File, FilesRead, resolved
 from lshdb.read.paths import (
     binary_kind,
@@ -82,7 +82,7 @@ def find_tables(
                 skipped_files.add("tables", path, "JSON without rows")
                 rowless[path] = name
             elif format == "xlsx" and not extracting.reads_sheets():
-                skipped_files.add("documents", path, f"sheets: needs {extracting.INSTALL}")
+                skipped_files.add("documents", path, f"sheets: needs {encodings.INSTALL}")
             elif format == "text":
                 skipped_files.add("texts", path, "not a table by its suffix")
             else:

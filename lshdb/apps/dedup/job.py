@@ -24,7 +24,6 @@ from lshdb.apps.dedup import (
 )
 from lshdb.apps.dedup.references import outermost
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
-from lshdb.apps.documents import extracting
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
 from lshdb.keys import is_key_of
@@ -35,7 +34,14 @@ from lshdb.read import formats, identity, proof, sinks
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import resolved
 from lshdb.read.outputs import STDOUT, Output
-from lshdb.read.paths import descriptor_of, expanded, is_named_as_text, path_of_key, printable_path
+from lshdb.read.paths import (
+    descriptor_of,
+    expanded,
+    file_of_message,
+    is_named_as_text,
+    path_of_key,
+    printable_path,
+)
 from lshdb.read.session import Session
 from lshdb.search import result_tables
 from lshdb.sketch.settings import Settings
@@ -431,7 +437,7 @@ class DedupJob:
         """
         root = self.root
         goes = self._compared(row.key, self.reading)
-        if extracting.file_of_message(row.key) and not os.path.lexists(path_of_key(row.key, root)):
+        if file_of_message(row.key) and not os.path.lexists(path_of_key(row.key, root)):
             return True
         stays: proof.Compared | None
         if row.kept_line is not None:

@@ -31,12 +31,11 @@ from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
 from lshdb.apps.dedup.references import Reference, outermost, references_of
-from lshdb.apps.frames import data_frames
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
-from lshdb.read import keeping, ordering
+from lshdb.read import data_frames, keeping, ordering
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
 from lshdb.read.files import stored_time

@@ -8,5 +8,5 @@ In: files that strangers made. Out: documents and rows.
     sheet_rows   rows of spreadsheets
     user_programs  runs a program of the user that gives text
 
-Doors: archives, extracting, extraction.encodings, extraction.kinds, sheet_rows.
+Doors: archives, extracting, extraction.kinds, sheet_rows.
 """

@@ -7,7 +7,6 @@ costs this one file. It is started for the first document, and again after it wa
 import dataclasses
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -20,18 +19,14 @@ from typing import IO, Any, NamedTuple
 
 from lshdb.apps.documents import extraction as documents
 from lshdb.apps.documents import user_programs
-from lshdb.apps.documents.extraction import encodings, kinds
+from lshdb.apps.documents.extraction import kinds
 from lshdb.apps.documents.extraction.text import normalized
 from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
-from lshdb.read import compression, inputs
-from lshdb.read.paths import format_of
+from lshdb.read import compression, encodings, inputs
 
-INSTALL = "pip install 'lshdb[documents]'"
 PROGRAM = os.path.join(os.path.dirname(documents.__file__), "__main__.py")
 """What the process runs."""
-_MESSAGE = re.compile(r"(?s)(.*)#(?:<[^<>]+>|[\da-f]{32})(?: \d+)?")
-"""The key of a message: its file, and its name there (see `documents.mail`)."""
 _SEARCH = 60.0
 """Minimum seconds to start, and to find the next message of a mailbox."""
 _MAILDIR = ("cur", "new")
@@ -45,7 +40,7 @@ class Extracted:
 
     Attributes:
         name: of a message in a file of several; None if the file is one document.
-        text: normalised, see `documents.text.normalized`.
+        text: normalised, see `extraction.text.normalized`.
         metadata: title, author, type and others.
         extracted: what took it out (`by`), as JSON.
     """
@@ -133,11 +128,13 @@ class Extractor:
             return kind
         if form.is_text or kind == "zip":
             return None
-        install = f"needs {INSTALL}" if self.options.documents else "documents are not wanted"
+        install = (
+            f"needs {encodings.INSTALL}" if self.options.documents else "documents are not wanted"
+        )
         raise inputs.Skipped("documents", f"{form.name}: {install}")
 
     def cells(self, path: str, sheet: str) -> str:
-        """The cells of a sheet, as `documents.sheets.rows` gives them; InputError without any.
+        """The cells of a sheet, as `extraction.sheets.rows` gives them; InputError without any.
 
         The process ends, as a result of rows may be kept for long.
         """
@@ -236,12 +233,6 @@ def is_mailbox(path: str) -> bool:
     return kinds.OF_SUFFIX.get(os.path.splitext(path)[1].lower()) == "mbox"
 
 
-def file_of_message(key: str) -> str:
-    """The key of the file of mail that a message with this key is in; else empty."""
-    match = _MESSAGE.fullmatch(key) if "#" in key else None
-    return match[1] if match is not None and format_of(match[1]) == "text" else ""
-
-
 def lacks_library() -> bool:
     """Whether a library of the extra is not installed."""
     return not all(_is_installed(kind.module) for kind in kinds.KINDS.values())
@@ -250,11 +241,6 @@ def lacks_library() -> bool:
 def reads_sheets() -> bool:
     """Whether the library of spreadsheets is installed."""
     return _is_installed(kinds.KINDS["xlsx"].module)
-
-
-def can_guess() -> bool:
-    """Whether the library that guesses encodings is installed."""
-    return encodings.has_library()
 
 
 def _is_installed(module: str) -> bool:

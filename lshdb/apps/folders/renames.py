@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-from lshdb.apps.documents.extracting import file_of_message
+from lshdb.read.paths import file_of_message
 
 
 def matched(

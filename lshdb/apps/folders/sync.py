@@ -20,7 +20,7 @@ from itertools import chain
 
 from lshdb import model
 from lshdb.apps.documents import archives
-from lshdb.apps.documents.extracting import file_of_message, is_mailbox
+from lshdb.apps.documents.extracting import is_mailbox
 from lshdb.apps.folders import renames
 from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
@@ -35,6 +35,7 @@ from lshdb.read.inputs import encoding_of
 from lshdb.read.paths import (
     absolute_key,
     check_key_is_free,
+    file_of_message,
     format_of,
     key_of_real,
     path_of_key,

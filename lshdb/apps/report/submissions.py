@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from lshdb.apps.documents.archives import is_archive
-from lshdb.apps.documents.extracting import file_of_message
 from lshdb.model import Failure
 from lshdb.read import paths
+from lshdb.read.paths import file_of_message
 from lshdb.read.walking import EXCLUDED, NOT_INCLUDED
 from lshdb.store.store import Store
 

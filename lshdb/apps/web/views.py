@@ -30,7 +30,6 @@ from lshdb import (
     json_text,
 )
 from lshdb.apps.compare.differences import shown_rows
-from lshdb.apps.documents.extracting import file_of_message
 from lshdb.apps.review import beginnings, beside, listing, page_file, reviewing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.decisions import agreements as agreements_of
@@ -47,6 +46,7 @@ from lshdb.options import (
     SimilarOptions,
 )
 from lshdb.progress import Progress
+from lshdb.read.paths import file_of_message
 from lshdb.sketch.constructions import candidate_probability
 from lshdb.sketch.settings import settings_record
 from lshdb.text.shingling import Content

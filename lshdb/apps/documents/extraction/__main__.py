@@ -1,21 +1,23 @@
-"""Starts the process that takes text out of documents, without importing lshdb.
+"""Starts the process that takes text out of documents, without running lshdb's own `__init__`.
 
-The modules beside this one are loaded as a package of their own: their folder on Python's path
-would hide modules of its library that have the same names.
+The package is named here instead of found: its parent folder on Python's path might hide modules of
+its library that have the same names.
 """
 
 import os
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 
-folder = os.path.dirname(os.path.abspath(__file__))
+folder = os.path.abspath(__file__)
+for _ in range(4):
+    folder = os.path.dirname(folder)
 spec = spec_from_file_location(
-    "documents", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    "lshdb", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
 )
 assert spec is not None
-sys.modules["documents"] = module_from_spec(spec)
+sys.modules["lshdb"] = module_from_spec(spec)
 
-from documents.process import main  # type: ignore[import-not-found]  # noqa: E402
+from lshdb.apps.documents.extraction.process import main  # noqa: E402
 
 if __name__ == "__main__":
     main()

@@ -5,9 +5,9 @@ import posixpath
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from .kinds import Metadata, Refused, noted
-from .packages import LOCKED, Package, joined
-from .web import page
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, noted
+from lshdb.apps.documents.extraction.packages import LOCKED, Package, joined
+from lshdb.apps.documents.extraction.web import page
 
 
 def chapters(path: str, about: Metadata) -> Iterator[str]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO
 
-from . import encodings, parts
-from .kinds import HEADER, Metadata, Refused, separates
+from lshdb.apps.documents.extraction import parts
+from lshdb.apps.documents.extraction.kinds import HEADER, Metadata, Refused, separates
+from lshdb.read import encodings
 
 QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
 """What a message quotes of others."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from .kinds import Metadata
+from lshdb.apps.documents.extraction.kinds import Metadata
 
 
 def cells(path: str, _: Metadata) -> Iterator[str]:

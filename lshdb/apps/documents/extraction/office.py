@@ -4,8 +4,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .kinds import Metadata, Refused, kind_of_start, noted
-from .packages import Package, named, take_out
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, kind_of_start, noted
+from lshdb.apps.documents.extraction.packages import Package, named, take_out
 
 _BREAKS = {
     **dict.fromkeys(("p", "br", "cr"), "\n"),
@@ -70,7 +70,8 @@ def _related(
 
 def _other_file(data: bytes, about: Metadata, depth: int) -> str:
     """The text of a file of another kind that is in a Word file (altChunk)."""
-    from . import encodings, mail, rtf, web
+    from lshdb.apps.documents.extraction import mail, rtf, web
+    from lshdb.read import encodings
 
     kind = kind_of_start(data)
     if kind == "zip" and depth < _NESTED:

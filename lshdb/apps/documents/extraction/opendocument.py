@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from .kinds import Metadata, Refused, noted
-from .packages import LOCKED, Package, detach, named, take_out
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, noted
+from lshdb.apps.documents.extraction.packages import LOCKED, Package, detach, named, take_out
 
 _LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")
 _ASIDE = ("note", "annotation", "text-box", "ruby-text")

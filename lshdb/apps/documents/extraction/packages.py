@@ -8,7 +8,7 @@ from typing import IO, Any
 from urllib.parse import unquote
 from zipfile import ZipFile, ZipInfo
 
-from .kinds import Metadata, Refused, note_damage
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage
 
 _UNPACKED = 1 << 29
 """Bytes that a ZIP file may say that it has when it is unpacked."""

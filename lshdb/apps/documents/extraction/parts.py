@@ -9,8 +9,8 @@ import re
 from contextlib import suppress
 from typing import Any
 
-from . import encodings
-from .kinds import Metadata, Refused, note_damage, noted
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage, noted
+from lshdb.read import encodings
 
 _NESTED = 30
 """Parts within parts that are read."""
@@ -124,7 +124,7 @@ def _text(part: Any) -> str:
     label = (part.get_content_charset("") or "").strip(' "').partition(" ")[0]
     known = encodings.codec(label)
     if part.get_content_subtype() == "html":
-        from . import web
+        from lshdb.apps.documents.extraction import web
 
         return web.page(data, {}, "" if known is None or encodings.is_no_label(label) else label)
     if known is None and not encodings.is_no_label(label):

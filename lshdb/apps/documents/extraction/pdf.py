@@ -8,8 +8,8 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from .kinds import Metadata, Refused, note_damage
-from .packages import LOCKED
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage
+from lshdb.apps.documents.extraction.packages import LOCKED
 
 _SAMPLE = 8
 """Characters of a page whose angles are looked at."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 
-from . import kinds, mail
-from .kinds import KINDS, Metadata, Refused
-from .text import normalized
+from lshdb.apps.documents.extraction import kinds, mail
+from lshdb.apps.documents.extraction.kinds import KINDS, Metadata, Refused
+from lshdb.apps.documents.extraction.text import normalized
 
 _MEMORY = 2 << 30
 """Bytes of memory of this process, where the system can limit them."""
@@ -59,7 +59,7 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
     elif real_kind is None and path.lower().endswith(".xls") and b"\t" in head:
         return "xlsx", "sheets.delimited"
     if real_kind == "zip":
-        from .packages import Package, kind_of
+        from lshdb.apps.documents.extraction.packages import Package, kind_of
 
         real_kind = kind_of(Package(path)) or kind
     elif real_kind == "mbox":
@@ -129,7 +129,7 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
     about: Metadata = {}
     try:
         if "sheet" in job:
-            from . import sheets
+            from lshdb.apps.documents.extraction import sheets
 
             rows = pages_within(sheets.rows(path, job["sheet"]), job["largest"])
             return {"text": "\n".join(rows), "metadata": {}, "extracted": {}}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .kinds import Metadata
+from lshdb.apps.documents.extraction.kinds import Metadata
 
 
 def pages(path: str, _: Metadata) -> Iterator[str]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, is_zipfile
 
-from .kinds import Metadata, Refused, note_damage, noted
-from .office import read_part
-from .packages import LOCKED, Package, tree
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage, noted
+from lshdb.apps.documents.extraction.office import read_part
+from lshdb.apps.documents.extraction.packages import LOCKED, Package, tree
 
 _CELLS = 4_000_000
 """Cells of a sheet, blank ones included, which calamine has in memory: 32 bytes each."""
@@ -219,7 +219,7 @@ def _row(row: Any) -> str:
 
 def delimited(path: str, _: Metadata) -> Iterator[str]:
     """The text of a file with tabs or commas, which is often named .xls."""
-    from . import encodings
+    from lshdb.read import encodings
 
     data = Path(path).read_bytes()
     if b"\0" in data[:4096] and encodings.of_mark(data) is None:

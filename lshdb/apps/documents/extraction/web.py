@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-from . import encodings
-from .kinds import Metadata
-from .packages import tree
+from lshdb.apps.documents.extraction.kinds import Metadata
+from lshdb.apps.documents.extraction.packages import tree
+from lshdb.read import encodings
 
 _BLOCKS = (
     "address,article,aside,blockquote,br,body,button,caption,center,dd,details,dialog,dir,div,dl,"
