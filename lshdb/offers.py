@@ -1,7 +1,7 @@
 """What the apps offer to the command line: one table, of which nothing is loaded until it is used.
 
 The core knows of apps what stands here: names and texts. An app whose folder is missing has no
-commands in `lshdb --help`; who asks for one is told which app is missing.
+commands in `lshdb --help`; an error for one of them names the app.
 """
 
 from functools import cache
@@ -44,7 +44,7 @@ COMMANDS: dict[str, dict[str, Command]] = {
     "Look": {
         "info": Command("Show the database's settings and size."),
         "show": Command("Show one document: sizes, metadata, signature, buckets."),
-        "plot": Command("Draw the similarities of the documents, as one SVG file.", "web"),
+        "plot": Command("Draw the similarities of the documents, as one SVG file.", "report"),
         "report": Command("Write a report of the near duplicates, as one HTML file.", "report"),
         "decisions": Command("List the decisions, and whether they still hold.", "review"),
         "buckets": Command("Show the largest buckets."),

@@ -1,4 +1,4 @@
-"""HTML from templates: of notebooks in lshdb/pages, of pages and reports in lshdb/apps/web/pages.
+"""HTML from templates: of notebooks in lshdb/pages, of apps in their folders.
 
 Needs jinja2, of the extra `web`.
 """

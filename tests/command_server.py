@@ -302,9 +302,10 @@ def _warm_up(command: Callable[[], None]) -> None:
 
 def _compile_pages() -> None:
     """Compile the templates of all pages: that takes most of the time of a server's first page."""
+    from lshdb.apps.report import report
     from lshdb.apps.web import rendering
 
-    templates = rendering._TEMPLATES
+    templates = rendering._templates(report._PAGES)
     for name in templates.list_templates():
         templates.get_template(name)
 

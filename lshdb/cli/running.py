@@ -4,12 +4,14 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from lshdb.cli import messages
-from lshdb.errors import TIMEOUT
+from lshdb.errors import TIMEOUT, LshdbError
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -73,6 +75,17 @@ def output_failed(error: OSError) -> typer.Exit:
     if error.errno == errno.ENOENT and "temporary directory" in reason:
         return failed("no directory for temporary files can be written: TMPDIR names one")
     return failed(reason)
+
+
+@contextmanager
+def installed(needs: str, extra: str = "web") -> Iterator[None]:
+    """LshdbError for an import in the block that an extra would bring."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("lshdb"):
+            raise
+        raise LshdbError(f"{needs}: pip install 'lshdb[{extra}]'") from error
 
 
 def _has_directory() -> bool:

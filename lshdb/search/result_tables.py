@@ -314,7 +314,7 @@ def _finding(
     group_by = searched.group_by
     if group_by is None:
         return partial(find, store, options, *others)
-    from lshdb.apps.report.folder_documents import in_folders
+    from lshdb.write.folder_documents import in_folders
 
     return partial(in_folders, find, store, options, group_by, *others)
 

@@ -13,13 +13,8 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     locations   where the documents of a run are from
     temporary   a private file of documents
     folder_documents   the files of each folder as one document of a temporary file
-    submissions which of a directory a report says nothing of, and why
-    storing_decisions  what reviewers decide of documents; removes what they decided to drop
-    sync        updates documents from the files below directories
-    renames     which files and messages are stored ones under other keys, by contents
     dropped_files  files of dropped documents, each proved before it goes
-    trash       moves files of dropped documents aside, and back
 
-Doors: add, admission, arrivals, batches, doc_ids, dropped_files, locations, merging, parts,
-queries, signatures, tables, temporary, versions, writing.
+Doors: add, admission, arrivals, batches, doc_ids, dropped_files, folder_documents, locations,
+merging, parts, queries, signatures, tables, temporary, versions, writing.
 """

@@ -17,7 +17,7 @@ def digest(data: bytes) -> str:
 
 
 def test_the_table_of_characters() -> None:
-    table = resources.files("lshdb").joinpath("shingling/unicode14.bin").read_bytes()
+    table = resources.files("lshdb").joinpath("text/unicode14.bin").read_bytes()
     assert digest(table) == "61e16ce502c0818985c58cb60508292a"
 
 

@@ -5,8 +5,9 @@ In: two documents. Out: their rows, aligned, and what differs in them.
     compare      exact similarity, signatures and shared buckets of two documents
     alignment    the words that two texts have in common, in the same order or moved
     differences  one list of rows, which terminals, pages and reports show
+    beside       two documents side by side, as rows in which passages are marked
     renaming     names of two programs that differ in step
     cli          `lshdb compare`
 
-Doors: cli.compare, compare, differences.
+Doors: beside, cli.compare, compare, differences.
 """

@@ -13,7 +13,6 @@ row, kept or dropped because of another; files of rows; the database with what w
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   the door of Database.dedup_files
-    frames      the door of lshdb.dedup: rows of a program, in the form they came in
     job         the door of the command: input_tables, run_outputs, cut_list, cutting
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 

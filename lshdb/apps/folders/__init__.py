@@ -5,7 +5,6 @@ In: directories, decisions. Out: a database that has what the directories have; 
     sync         updates documents from the files below directories
     renames      which files and messages are stored ones under other keys, by contents
     folders      pairs of directories whose files are the same or similar
-    dropped_files  files of dropped documents, each proved before it goes
     trash        moves files of dropped documents aside, and back
     cli          `lshdb sync` and `lshdb trash`
 

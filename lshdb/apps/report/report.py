@@ -11,19 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from lshdb import Cluster, Database, Document, Passage
-from lshdb.apps.compare import differences
+from lshdb.apps.compare import beside, differences
+from lshdb.apps.compare.beside import StoredContent
 from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
-from lshdb.apps.report.folder_documents import FolderFile, Folders
 from lshdb.apps.report.hidden_names import Names
-from lshdb.apps.review import beside, listing
-from lshdb.apps.review.beside import StoredContent
-from lshdb.apps.web import drawing, rendering
+from lshdb.apps.review import drawing, listing
+from lshdb.apps.web import rendering
 from lshdb.errors import limits_noted
 from lshdb.model import ConnectedPair
 from lshdb.options import (
@@ -36,7 +36,9 @@ from lshdb.options import (
     SimilarOptions,
 )
 from lshdb.progress import Progress
+from lshdb.write.folder_documents import FolderFile, Folders
 
+_PAGES = Path(__file__).parent / "pages"
 _PAIRS_BYTES = 6_000_000
 """Maximum bytes of the texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
@@ -95,6 +97,7 @@ def report(
         listed = sorted([*copies, *(shown or chosen)], key=lambda pair: pair.number)
         return rendering.rendered(
             "report",
+            _PAGES,
             links=None,
             review=None,
             folders=folders,
@@ -197,6 +200,7 @@ def _side_by_side(
         values = _comparison_values(folders, database, pair, hidden)
         comparison = rendering.rendered(
             "report_pair",
+            _PAGES,
             open=number <= _OPEN,
             following=following,
             pair=pair,
@@ -212,7 +216,7 @@ def _side_by_side(
 
 def _style() -> dict[str, object]:
     """The style sheet of a report, and the hash by which its policy allows it."""
-    sheets = (rendering.STATIC / name for name in ("lshdb.css", "report.css"))
+    sheets = rendering.STATIC / "lshdb.css", _PAGES / "report.css"
     style = "".join(sheet.read_text("utf-8") for sheet in sheets)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {"style": Markup(style), "style_hash": digest}  # our own files
@@ -248,6 +252,7 @@ def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) 
     join = _similar(folders, grouping, survey.threshold)
     return rendering.rendered(
         "plot",
+        _PAGES,
         name=name,
         info=database.info(),
         pair_survey=listing.survey_pairs(database, join, progress),

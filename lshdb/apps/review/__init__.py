@@ -3,13 +3,12 @@
 In: a database, filters, decisions. Out: plain objects; no HTML, and no colours of a terminal.
 
     listing     all clusters and all pairs of a file, and lists of them, filtered and sorted
-    beside      two documents side by side, as rows
     beginnings  titles, first lines and first differences of documents in a list
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
     page_file   a file as pages read it: it cannot be changed
-    hidden_names  the names of submissions in texts, and what replaces them
+    cli         `lshdb review`, `decide` and `decisions`
     file_state  whether a file has changed since a result was computed
 
-Doors: beginnings, beside, decisions, file_state, listing, page_file, reviewing, storing_decisions.
+Doors: beginnings, decisions, drawing, file_state, listing, page_file, reviewing, storing_decisions.
 """

@@ -18,8 +18,8 @@ from unicodedata import normalize
 import numpy as np
 
 from lshdb import options
+from lshdb.apps.review import drawing
 from lshdb.apps.review.decisions import Verdicts, read_verdicts
-from lshdb.apps.web import drawing
 from lshdb.columns import PAIR, STORED_PAIR, WEIGHTED
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError

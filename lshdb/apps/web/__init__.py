@@ -10,7 +10,7 @@ Lists, texts side by side and reviews are those of lshdb.apps.review.
                rendering makes HTML of them
     api        JSON that programs post, and its description in OpenAPI
     computing  results that take long, kept for each state of the file
-    report     all pages in one file, to hand on
+    cli        `lshdb serve`
 
-Doors: cli.pages, drawing, rendering.
+Doors: rendering.
 """

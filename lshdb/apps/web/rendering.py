@@ -10,9 +10,11 @@ from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, urlencode
 
+import jinja2
+
 from lshdb import formatting, templates
+from lshdb.apps.review.drawing import log_ticks
 from lshdb.apps.review.listing import common_path
-from lshdb.apps.web.drawing import log_ticks
 from lshdb.json_text import dumps
 from lshdb.read.paths import escaped
 from lshdb.text.shingling import Shingling
@@ -23,15 +25,21 @@ _BEFORE = 60
 """Characters of an excerpt before the first word that was searched for."""
 _EXCERPT = 300
 """Characters shown of a passage."""
-_TEMPLATES = templates.environment(Path(__file__).parent / "pages")
+_PAGES = Path(__file__).parent / "pages"
+_TEMPLATES = templates.environment(_PAGES)
 STATIC = Path(__file__).parent / "static"
 """The files that pages load."""
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
-def rendered(template: str, **context: object) -> str:
-    """The HTML of a template."""
-    return _TEMPLATES.get_template(f"{template}.html").render(context)
+@cache
+def _templates(folder: Path) -> jinja2.Environment:
+    return _TEMPLATES.overlay(loader=jinja2.FileSystemLoader([folder, _PAGES]))
+
+
+def rendered(template: str, folder: Path = _PAGES, /, **context: object) -> str:
+    """The HTML of a template of a folder, which may use those of the pages."""
+    return _templates(folder).get_template(f"{template}.html").render(context)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -29,13 +29,13 @@ from lshdb import (
     groups,
     json_text,
 )
+from lshdb.apps.compare import beside
 from lshdb.apps.compare.differences import shown_rows
-from lshdb.apps.review import beginnings, beside, listing, page_file, reviewing
+from lshdb.apps.review import beginnings, drawing, listing, page_file, reviewing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.decisions import agreements as agreements_of
 from lshdb.apps.review.file_state import state_of
 from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text
-from lshdb.apps.web import drawing
 from lshdb.apps.web.computing import ResultCache, Stage
 from lshdb.apps.web.rendering import Page, similarity_scale, snippet
 from lshdb.errors import limits_noted

@@ -24,8 +24,8 @@ from lshdb.read.paths import escaped, is_always_path
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from lshdb.apps.compare.beside import StoredContent
     from lshdb.apps.compare.differences import Line
-    from lshdb.apps.review.beside import StoredContent
     from lshdb.read.batch import Batch
 
 _NAMED = "A stored document, by its key or a path from here; a file; or - for standard input."
@@ -184,8 +184,10 @@ def differing_lines(
     """
     from rich.text import Text
 
-    from lshdb.apps.compare import differences
-    from lshdb.apps.review import beside  # 10 ms with differences, which a pipe does not need
+    from lshdb.apps.compare import (  # 10 ms with differences, which a pipe does not need
+        beside,
+        differences,
+    )
     from lshdb.search.cut_notes import text_cut
 
     def equal(line: str) -> Text:

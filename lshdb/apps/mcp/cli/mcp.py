@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from lshdb import __version__, options
-from lshdb.apps.web.cli import pages
 from lshdb.cli import files, running
 from lshdb.cli.options import DatabaseFile
 from lshdb.errors import InputError
@@ -31,7 +30,7 @@ def mcp(
         raise InputError("standard input is closed: a client of MCP speaks over it")
     settings = options.SettingsOptions(kind=purpose)
     with file.open("read" if read_only else "create", settings) as database:
-        with pages.installed("lshdb mcp needs the SDK of MCP", "mcp"):
+        with running.installed("lshdb mcp needs the SDK of MCP", "mcp"):
             from lshdb.apps.mcp.server import serve
         running.end_on_interrupt()
         serve(database, __version__, read_only)

@@ -13,7 +13,7 @@ import typer
 from lshdb import model
 from lshdb.apps.documents import archives
 from lshdb.apps.report import evidence, submissions
-from lshdb.apps.web.cli import pages
+from lshdb.apps.report.cli import pages
 from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
@@ -33,8 +33,8 @@ from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
-    from lshdb.apps.report import folder_documents
     from lshdb.apps.report.hidden_names import Names
+    from lshdb.write import folder_documents
 
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
@@ -268,7 +268,7 @@ def _old(
     name: str, settings: Settings, group_by: GroupBy, new: str
 ) -> Iterator["folder_documents.Collection"]:
     """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
-    from lshdb.apps.report import folder_documents  # nothing else needs it
+    from lshdb.write import folder_documents  # nothing else needs it
 
     shown_name = paths.printable_path(name)
     if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
@@ -290,7 +290,7 @@ def _units(
     Raises:
         InputError: there are not two of them.
     """
-    from lshdb.apps.report import folder_documents  # nothing else needs it
+    from lshdb.write import folder_documents  # nothing else needs it
 
     settings, condition = compared.settings, options.grouping.condition
     is_text = settings.content and not settings.shingling.of_sets
@@ -394,7 +394,7 @@ def _submissions(
     name: str, settings: Settings, group_by: GroupBy, of_old: str = ""
 ) -> Iterator[_Compared]:
     """The submissions of an input, in a temporary database; what cannot be read is printed."""
-    from lshdb.apps.report import folder_documents  # nothing else needs it
+    from lshdb.write import folder_documents  # nothing else needs it
 
     notes = submissions.Notes()
 

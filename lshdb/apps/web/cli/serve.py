@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.apps.web.cli import pages
-from lshdb.cli import messages, options
+from lshdb.cli import messages, options, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
@@ -50,7 +49,7 @@ def serve(
         raise UsageError("--group-by compares folders, which --review and --open-files do not know")
     # First reports problems with the file.
     file.open("write" if review else "read").close()
-    with pages.installed("lshdb serve needs Starlette and jinja2"):
+    with running.installed("lshdb serve needs Starlette and jinja2"):
         from lshdb.apps.review import reviewing
         from lshdb.apps.web import app
 
@@ -71,7 +70,7 @@ def serve(
     with ExitStack() as stack:
         path = file.db
         if group_by is not None:  # a temporary file of the folders
-            from lshdb.apps.report import folder_documents  # nothing else needs it
+            from lshdb.write import folder_documents  # nothing else needs it
 
             store = store_of(stack.enter_context(file.reading(temporary=True)))
             units = stack.enter_context(folder_documents.folders(store, group_by))

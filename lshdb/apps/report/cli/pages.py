@@ -1,4 +1,4 @@
-"""What `plot`, `report`, `serve` and `mcp` share: names of files, pictures, extras."""
+"""What `plot` and `report` share: names of files, drawing."""
 
 import shlex
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lshdb import errors
-from lshdb.cli import files, messages
+from lshdb.cli import files, messages, running
 from lshdb.progress import Progress, shown
 from lshdb.read.outputs import Output
 from lshdb.read.paths import printable_path
@@ -39,17 +39,6 @@ def drawn(name: str, *read: Path) -> Iterator[tuple[Any, Output, Progress]]:
 
 def drawing() -> Any:
     """The module that draws; LshdbError without jinja2."""
-    with installed("lshdb report and plot need jinja2"):
+    with running.installed("lshdb report and plot need jinja2"):
         from lshdb.apps.report import report as web
     return web
-
-
-@contextmanager
-def installed(needs: str, extra: str = "web") -> Iterator[None]:
-    """LshdbError for an import in the block that an extra would bring."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("lshdb"):
-            raise
-        raise errors.LshdbError(f"{needs}: pip install 'lshdb[{extra}]'") from error

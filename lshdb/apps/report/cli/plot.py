@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from lshdb.apps.web.cli import pages
+from lshdb.apps.report.cli import pages
 from lshdb.cli.options import DatabaseFile
 from lshdb.database import store_of
 from lshdb.groups import Option
@@ -29,7 +29,7 @@ def plot(
 
     Example: lshdb plot -d essays.db -o similarities.svg
     """
-    from lshdb.apps.report.folder_documents import folders  # nothing else needs it
+    from lshdb.write.folder_documents import folders  # nothing else needs it
 
     pages.check_name(plot_file, ".svg")
     with (
