@@ -1,12 +1,16 @@
-"""What the apps offer to the command line: one table, of which nothing is loaded until it is used.
+"""What the apps offer to the core: tables of names, of which nothing is loaded until it is used.
 
 The core knows of apps what stands here: names and texts. An app whose folder is missing has no
 commands in `lshdb --help`; an error for one of them names the app.
 """
 
+from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from lshdb.errors import UsageError
 
 
 class Command(NamedTuple):
@@ -66,6 +70,10 @@ COMMANDS: dict[str, dict[str, Command]] = {
     },
 }
 """Every command, under the heading of `lshdb --help`."""
+FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
+"""What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
+MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
+"""What adds a part of one database to another one, after its documents; see write.add."""
 
 
 @cache
@@ -75,3 +83,21 @@ def is_there(app: str) -> bool:
         return not app or find_spec(f"lshdb.apps.{app}") is not None
     except ModuleNotFoundError:  # no app at all
         return False
+
+
+def app_of(offer: str) -> str:
+    """The app that has an offer, a text such as `lshdb.apps.review.decisions:Decided`."""
+    return offer.split(".")[2]
+
+
+def offered(table: Mapping[str, str], name: str) -> Any:
+    """What an app offers under a name in one of the tables of texts.
+
+    Raises:
+        UsageError: the app is not installed.
+    """
+    app = app_of(table[name])
+    if not is_there(app):
+        raise UsageError(f"{name!r} belongs to the app {app!r}, which is not installed")
+    module, _, attribute = table[name].partition(":")
+    return getattr(import_module(module), attribute)

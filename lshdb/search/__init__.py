@@ -5,12 +5,12 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     stored_documents  documents by their keys: their fields, their buckets, lists of keys
     query       documents similar to one or many: candidates, estimates, verification, ranking
     lookup      the documents in the buckets of signatures
-    pairs, pair_sample  similar pairs, clusters; a sample
+    pairs, pair_filters, pair_sample  similar pairs, clusters; the door PairFilter; a sample
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     result_tables  what `Database` gives: results one by one, or as a table
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: candidates, cut_notes, lookup, pair_sample, pairs, query, result_tables, similarity,
-stored_documents.
+Doors: candidates, cut_notes, lookup, pair_filters, pair_sample, pairs, query, result_tables,
+similarity, stored_documents.
 """

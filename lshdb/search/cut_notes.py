@@ -106,6 +106,16 @@ def text_cut(characters: int, limit: int) -> Cut:
     )
 
 
+def filter_missing(part: str, app: str) -> Cut:
+    """A part of the file keeps pairs apart, and what reads it is not there."""
+    return Cut(
+        part,
+        1,
+        f"the {part} in this file do not count: they belong to the app {app!r}, which is not "
+        "installed",
+    )
+
+
 def pair_cut(runs: int, limit: int) -> Cut:
     """Two documents share more passages than are listed."""
     return Cut(

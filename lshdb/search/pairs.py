@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from lshdb import errors
 from lshdb.apps.passages import weights
-from lshdb.apps.review import decisions
 from lshdb.columns import Block
 from lshdb.groups import replaced
 from lshdb.limits import Limit
-from lshdb.model import Cluster, Pair
+from lshdb.model import Cluster, Pair, Verdict
 from lshdb.options import (
     ClustersOptions,
     JoinOptions,
@@ -29,6 +28,7 @@ from lshdb.search import query
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
+from lshdb.search.pair_filters import PairFilter, filters_of
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.store import lookups, readonly_sql
@@ -56,9 +56,9 @@ class Join:
         doc_ids: int64[m], ascending; a document's number is its index here.
         shingles: int64[m], how many shingles each has.
         same: int64[m], for each document the first one with the same content.
-        merged: int64[m], the same, except that documents stand only for themselves if one of this
-            content is marked different from others.
-        decided: the decisions about the documents.
+        merged: int64[m], the same, except that documents stand only for themselves if a filter may
+            keep one of this content apart from others.
+        filters: keep pairs apart, and say which documents stay.
         buckets: all buckets of two documents or more.
         scorer: computes similarities, exact or not.
         estimates: computes estimates.
@@ -100,11 +100,13 @@ class Join:
         self.shingles, digests = self.reader.sizes(self.doc_ids)
         self.same = canonical_ids(digests)
         del digests
-        read_by = None if self.request.ignore_decisions else self.reader
-        self.decided = decisions.Decided(self.doc_ids, read_by)
-        apart = np.isin(self.same, self.same[self.decided.different])
-        self.merged = np.where(apart, np.arange(len(self)), self.same)
         doc_ids = self.doc_ids
+        self.filters: list[PairFilter] = []
+        if not self.request.ignore_decisions:
+            self.filters = filters_of(self.reader, doc_ids, tolerant=True)
+        marked = np.concatenate([NO_NUMBERS, *(one.marked for one in self.filters)])
+        apart = np.isin(self.same, self.same[marked])
+        self.merged = np.where(apart, np.arange(len(self)), self.same)
         self.estimates = Estimates(
             lambda numbers: self.reader.signatures_of(doc_ids[numbers]), self.same, self.reader
         )
@@ -138,14 +140,36 @@ class Join:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(left, right, threshold)
         similar = (scores >= threshold) & (scores <= self.max_similarity)
-        similar &= ~self.decided.pairs_apart(left, right)
         left, right, scores = left[similar], right[similar], scores[similar]
+        kept = self.kept(left, right)
+        left, right, scores = left[kept], right[kept], scores[kept]
         if self.prefix_filtered or self.settings.construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
             # that make the cascade true. Few pairs are similar, so this is checked last.
             shared = self.estimates.share_bucket(left, right)
             left, right, scores = left[shared], right[shared], scores[shared]
         return left, right, scores
+
+    def kept(self, left: IntArray, right: IntArray) -> Mask:
+        """Which pairs int64[c] no filter keeps apart, bool[c]."""
+        kept = np.ones(len(left), dtype=np.bool_)
+        for one in self.filters:
+            kept &= one.keep(left, right)
+        return kept
+
+    def _rank(self, documents: IntArray) -> IntArray:
+        """Of documents int64[n], -1 for those that stay by a filter, 1 for those to drop, or 0."""
+        rank = np.zeros(len(documents), dtype=np.int64)
+        for one in self.filters:
+            rank = np.where(rank, rank, one.rank(documents))
+        return rank
+
+    def decided(self, members: IntArray, kept: IntArray) -> list[Verdict | None]:
+        """What filters say of members int64[n] of clusters, whose kept ones are int64[n]."""
+        different = ~self.kept(members, kept)
+        rows = zip(self._rank(members).tolist(), different.tolist(), strict=True)
+        verdicts: dict[int, Verdict] = {-1: "keep", 1: "drop"}
+        return [verdicts.get(rank) or ("different" if apart else None) for rank, apart in rows]
 
     def rare_enough(
         self, left: IntArray, right: IntArray, scores: npt.NDArray[np.float64]
@@ -246,10 +270,7 @@ class Join:
             order = order[np.argsort(~inside[order], kind="stable")]
         in_bins = [doc_id for doc_id, key in self.reader.keys_of_files() if is_in_bin(key)]
         order = order[np.argsort(np.isin(self.doc_ids[order], in_bins), kind="stable")]
-        rank = np.zeros(len(self))
-        for document, verdict in self.decided.of_key.items():
-            rank[document] = -1 if verdict == "keep" else 1
-        return order[np.argsort(rank[order], kind="stable")]
+        return order[np.argsort(self._rank(order), kind="stable")]
 
     def _unmarked_first(self) -> IntArray:
         """int64[m]: the documents in the order of addition, each before later ones of its content.
@@ -469,6 +490,7 @@ def all_clusters(
             of_kept = described_members, keeper[described_members]
             identical, same_text = map(iter, map(np.ndarray.tolist, join.sameness(*of_kept)))
             copies = iter(join.copies(*of_kept).tolist())
+            decided = iter(join.decided(*of_kept))
             for number, cluster_members in zip(numbers[part].tolist(), member_lists, strict=True):
                 member_keys = tuple(islice(keys, len(cluster_members)))
                 kept = int(keeper[cluster_members[0]])
@@ -485,9 +507,7 @@ def all_clusters(
                     identical=tuple(islice(identical, len(cluster_members))),
                     same_text=tuple(islice(same_text, len(cluster_members))),
                     copies=tuple(islice(copies, len(cluster_members))),
-                    decided=tuple(
-                        join.decided.of_member(member, kept) for member in cluster_members.tolist()
-                    ),
+                    decided=tuple(islice(decided, len(cluster_members))),
                     metadata=tuple(islice(metadata, len(cluster_members))) or None,
                 )
         if request.min_size == 1:
@@ -504,6 +524,7 @@ def _singles(join: Join, doc_id: int | None, count: int, top: int | None) -> Ite
     for part in chunks(len(chosen), join.limits.pairs_rows):
         chosen_part = chosen[part]
         keys, metadata = join.described(chosen_part)
+        decided = join.decided(chosen_part, chosen_part)
         for index, (number, key) in enumerate(zip(chosen_part.tolist(), keys, strict=True)):
             yield Cluster(
                 cluster=count + number + 1,
@@ -517,7 +538,7 @@ def _singles(join: Join, doc_id: int | None, count: int, top: int | None) -> Ite
                 identical=(is_known,),
                 same_text=(is_known,),
                 copies=(True,),
-                decided=(join.decided.of_member(number, number),),
+                decided=(decided[index],),
                 metadata=(metadata[index],) if metadata else None,
             )
 

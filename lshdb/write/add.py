@@ -14,9 +14,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 
-from lshdb import errors
-from lshdb.apps.review.decisions import read_decisions
-from lshdb.apps.review.storing_decisions import add_decisions
+import numpy as np
+
+from lshdb import errors, offers
 from lshdb.groups import replaced
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
@@ -26,6 +26,7 @@ from lshdb.read.files import File, resolved
 from lshdb.read.identity import is_same_file
 from lshdb.read.paths import expanded
 from lshdb.read.session import Session, session_of
+from lshdb.search.pair_filters import filters_of
 from lshdb.sketch.settings import Settings
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
@@ -213,9 +214,15 @@ def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings]
 def _merged(
     job: Job, session: Session, file: File, options: AddFilesOptions
 ) -> Iterator[AddReport]:
-    """Add the documents and decisions of another database.
+    """Add the documents of another database, then what apps add of its parts (`offers.MERGED`).
+
+    That is a function of the file, the other database, which is only read, and what keys of files
+    in it become (`merging.Rebased`, None if they stay), in no transaction; it returns a report.
 
     If that is impossible, the file is a failure; earlier transactions stay.
+
+    Raises:
+        UsageError: the other database has a part whose app is not installed.
     """
     try:
         if options.add.on_similar == "skip":
@@ -225,13 +232,15 @@ def _merged(
         if is_same_file(file.path, store.real_path):
             raise errors.InputError("is the database itself: name another one")
         with merging.opened(file.path, store.timeout, store.limits) as source:
+            parts = [part for part in offers.MERGED if part in source.parts]
+            merges = [offers.offered(offers.MERGED, part) for part in parts]
             new_keys = merging.rebased(source, store.root)
             if options.on_conflict == "error":
                 merging.check_keys(store, source, new_keys)
             documents = merging.documents_of(source, store.settings, new_keys)
             yield from added(replace(job, on_conflict=options.on_conflict), documents)
-            decisions = add_decisions(store, merging.decisions_of(source, new_keys))
-            yield AddReport(decisions=decisions)
+            for merge in merges:
+                yield merge(store, source, new_keys)
     except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
         failure = errors.InputError(str(error).removeprefix(f"{file.path} "))
         session.counts.failures(counts.failure_of(file.path, failure))
@@ -249,12 +258,11 @@ def removed(
     with store.reading() if options.removal.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
         if options.removal.decided:
-            decisions = read_decisions(store)
-            keys = sorted(
-                decision.keys[0]
-                for decision in decisions
-                if decision.verdict == "drop" and decision.state == "holds"
-            )
+            doc_ids = store.doc_ids()
+            dropped = np.zeros(len(doc_ids), dtype=np.bool_)
+            for one in filters_of(store, doc_ids, tolerant=False):
+                dropped |= one.rank(np.arange(len(doc_ids))) > 0
+            keys = sorted(store.keys_of(doc_ids[dropped]))
         if keys is None:
             condition = options.removal.condition
             condition = replaced(condition, where=condition.where or "")

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lshdb import errors
-from lshdb.apps.review.decisions import read_decisions
 from lshdb.keys import key_fault
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import NAMED_CONFLICTS, AddReport, Decision
+from lshdb.model import NAMED_CONFLICTS, AddReport
 from lshdb.read import paths
 from lshdb.read.batch import Batch
 from lshdb.read.metadata import from_json
@@ -101,7 +100,7 @@ def rebased(source: Store, root: str | None) -> Rebased | None:
     """
     if source.root is not None and source.root == root:
         return None
-    with _reading(source):
+    with reading_other(source):
         keys = [key for _, key in source.keys_of_files()]
     if not keys:
         return None
@@ -142,7 +141,7 @@ def documents_of(
             "files that they are from, or use a database with its settings"
         )
     limits = source.limits
-    with _reading(source), source.reading():
+    with reading_other(source), source.reading():
         for columns in source.whole_documents(limits.batch_bytes // PARTS, limits.batch_documents):
             _check_documents(source, columns, settings)
             if new_keys is not None:
@@ -166,34 +165,6 @@ def _signed(columns: DocumentColumns, settings: Settings) -> Signed:
     shape, base = settings.construction, base_of(settings.shingling)
     buckets = bucket_keys(signatures, shape, settings.seed)
     return Signed(signatures, columns.shingles, buckets, shape, base=base)
-
-
-def decisions_of(source: Store, new_keys: Rebased | None) -> list[Decision]:
-    """All decisions of another database, about the new keys of files.
-
-    Raises:
-        InputError: it is damaged.
-    """
-    with _reading(source):
-        decisions = read_decisions(source)
-        if new_keys is None or new_keys.old_root is None or not decisions:
-            return decisions
-        file_keys, old_root = {key for _, key in source.keys_of_files()}, new_keys.old_root
-
-    def of_file(decision: Decision, key: str) -> bool:
-        # The file of a document that was removed may still be there.
-        is_gone = decision.state == "missing" and os.path.lexists(paths.path_of_key(key, old_root))
-        return key in file_keys or is_gone
-
-    return [
-        replace(
-            decision,
-            keys=tuple(
-                new_keys.key(key) if of_file(decision, key) else key for key in decision.keys
-            ),
-        )
-        for decision in decisions
-    ]
 
 
 def check_keys(store: Store, source: Store, new_keys: Rebased | None) -> None:
@@ -274,7 +245,7 @@ def _differences(of_source: Store, settings: Settings) -> Sequence[str]:
 
 
 @contextlib.contextmanager
-def _reading(source: Store) -> Iterator[None]:
+def reading_other(source: Store) -> Iterator[None]:
     """InputError in place of a StoreError: it is the other file that cannot be read."""
     try:
         yield

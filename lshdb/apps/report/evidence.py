@@ -201,7 +201,7 @@ def _ranked(
         lowest: minimum similarity of a pair that nothing else connects.
     """
     a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
-    together = ~join.decided.pairs_apart(a, b)
+    together = join.kept(a, b)
     a, b = a[together], b[together]
     pairs = [values[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)]
     reader = join.reader

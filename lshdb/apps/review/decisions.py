@@ -311,16 +311,15 @@ def agreements(decisions: Sequence[Decision]) -> tuple[list[Agreement], list[Dis
 
 
 class Decided(_InForce[int]):
-    """The decisions about documents of a join, by their numbers.
+    """The decisions about documents of a join, by their numbers: a search.pair_filters.PairFilter.
 
     Attributes:
-        different: int64[k], those that are marked different from others, ascending.
+        marked: int64[k], those that are marked different from others, ascending.
     """
 
-    def __init__(self, doc_ids: arrays.IntArray, reader: StoreReader | None) -> None:
-        """Read those about the documents int64[m], ascending; None for no decisions."""
-        decided = reader.decided() if reader is not None else []
-        texts = reader.different_texts() if reader is not None else []
+    def __init__(self, reader: StoreReader, doc_ids: arrays.IntArray) -> None:
+        """Read those about the documents int64[m], ascending."""
+        decided, texts = reader.decided(), reader.different_texts()
         wanted = arrays.int_array([*(row[2] for row in decided), *(row[2] for row in texts)])
         numbers = dict(zip(wanted.tolist(), np.searchsorted(doc_ids, wanted).tolist(), strict=True))
         of_doc_id = {
@@ -340,13 +339,22 @@ class Decided(_InForce[int]):
                 if doc_id in of_doc_id
             ),
         )
-        self.different = arrays.int_array(sorted(self._marks))
-        self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
-        self._grouped[self.different] = True
+        self.marked = arrays.int_array(sorted(self._marks))
+        self._is_marked = np.zeros(len(doc_ids), dtype=np.bool_)
+        self._is_marked[self.marked] = True
+        self._ranks = np.zeros(len(doc_ids), dtype=np.int64)
+        for document, verdict in self.of_key.items():
+            self._ranks[document] = -1 if verdict == "keep" else 1
 
-    def pairs_apart(self, a: arrays.IntArray, b: arrays.IntArray) -> arrays.Mask:
-        """Whether the pairs int64[c] are marked different, bool[c]."""
-        apart: arrays.Mask = self._grouped[a] & self._grouped[b]
-        (grouped,) = apart.nonzero()
-        apart[grouped] = [*map(self.apart, a[grouped].tolist(), b[grouped].tolist())]
-        return apart
+    def keep(self, left: arrays.IntArray, right: arrays.IntArray) -> arrays.Mask:
+        """Which pairs int64[c] are not marked different, bool[c]."""
+        kept: arrays.Mask = ~(self._is_marked[left] & self._is_marked[right])
+        (marked,) = np.logical_not(kept).nonzero()
+        pairs = zip(left[marked].tolist(), right[marked].tolist(), strict=True)
+        kept[marked] = [not self.apart(a, b) for a, b in pairs]
+        return kept
+
+    def rank(self, documents: arrays.IntArray) -> arrays.IntArray:
+        """-1 for those of documents int64[n] that are kept, 1 for those dropped, else 0."""
+        ranks: arrays.IntArray = self._ranks[documents]
+        return ranks

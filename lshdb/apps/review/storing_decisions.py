@@ -4,6 +4,7 @@ Decisions are a log: a later one about the same content may overrule an earlier 
 again if the later one is undone.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,10 +17,12 @@ from lshdb.apps.review.decisions import read_decisions
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.json_text import loads
 from lshdb.keys import key_arguments, key_fault
-from lshdb.model import Decision, Failure, Verdict
+from lshdb.model import AddReport, Decision, Failure, Verdict
 from lshdb.read import session
+from lshdb.read.paths import path_of_key
 from lshdb.store.store import Store
 from lshdb.text.content import DIGEST_BYTES
+from lshdb.write.merging import Rebased, reading_other
 
 _LONGEST_NAME = 1_000
 """Maximum characters of a reviewer's name."""
@@ -58,6 +61,30 @@ def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
         return len(
             _insert(store, [new[identity] for identity in reversed(new) if identity not in known])
         )
+
+
+def merged(store: Store, source: Store, new_keys: Rebased | None) -> AddReport:
+    """Add all decisions of another database, about the new keys of files; see write.add.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    with reading_other(source):
+        decisions = read_decisions(source)
+        if new_keys is not None and new_keys.old_root is not None and decisions:
+            file_keys = {key for _, key in source.keys_of_files()}
+            decisions = [_rebased(decision, file_keys, new_keys) for decision in decisions]
+    return AddReport(decisions=add_decisions(store, decisions))
+
+
+def _rebased(decision: Decision, file_keys: set[str], new_keys: Rebased) -> Decision:
+    def is_of_file(key: str) -> bool:
+        # The file of a document that was removed may still be there.
+        path = path_of_key(key, str(new_keys.old_root))
+        return key in file_keys or (decision.state == "missing" and os.path.lexists(path))
+
+    keys = tuple(new_keys.key(key) if is_of_file(key) else key for key in decision.keys)
+    return replace(decision, keys=keys)
 
 
 def undo_decision(store: Store, decision: int | None, decided: str | None) -> Decision:
