@@ -74,6 +74,10 @@ FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
 """What adds a part of one database to another one, after its documents; see write.add."""
+KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}
+"""Kinds of shingles: a ShingleKind each (lshdb.text.kinds)."""
+LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
+"""What the ending of a setting leaves out: a function that puts blanks there in a text."""
 
 
 @cache

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.apps.dedup.numbers import numbers_of
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.sketch import minhash
 from lshdb.sketch.constructions import evaluate
@@ -42,6 +41,7 @@ from lshdb.text.arrays import (
 )
 from lshdb.text.content import from_stored
 from lshdb.text.hashing import Hashes, secret_seed
+from lshdb.text.numbers import numbers_of
 from lshdb.text.shingles import distinct_shingles
 from lshdb.text.shingling import Shingles
 

@@ -15,12 +15,12 @@ from typing import cast
 import numpy as np
 
 from lshdb.apps.passages import rare_words, winnowing
-from lshdb.apps.programs.programs import cut_programs
 from lshdb.sketch import constructions, minhash
 from lshdb.sketch.banding import bucket_keys
 from lshdb.sketch.settings import Settings
 from lshdb.text import arrays, shingles
 from lshdb.text.content import digest, encoded
+from lshdb.text.kinds import kind_of
 from lshdb.text.shingling import Content, Shingling
 
 
@@ -116,7 +116,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     """The signatures, shingle counts and bucket keys of a batch of n documents."""
     sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
-    is_code = shingling.of_programs
+    kind = kind_of(shingling)
     # What is assigned to narrow lanes is cut to its low half.
     signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
@@ -129,10 +129,8 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             stream = functools.partial(shingles.pieces, content, shingling, seed)
             signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
         else:
-            # Both need the tokens, which take nine tenths of the time.
-            cut = (
-                cut_programs(cast("Sequence[str]", group_contents), shingling) if is_code else None
-            )
+            # Both need the units, which take nine tenths of the time.
+            cut = kind.units(cast("Sequence[str]", group_contents), shingling) if kind else None
             hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(hashed)
             counts[group] = arrays.sizes_of(hashed.offsets)

@@ -192,6 +192,17 @@ def separate_parts(text: str, size: int) -> Iterator[str]:
         start = end
 
 
+def cut_before(text: str, safe: str, size: int) -> Iterator[str]:
+    """Cut a text into pieces of at least `size` characters, before characters safe to cut at."""
+    pattern = re.compile(safe)
+    start = 0
+    while start < len(text):
+        cut = pattern.search(text, start + size)
+        end = cut.start() if cut else len(text)
+        yield text[start:end]
+        start = end
+
+
 def _without_silent(
     text: str, characters: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint8]
 ) -> str:

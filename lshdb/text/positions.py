@@ -1,4 +1,4 @@
-"""Texts cut into words, characters or tokens, with their offsets, and shingles as readable text.
+"""Texts cut into words, characters or other units, with their offsets; readable shingles.
 
 Folding (lshdb.text.folding) changes lengths. It works on stretches of a text one by one: a
 character that never combines with the one before it, and after it the marks and Hangul vowels that
@@ -7,23 +7,18 @@ character; otherwise each folded character counts as made of the whole stretch, 
 character.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence, Set
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import cast
 
 import numpy as np
 
-from lshdb.apps.programs import programs, tokens
 from lshdb.text import arrays, folding, shingles
 from lshdb.text.content import cleaned
 from lshdb.text.hashing import PADDING, Offsets
-from lshdb.text.shingling import Content, Element, Shingling
-
-if TYPE_CHECKING:
-    from lshdb.apps.programs import boilerplate
+from lshdb.text.kinds import kind_of
+from lshdb.text.shingling import Content, Element, Shingling, ShinglingKind
 
 _SEPARATOR = "\0"
 """A character that never combines, does not fold and is no part of a word."""
@@ -31,7 +26,7 @@ _SEPARATOR = "\0"
 
 @dataclasses.dataclass(frozen=True)
 class Units:
-    """The units of n texts, words, characters or tokens, those of a text one after the other.
+    """The units of n texts, those of a text one after the other.
 
     Attributes:
         folded: their UTF-8: words with a zero after each, or characters as in shingles.
@@ -50,65 +45,27 @@ class Units:
     counts: Offsets
 
 
-def cut(texts: list[str], kind: str) -> Units:
-    """Cut texts into words, the characters of `char` shingles, or the tokens of programs.
+def cut(texts: Sequence[str], kind: str) -> Units:
+    """Cut texts into words, the characters of `char` shingles, or the units of another kind.
 
     Cut ASCII texts and others in separate calls: ASCII needs no Unicode tables.
     """
-    if kind == "code":
-        return units_of(texts, Shingling("code"))
-    return _cut_characters(texts) if kind == "char" else _cut_words(texts)
+    return units_of(texts, Shingling(cast(ShinglingKind, kind)))
 
 
 def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
     """Cut texts into the units that count under a database's shingling; see `cut`."""
-    if not shingling.of_programs:
-        return cut([*shingling.read(texts)], shingling.kind)
-    cut_tokens = programs.cut_programs(texts, shingling)
-    indices = np.arange(len(cut_tokens.text) + 1)
-    octets = cut_tokens.text.encode("ascii") + bytes(PADDING)
-    return Units(
-        octets, indices[:-1], indices[1:], cut_tokens.starts, cut_tokens.stops, cut_tokens.counts
-    )
-
-
-class TokenCounts(NamedTuple):
-    """How much of a text counts.
-
-    Attributes:
-        units: the number of units that count.
-        left_out: the number of units that do not count, by reason.
-        unmatched: markers of regions without a counterpart.
-    """
-
-    units: int
-    left_out: dict[boilerplate.Reason, int]
-    unmatched: list[boilerplate.Marker]
-
-
-def counted(text: str, shingling: Shingling) -> TokenCounts:
-    """How many units of a text count under a database's shingling, and how many do not."""
-    if shingling.boilerplate:
-        return TokenCounts(len(units_of([text], shingling).starts), {}, [])
-    from lshdb.apps.programs import boilerplate, families  # see lshdb.apps.programs.programs
-
-    if shingling.of_programs:
-        blanked = families.blanked(text)
-        stretches = boilerplate.in_program(text, blanked)
-        starts = tokens.cut_tokens([blanked]).starts
-    else:
-        blanked, stretches = text, boilerplate.in_text(text)
-        starts = cut([text], shingling.kind).starts
-    left_out: dict[boilerplate.Reason, int] = {}
-    for start, stop, reason in stretches:
-        low, high = np.searchsorted(starts, (start, stop)).tolist()
-        left_out[reason] = left_out.get(reason, 0) + high - low
-    units = len(starts) - sum(left_out.values())
-    return TokenCounts(units, left_out, boilerplate.unmatched(text, blanked))
+    if kind := kind_of(shingling):
+        tokens = kind.units(texts, shingling)
+        indices = np.arange(len(tokens.text) + 1)
+        octets = tokens.text.encode("ascii") + bytes(PADDING)
+        return Units(octets, indices[:-1], indices[1:], tokens.starts, tokens.stops, tokens.counts)
+    texts = [*shingling.read(texts)]
+    return _cut_characters(texts) if shingling.kind == "char" else _cut_words(texts)
 
 
 def count(text: str, kind: str) -> int:
-    """How many words, characters or tokens a text has; none if it has no word."""
+    """How many units a text has; none if it has no word."""
     if kind != "word":
         return int(cut([text], kind).counts[0])
     return int(shingles.cut_words([folding.fold(text)], pieces=True).counts[0])

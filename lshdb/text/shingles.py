@@ -1,9 +1,10 @@
 """Shingling: a batch of documents becomes the 64-bit hashes of their shingles.
 
 `char:k` takes every run of k code points of the folded text, in which each white-space run is one
-blank and neither end is blank. `word:w` takes every run of w words. `code:k` takes every run of k
-tokens of a program, each a character (lshdb.apps.programs.tokens). `set` takes the elements as they
-are. A document shorter than one shingle has one shingle, itself; an empty document has none.
+blank and neither end is blank. `word:w` takes every run of w words. `set` takes the elements as
+they are. `code:k`, which an app offers, takes every run of k of its units, a character each
+(lshdb.text.kinds). A document shorter than one shingle has one shingle, itself; an empty document
+has none.
 Shingles that also occur in a base text are left out. Hashes are repeated as often as their
 shingles; this does not change sketches or similarities.
 
@@ -26,8 +27,6 @@ from typing import NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
-from lshdb.apps.programs import programs
-from lshdb.apps.programs.tokens import Tokens, cut_before, token_pieces
 from lshdb.text import folding
 from lshdb.text.arrays import (
     NO_NUMBERS,
@@ -51,6 +50,7 @@ from lshdb.text.hashing import (
     selection,
     span_hash,
 )
+from lshdb.text.kinds import Tokens, kind_of
 from lshdb.text.shingling import Content, Element, Shingles, Shingling
 
 _MERGE = 1 << 22
@@ -185,7 +185,7 @@ def shingle_group(
         group: the documents.
         shingling: the kind and length of the shingles.
         seed: the seed of the hashes.
-        tokens: of the programs, if they have been cut already.
+        tokens: of a kind that an app offers, if they have been cut already.
     """
     shingles = _group(group, shingling, seed, tokens)
     if not shingling.base:
@@ -197,15 +197,16 @@ def shingle_group(
 def _group(
     group: Sequence[Content], shingling: Shingling, seed: int, tokens: Tokens | None
 ) -> Shingles:
-    if tokens is not None:
-        return _char_windows(tokens.text, tokens.counts, shingling.size, seed)
     if shingling.kind == "set":
         return _set_group(group, seed)
-    texts = [*shingling.read(cast(list[str], group))]
+    texts = cast(list[str], group)
+    if tokens is None and (kind := kind_of(shingling)):
+        tokens = kind.units(texts, shingling)
+    if tokens is not None:
+        return _char_windows(tokens.text, tokens.counts, shingling.size, seed)
+    texts = [*shingling.read(texts)]
     if shingling.kind == "char":
         return _char_group(texts, shingling.size, seed)
-    if shingling.kind == "code":
-        return _group(group, shingling, seed, programs.cut_programs(texts, shingling))
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
@@ -219,7 +220,7 @@ def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
 
 
 def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
-    size = shingling.size
+    size, kind = shingling.size, kind_of(shingling)
     (text,) = shingling.read([text])
     if shingling.kind == "word":
         words = (_word_hashes([piece], seed, pieces=True)[0] for piece in word_pieces(text))
@@ -230,10 +231,7 @@ def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
         if not count:
             yield _wordless(text, size, seed)
         return
-    if shingling.kind == "code":
-        parts = token_pieces(programs.blanked_program(text, shingling), BLOCK["code"])
-    else:
-        parts = _collapsed_pieces(text)
+    parts = kind.pieces(text, shingling, BLOCK[shingling.kind]) if kind else _collapsed_pieces(text)
     yield from _shingles_of_parts(parts, operator.add, _char_windows, size, seed)
 
 
@@ -478,14 +476,14 @@ def word_pieces(text: str) -> Iterator[str]:
     fold to up to 18, and cut where the folded text may be.
     """
     block = BLOCK["word"]
-    for piece in cut_before(text, _WORD_CUT, block):
+    for piece in folding.cut_before(text, _WORD_CUT, block):
         if piece.isascii() or len(piece) < 2 * block:
             yield piece if piece.isascii() else folding.fold(piece)
             continue
         word: list[str] = []
         for part in folding.separate_parts(piece, block):
             for cuts, folded in enumerate(
-                cut_before(folding.fold(part), _WORD_CUT, -(-block // 2))
+                folding.cut_before(folding.fold(part), _WORD_CUT, -(-block // 2))
             ):
                 if cuts:
                     yield "".join(word)

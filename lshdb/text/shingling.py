@@ -8,6 +8,7 @@ from typing import Literal, Self, cast
 import numpy as np
 import numpy.typing as npt
 
+from lshdb import offers
 from lshdb.errors import SettingsError
 from lshdb.text.arrays import IntArray
 
@@ -107,9 +108,7 @@ class Shingling:
         The boilerplate of programs is left out later, when comments and strings are known.
         """
         if not (self.boilerplate or self.of_programs):
-            from lshdb.apps.programs import boilerplate  # 5 ms, which only `lshdb gate` needs
-
-            return [boilerplate.without(text, boilerplate.in_text(text)) for text in texts]
+            return [*map(offers.offered(offers.LEFT_OUT, "boilerplate"), texts)]
         return texts if self.numbers else [text.translate(DIGITS) for text in texts]
 
     def __str__(self) -> str:

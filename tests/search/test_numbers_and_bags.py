@@ -15,7 +15,7 @@ from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.apps.dedup.numbers import numbers_of
+from lshdb.text.numbers import numbers_of
 
 ALL: dict[str, Any] = {"threshold": 0.3, "recall": 0.9999999}
 SIGNED = ["12", "3", "1.5", "5.1", "-4"]

@@ -16,6 +16,6 @@ row, kept or dropped because of another; files of rows; the database with what w
     job         the door of the command: input_tables, run_outputs, cut_list, cutting
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
-Doors: containing, deciding, file_rows, input_tables, numbers, output_directory, references, rules,
-run, run_outputs, whole_texts.
+Doors: containing, deciding, file_rows, input_tables, output_directory, references, rules, run,
+run_outputs, whole_texts.
 """

@@ -397,10 +397,10 @@ class _CheckedSizes(NamedTuple):
     notes: list[str]
 
 
-def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, positions.TokenCounts]:
+def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, boilerplate.TokenCounts]:
     key, content = item
     (text,) = line_ends.whole_words([content], shingling)
-    return key, positions.counted(text, shingling)
+    return key, boilerplate.counted(text, shingling)
 
 
 @dataclass(eq=False)

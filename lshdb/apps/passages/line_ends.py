@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lshdb.apps.programs.tokens import cut_before
 from lshdb.text import folding, positions, shingles
 from lshdb.text.shingling import DIGITS, Shingling
 
@@ -45,7 +44,7 @@ def joined(text: str) -> str:
     counts = Counter[bytes]()
     breaks: list[tuple[int, int, bytes, bytes]] = []
     start = 0
-    for piece in cut_before(text, _LINE_END, shingles.BLOCK["word"]):
+    for piece in folding.cut_before(text, _LINE_END, shingles.BLOCK["word"]):
         units = positions.cut([piece], "word")
         words = units.folded.split(b"\0")
         counts.update(words)

@@ -12,8 +12,6 @@ ends with its line, an unterminated comment with the file.
 One core cuts 33 MB a second of Python files, and 23 MB of functions of 500 characters.
 """
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +25,7 @@ FILES = " \t\t \t   \t\t\t  \t \x1c"
 """What is between the files of one text: blanks for all shingles that no text has in this order."""
 QUOTE, QUOTED = "\1", "\2"
 """The first character of a string in a blanked text, and its others."""
-_SIGN = r"[!-\-/:-@\[-^`{-~]"
+SIGN = r"[!-\-/:-@\[-^`{-~]"
 """A token of its own, before which a blanked text may be cut; a point may be in a number."""
 _WORD, _NUMBER, _STRING, _DOT = b"WNS."
 _BEYOND_ASCII = 128
@@ -52,7 +50,7 @@ _TOKEN_OF = _token_table()
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class ProgramTokens:
     """The tokens of n texts, those of a text one after the other.
 
     Their places are computed when they are asked for: signatures do without.
@@ -91,7 +89,7 @@ class Tokens:
         return np.repeat(self.offsets[:-1], self.counts)
 
 
-def cut_tokens(texts: list[str]) -> Tokens:
+def cut_tokens(texts: list[str]) -> ProgramTokens:
     """The tokens of n blanked texts."""
     encoded = b" ".join([b"", *map(_octets, texts), b""])
     octets = np.frombuffer(encoded, dtype=np.uint8)
@@ -119,7 +117,7 @@ def cut_tokens(texts: list[str]) -> Tokens:
     (repeated,) = (~kept).nonzero()
     counts = arrays.sizes_of(first - repeated.searchsorted(first))
     text = tokens[kept].tobytes().decode("ascii")
-    return Tokens(text, counts, begins, new, kept, offsets)
+    return ProgramTokens(text, counts, begins, new, kept, offsets)
 
 
 def _octets(text: str) -> bytes:
@@ -127,20 +125,3 @@ def _octets(text: str) -> bytes:
     if text.isascii():
         return text.encode("ascii")
     return np.minimum(code_points(text), _BEYOND_ASCII).astype(np.uint8).tobytes()
-
-
-def token_pieces(blanked_text: str, block: int) -> Iterator[str]:
-    """The tokens of one blanked text, in pieces: a large text takes the memory of one block."""
-    for piece in cut_before(blanked_text, _SIGN, block):
-        yield cut_tokens([piece]).text
-
-
-def cut_before(text: str, safe: str, size: int) -> Iterator[str]:
-    """Cut a text into pieces of at least `size` characters, before characters safe to cut at."""
-    pattern = re.compile(safe)
-    start = 0
-    while start < len(text):
-        cut = pattern.search(text, start + size)
-        end = cut.start() if cut else len(text)
-        yield text[start:end]
-        start = end

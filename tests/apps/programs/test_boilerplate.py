@@ -8,8 +8,15 @@ import time
 import pytest
 
 from lshdb.apps.programs import boilerplate, families, tokens
-from lshdb.apps.programs.boilerplate import Stretch, in_program, in_text, unmatched, without
-from lshdb.text.positions import counted, units_of
+from lshdb.apps.programs.boilerplate import (
+    Stretch,
+    counted,
+    in_program,
+    in_text,
+    unmatched,
+    without,
+)
+from lshdb.text.positions import units_of
 from lshdb.text.shingling import Shingling
 
 PROGRAMS = {

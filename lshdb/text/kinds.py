@@ -1,0 +1,59 @@
+"""The door of an app that cuts texts into units of its own, such as the tokens of programs.
+
+Words, characters and the elements of sets are of the core. A setting of another kind, as `code:6`,
+opens and is shown without its app; who cuts texts then is told which app is missing.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from lshdb import offers
+from lshdb.text.arrays import IntArray
+from lshdb.text.shingling import Shingling
+
+
+class Tokens(Protocol):
+    """The units of n texts, those of a text one after the other."""
+
+    @property
+    def text(self) -> str:
+        """One character of ASCII per unit: a shingle of K units is a run of K of them."""
+
+    @property
+    def counts(self) -> IntArray:
+        """int64[n], how many units each text has."""
+
+    @property
+    def starts(self) -> IntArray:
+        """int64[u], where each unit begins in its own text, in code points."""
+
+    @property
+    def stops(self) -> IntArray:
+        """int64[u], where each ends."""
+
+
+class ShingleKind(Protocol):
+    """How an app cuts texts; `lshdb.offers.KINDS` names it.
+
+    Called whenever texts become shingles or places: in the processes that sign, for queries, and
+    where pairs are verified; so the same text has the same units everywhere and always, for
+    signatures are stored. No transaction is open for it, and it keeps nothing between calls.
+    """
+
+    def units(self, texts: Sequence[str], shingling: Shingling) -> Tokens:
+        """The units of n texts that count, which form one block together; places may be lazy."""
+
+    def pieces(self, text: str, shingling: Shingling, size: int) -> Iterator[str]:
+        """`Tokens.text` of one large text, in pieces for about `size` characters each."""
+
+
+def kind_of(shingling: Shingling) -> ShingleKind | None:
+    """The kind that an app offers; None for those of the core.
+
+    Raises:
+        UsageError: the app is not installed.
+    """
+    if (name := shingling.kind) not in offers.KINDS:
+        return None
+    kind: ShingleKind = offers.offered(offers.KINDS, name)
+    return kind
