@@ -1,7 +1,7 @@
 """The door of an app that cuts texts into units of its own, such as the tokens of programs.
 
 Words, characters and the elements of sets are of the core. A setting of another kind, as `code:6`,
-opens and is shown without its app; who cuts texts then is told which app is missing.
+opens and is shown without its app; an error names the app where texts must be cut.
 """
 
 from collections.abc import Iterator, Sequence
