@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
+from lshdb import offers
 from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database, store_of
@@ -65,7 +66,7 @@ def clusters(
     with file.reading(form, temporary=options.join.group_by is not None) as database:
         minimum = similar.minimum(database, options.join.similar.threshold)
         if folders:
-            _write_folder_pairs(database, options, form)
+            offers.offered(offers.OF_OPTIONS, "folders")(database, options, form)
             return
         similar_clusters = database.clusters(options)
         if files:
@@ -91,32 +92,17 @@ def clusters(
         )
 
 
-def _write_folder_pairs(database: Database, options: ClustersOptions, form: Form) -> None:
-    """Write the pairs of directories that share files."""
-    from lshdb.apps.folders.folders import FolderPair, folder_pairs  # a query needs no pairs
-
-    results.write_results(
-        FolderPair,
-        folder_pairs(store_of(database), options),
-        form,
-        shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
-        noun=("pair of directories", "pairs of directories"),
-        none="no two directories have half of the files of one in common",
-    )
-
-
 def _print_files(
     database: Database, clusters: Iterable[Cluster], threshold: float, *, null: bool
 ) -> None:
     """Print the paths of files that can be deleted, and say why others cannot."""
     from lshdb.cli import proving  # these load what reads files
     from lshdb.read import proof
-    from lshdb.write import dropped_files
 
     store = store_of(database)
-    proofs, root = dropped_files.proof_of(store), store.files_root
+    proofs, root = proof.proof_of(store), store.files_root
 
-    def files() -> Iterator[proof.ProvedFile | dropped_files.LeftFile]:
+    def files() -> Iterator[proof.ProvedFile | proof.LeftFile]:
         for cluster in clusters:
             keys = result_tables.dropped_members(cluster, threshold)
             with store.reading():
@@ -125,7 +111,7 @@ def _print_files(
             stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
             for key in keys:
                 if key in documents:  # else removed meanwhile
-                    yield dropped_files.proved(proofs, documents[key], filter(None, stays))
+                    yield proof.proved(proofs, documents[key], filter(None, stays))
 
     proving.print_files(files(), null=null)
 

@@ -7,8 +7,7 @@ import typer
 from lshdb.cli import messages, results, running
 from lshdb.formatting import counted
 from lshdb.read.paths import escaped, path_from_here, printable_path
-from lshdb.read.proof import ProvedFile
-from lshdb.write.dropped_files import LeftFile
+from lshdb.read.proof import LeftFile, ProvedFile
 
 
 def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:

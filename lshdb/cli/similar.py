@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from lshdb.cli import messages, options
 from lshdb.cli.files import STDOUT
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.options import JoinOptions, SimilarOptions
 
@@ -33,11 +33,11 @@ def first_words(
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
         """The titles of documents in their metadata, or else their first words."""
-        from lshdb.apps.review.beginnings import beginnings_of  # only a terminal shows them
+        from lshdb.search.beginnings import beginnings_of  # only a terminal shows them
 
         words: dict[str, str] = {}
         for database in reversed(databases):
-            for key, start in beginnings_of(database, keys, BEGINNING).items():
+            for key, start in beginnings_of(store_of(database), keys, BEGINNING).items():
                 if text := start.text if start.is_line else start.title:
                     words[key] = text
         return words

@@ -102,6 +102,24 @@ class ProvedFile:
         return self.document.key
 
 
+@dataclass(frozen=True)
+class LeftFile:
+    """A dropped document whose file does not go.
+
+    Attributes:
+        key: of the document.
+        reason: why.
+        has_failed: whether a user should look at it: not if there is no file of its own, or if it
+            is one file with what stays.
+        has_no_copy: whether it is as it was, and only lacks what stays for it.
+    """
+
+    key: str
+    reason: str
+    has_failed: bool = True
+    has_no_copy: bool = False
+
+
 def path_of(document: Compared) -> str | None:
     """The path of the file that a document is the whole of; None if there is none."""
     path = path_of_key(document.key, document.root)
@@ -235,3 +253,23 @@ class Proof:
             real = os.path.join(os.path.realpath(directory), "")
             self._in_bin[directory] = is_in_bin(real) or real.startswith(tuple(self._bins))
         return self._in_bin[directory]
+
+
+def proof_of(store: Store, bins: Iterable[str] = ()) -> Proof:
+    """The proof for files of stored documents, none of which stays if it is below a bin."""
+    return Proof(text_session(store), bins)
+
+
+def proved(
+    proofs: Proof, document: Compared, stays: Iterable[Compared] | None
+) -> ProvedFile | LeftFile:
+    """The file of a document that can go, or why it is left; see lshdb.read."""
+    try:
+        return proofs.check(document, stays)
+    except UnprovedError as error:
+        return LeftFile(
+            document.key,
+            str(error),
+            has_failed=not isinstance(error, NoFileError | OneFileError),
+            has_no_copy=isinstance(error, NoCopyError),
+        )

@@ -13,8 +13,7 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     locations   where the documents of a run are from
     temporary   a private file of documents
     folder_documents   the files of each folder as one document of a temporary file
-    dropped_files  files of dropped documents, each proved before it goes
 
-Doors: add, admission, arrivals, batches, doc_ids, dropped_files, folder_documents, locations,
-merging, parts, queries, signatures, tables, temporary, versions, writing.
+Doors: add, admission, arrivals, batches, doc_ids, folder_documents, locations, merging, parts,
+queries, signatures, tables, temporary, versions, writing.
 """

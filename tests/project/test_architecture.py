@@ -74,9 +74,7 @@ APPS = {
 WRONG: set[tuple[str, str]] = {
     ("__init__", "apps.frames.frames"),
     ("__init__", "apps.service.service"),
-    ("cli.clusters", "apps.folders.folders"),
     ("cli.documents", "apps.documents.extracting"),
-    ("cli.similar", "apps.review.beginnings"),
     ("database", "apps.compare.compare"),
     ("database", "apps.dedup.deciding"),
     ("database", "apps.dedup.file_rows"),
@@ -107,7 +105,6 @@ WRONG: set[tuple[str, str]] = {
     ("spark", "apps.spark"),
     ("store.index", "apps.passages.rare_words"),
     ("write.admission", "apps.compare.differences"),
-    ("write.dropped_files", "apps.review.decisions"),
     ("write.folder_documents", "apps.programs.tokens"),
     ("write.writing", "apps.passages.rare_words"),
     ("write.writing", "apps.passages.winnowing"),

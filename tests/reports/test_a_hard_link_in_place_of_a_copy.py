@@ -21,7 +21,7 @@ from helpers import Command, files_to_drop, left_files
 import lshdb
 from lshdb.apps.folders import trash
 from lshdb.database import store_of
-from lshdb.write.dropped_files import LeftFile
+from lshdb.read.proof import LeftFile
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day\n"
 OTHER_BYTES = "no other file that is kept has the same bytes"

@@ -42,11 +42,11 @@ from lshdb.read.paths import (
     path_of_key,
     printable_path,
 )
+from lshdb.read.proof import LeftFile, proved
 from lshdb.read.session import Session
 from lshdb.search import result_tables
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
-from lshdb.write.dropped_files import LeftFile, proved
 from lshdb.write.merging import rebased
 
 

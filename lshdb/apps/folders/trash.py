@@ -24,13 +24,21 @@ from typing import TYPE_CHECKING
 
 from lshdb import errors
 from lshdb.apps.review.decisions import dropped_contents
+from lshdb.apps.review.dropped_files import dropped_files
 from lshdb.apps.review.storing_decisions import undo_chosen
 from lshdb.model import Decision
 from lshdb.read.counts import reason
 from lshdb.read.paths import printable_path
-from lshdb.read.proof import Proof, ProvedFile, UnprovedError, path_of, stays_not
+from lshdb.read.proof import (
+    LeftFile,
+    Proof,
+    ProvedFile,
+    UnprovedError,
+    path_of,
+    proof_of,
+    stays_not,
+)
 from lshdb.store import partial_files
-from lshdb.write.dropped_files import LeftFile, dropped_files, proof_of
 
 if TYPE_CHECKING:
     from lshdb.store.store import Store

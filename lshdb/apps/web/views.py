@@ -31,13 +31,14 @@ from lshdb import (
 )
 from lshdb.apps.compare import beside
 from lshdb.apps.compare.differences import shown_rows
-from lshdb.apps.review import beginnings, drawing, listing, page_file, reviewing
+from lshdb.apps.review import changes, drawing, listing, page_file, reviewing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.decisions import agreements as agreements_of
 from lshdb.apps.review.file_state import state_of
 from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.apps.web.computing import ResultCache, Stage
 from lshdb.apps.web.rendering import Page, similarity_scale, snippet
+from lshdb.database import store_of
 from lshdb.errors import limits_noted
 from lshdb.options import (
     ClustersOptions,
@@ -47,6 +48,7 @@ from lshdb.options import (
 )
 from lshdb.progress import Progress
 from lshdb.read.paths import file_of_message
+from lshdb.search.beginnings import UNKNOWN, beginnings_of
 from lshdb.sketch.constructions import candidate_probability
 from lshdb.sketch.settings import settings_record
 from lshdb.text.shingling import Content
@@ -282,7 +284,7 @@ def overview(visit: Visit) -> Page:
         largest = [listed.described(item, _PREVIEW) for item in listed.items[:_LARGEST]]
         data["clusters"] = listed.counts | {"largest": largest, "sizes": listed.survey.picture}
         kept = [item["keep"] for item in largest]
-        data["titles"] = beginnings.titles_of(visit.database, kept)
+        data["titles"] = changes.titles_of(visit.database, kept)
     with contextlib.suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
         data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
@@ -316,7 +318,7 @@ def document(visit: Visit) -> Page:
     # Not Path.is_file, which raises an error for a key that cannot be the name of a file.
     file_address = file.as_uri() if file and os.path.isfile(file) else None
     matches = [match.key for match in data["query"]["matches"]]
-    data["titles"] = beginnings.titles_of(database, [key, *matches])
+    data["titles"] = changes.titles_of(database, [key, *matches])
     code = isinstance(content, str) and (
         database.settings.shingling.of_programs or beside.looks_like_code(content)
     )
@@ -511,7 +513,7 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
         "learned": listed.learned,
         "paging": paging,
         kind: items,
-        "titles": beginnings.titles_of(visit.database, keys),
+        "titles": changes.titles_of(visit.database, keys),
     }
     if kind == "pairs":
         data["drawn_from"] = listed.drawn_from
@@ -582,11 +584,11 @@ def cluster(visit: Visit) -> Page:
 def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Members of a cluster with their titles, and their first differences from the kept one."""
     shown_keys = [member["key"] for member in members]
-    starts = beginnings.beginnings_of(visit.database, [kept, *shown_keys])
+    starts = beginnings_of(store_of(visit.database), [kept, *shown_keys])
     others = [
         member["key"] for member in members if member["key"] != kept and not member["same_text"]
     ]
-    changes = beginnings.changes_from(visit.database, kept, others, _CHANGES)
+    differing = changes.changes_from(visit.database, kept, others, _CHANGES)
     return [
         member
         | {
@@ -595,10 +597,10 @@ def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[
             "date": start.date,
             "source": start.source,
             "lines": start.lines if member["key"] == kept else "",
-            "changes": changes.get(member["key"]),
+            "changes": differing.get(member["key"]),
         }
         for member in members
-        for start in [starts.get(member["key"], beginnings.UNKNOWN)]
+        for start in [starts.get(member["key"], UNKNOWN)]
     ]
 
 
@@ -702,7 +704,7 @@ def decisions(visit: Visit) -> Page:
     keys = [row["keys"][0] for row in rows]
     data = {
         "presses": rows,
-        "titles": beginnings.titles_of(visit.database, keys),
+        "titles": changes.titles_of(visit.database, keys),
         "agreements": agreements,
         "disagreements": disagreements[:_DROPPED],
         "paging": paging,
@@ -772,7 +774,7 @@ def query(visit: Visit) -> Page:
             return dataclasses.replace(page, redirect=("query", {"pasted": _keep(text), **fields}))
         data |= _similar_documents(visit, content)
         matches = [match.key for match in data["query"]["matches"]]
-        data["titles"] = beginnings.titles_of(visit.database, matches)
+        data["titles"] = changes.titles_of(visit.database, matches)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
         return dataclasses.replace(page, status=400)

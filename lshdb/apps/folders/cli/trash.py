@@ -13,7 +13,7 @@ from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
-from lshdb.write.dropped_files import LeftFile
+from lshdb.read.proof import LeftFile
 
 
 class TrashOptions(Options):

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from lshdb import formatting
+from lshdb.apps.review import dropped_files
 from lshdb.apps.review.decisions import Disagreement, agreements
 from lshdb.cli import messages, options, proving, results
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.model import Decision
-from lshdb.write import dropped_files
+from lshdb.read import proof
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 
@@ -62,7 +63,7 @@ def decisions(
     with file.reading(form) as database:
         if files:
             store = store_of(database)
-            proofs = dropped_files.proof_of(store)
+            proofs = proof.proof_of(store)
             going = dropped_files.dropped_files(store, proofs, without_copy=yes)
             proving.print_files(going, null=null)
             return

@@ -9,8 +9,8 @@ as a PDF of pictures, only a file with the same bytes is a copy.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lshdb.apps.review.decisions import contents_in_force
@@ -26,32 +26,9 @@ _SIMILAR = 1_000
 """Documents of which one may be the copy: more are looked at only if they have the same content."""
 
 
-@dataclass(frozen=True)
-class LeftFile:
-    """A dropped document whose file does not go.
-
-    Attributes:
-        key: of the document.
-        reason: why.
-        has_failed: whether a user should look at it: not if there is no file of its own, or if it
-            is one file with what stays.
-        has_no_copy: whether it is as it was, and only lacks what stays for it.
-    """
-
-    key: str
-    reason: str
-    has_failed: bool = True
-    has_no_copy: bool = False
-
-
-def proof_of(store: Store, bins: Iterable[str] = ()) -> proof.Proof:
-    """The proof for files of stored documents; see lshdb.read.proof."""
-    return proof.Proof(proof.text_session(store), bins)
-
-
 def dropped_files(
     store: Store, proofs: proof.Proof, *, without_copy: bool = False, identical: bool = False
-) -> Iterator[proof.ProvedFile | LeftFile]:
+) -> Iterator[proof.ProvedFile | proof.LeftFile]:
     """The files of the documents that the decisions mark as `drop`, in the order of keys.
 
     Args:
@@ -62,30 +39,15 @@ def dropped_files(
     """
     copies = _Copies(store, identical=identical)
     for _, documents in sorted(copies.dropped.items()):
-        files = [proved(proofs, document, copies.of(document)) for document in documents]
+        files = [proof.proved(proofs, document, copies.of(document)) for document in documents]
         for index, file in enumerate(files):
-            if isinstance(file, LeftFile) and file.has_no_copy:
+            if isinstance(file, proof.LeftFile) and file.has_no_copy:
                 files[index] = (
-                    proved(proofs, documents[index], None)
+                    proof.proved(proofs, documents[index], None)
                     if without_copy
                     else replace(file, reason=f"{file.reason}: --yes takes it all the same")
                 )
-        yield next((file for file in files if not isinstance(file, LeftFile)), files[-1])
-
-
-def proved(
-    proofs: proof.Proof, document: proof.Compared, stays: Iterable[proof.Compared] | None
-) -> proof.ProvedFile | LeftFile:
-    """The file of a document that can go, or why it is left; see lshdb.read.proof."""
-    try:
-        return proofs.check(document, stays)
-    except proof.UnprovedError as error:
-        return LeftFile(
-            document.key,
-            str(error),
-            has_failed=not isinstance(error, proof.NoFileError | proof.OneFileError),
-            has_no_copy=isinstance(error, proof.NoCopyError),
-        )
+        yield next((file for file in files if not isinstance(file, proof.LeftFile)), files[-1])
 
 
 class _Copies:
