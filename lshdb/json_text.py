@@ -25,7 +25,6 @@ _MANY_DIGITS = b"0" * 16
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
-_FLAT = _EXACT | {float}
 _PLAIN = _EXACT - {int}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
@@ -41,31 +40,36 @@ def loads(data: bytes) -> Any:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
         RecursionError: more than MAX_DEPTH levels.
     """
-    return loads_exactly(data, decimals=False)[0]
+    return loads_exactly(data, decimals=False)
 
 
-def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
-    """The value of JSON as `loads` gives it, and whether `text_fields` may find any.
+def loads_exactly(data: bytes, *, decimals: bool = True) -> Any:
+    """The value of JSON as `loads` gives it.
 
     Args:
         data: the text.
         decimals: whether numbers that no float prints are decimals, and not rounded.
     """
-    value = orjson.loads(data)
-    if isinstance(value, dict) and (kinds := {*map(type, value.values())}) <= _FLAT:  # most records
-        if float not in kinds:
-            return value, False
-        floats = [element for element in value.values() if type(element) is float]
-    else:
-        if _may_be_deep(data):
-            check_depth(value)
-        floats = _leaves(value, _EXACT)
-    if floats:
+    value = loads_rounded(data)
+    if has_many_digits(data) and (floats := _leaves(value, _EXACT)):
         if decimals and _has_other_digits(data, floats):
-            return json.loads(data, parse_float=_exact), True
+            return json.loads(data, parse_float=_exact)
         if max(map(abs, floats)) >= _LARGE:
-            return json.loads(data), True
-    return value, False
+            return json.loads(data)
+    return value
+
+
+def loads_rounded(data: bytes) -> Any:
+    """The value of JSON as `loads` gives it, if it has not many digits in a row."""
+    value = orjson.loads(data)
+    if _may_be_deep(data):
+        check_depth(value)
+    return value
+
+
+def has_many_digits(data: bytes | bytearray) -> bool:
+    """Whether JSON has more digits in a row than 15, which all floats keep."""
+    return _MANY_DIGITS in data.translate(_DIGITS)
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:
@@ -150,9 +154,7 @@ def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
 
 
 def _has_other_digits(data: bytes | bytearray, floats: Iterable[float]) -> bool:
-    """Whether JSON has more digits in a row than 15, which all floats keep, that no float has."""
-    if _MANY_DIGITS not in data.translate(_DIGITS):
-        return False
+    """Whether JSON has many digits in a row that are those of no float."""
     written = {repr(abs(number)).partition("e")[0].encode() for number in floats}
     return not written.issuperset(re.findall(rb"[\d.]{16,}", data))
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from tempfile import TemporaryFile
 from typing import IO, Literal, cast
 
@@ -122,7 +123,7 @@ class RecordOptions:
         """How messages name an option: by that of a command, or by an argument of the library."""
         return option if self.naming.startswith("--") else argument
 
-    @property
+    @cached_property
     def content_field(self) -> str:
         """The field that holds a document's content."""
         return self.element_field or (self.set_field if self.of_sets else self.text_field)

@@ -8,6 +8,7 @@ result depends only on the order of documents, not on how they are cut into batc
 """
 
 import dataclasses
+import os
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -131,7 +132,7 @@ class BucketMatcher(Matcher):
         shared = sizes > 1
         shared[owner] = True
         # Codes that the same documents have, as those of a line of a table do, are one.
-        numbers = np.random.default_rng().integers(1 << 62, size=count + len(doc_ids))
+        numbers = np.frombuffer(os.urandom(8 * (count + len(doc_ids))), dtype=np.int64)
         sums = np.zeros(len(codes), dtype=np.int64)
         np.add.at(sums, code_of, numbers[documents])
         np.add.at(sums, owner, numbers[count + index])

@@ -35,7 +35,7 @@ from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
-from lshdb.read import data_frames, keeping, ordering
+from lshdb.read import data_frames, keeping
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
 from lshdb.read.files import stored_time
@@ -356,6 +356,8 @@ class Run:
 
         With `on_all`, it gets them, too, and the report counts those without shingles.
         """
+        from lshdb.read import ordering  # the order of the input needs none
+
         order, empty, failed = self._choice.order, 0, 0
         field_order = ordering.FieldOrder.of(order)
         inside = keeping.holding(order.keep_in)
