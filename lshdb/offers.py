@@ -80,6 +80,11 @@ KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}
 """Kinds of shingles: a ShingleKind each (lshdb.text.kinds)."""
 LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
 """What the ending of a setting leaves out: a function that puts blanks there in a text."""
+READERS = {
+    "documents": "lshdb.apps.documents.reader:DocumentReader",
+    "archives": "lshdb.apps.documents.archives:Archives",
+}
+"""The readers of files that the core does not read: see lshdb.read.readers."""
 
 
 @cache

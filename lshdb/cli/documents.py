@@ -17,7 +17,7 @@ from lshdb.formatting import counted
 from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.read import encodings, paths
+from lshdb.read import encodings, kinds, paths
 from lshdb.read.paths import printable_path
 from lshdb.text.content import digest
 from lshdb.text.shingling import Shingling
@@ -162,9 +162,9 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
         if amount := counts.get(kind):
             messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
     if left_out := counts.get("documents"):
-        from lshdb.apps.documents import extracting
+        from lshdb.read import readers
 
-        if extracting.lacks_library():
+        if any(encodings.INSTALL in readers.why_unread(kind) for kind in kinds.KINDS):
             text = f"to read the {counted(left_out, 'document')} left out: {encodings.INSTALL}"
             messages.message(f"{of}{text}")
 

@@ -7,6 +7,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     batch         what all formats give: documents in columns, and where they are from
     files, paths, identity  a path, resolved once; names and keys; whether two are one file
     walking, git  which files in directories are read: patterns, sizes, what git tracks
+    kinds, readers         what apps read: documents, spreadsheets, archives; the door for them
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
     encodings     bytes to text: labels as browsers read them, and guessing
     formats       the table of formats, each a module that reads and writes
@@ -19,6 +20,6 @@ where and why, and the rows as they were read. And the way back: rows to files.
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: added_columns, arrow_rows, batch, compression, counts, data_frames, encodings, files,
-formats, git, identity, inputs, json_rows, keeping, long_tables, metadata, ordering, outputs, paths,
-proof, records, session, sinks, walking.
+formats, git, identity, inputs, json_rows, keeping, kinds, long_tables, metadata, ordering, outputs,
+paths, proof, readers, records, session, sinks, walking.
 """

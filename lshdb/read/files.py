@@ -3,9 +3,11 @@
 import os
 import stat
 import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, Protocol
 
-from lshdb.apps.documents.archives import Archives, Member, is_archive
 from lshdb.errors import InputError
 from lshdb.read import paths
 from lshdb.read.identity import is_same_file
@@ -16,6 +18,61 @@ _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
 _HALF = 1 << 63
 """SQLite's integers are from minus this to below it: times of years to 2262."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive, with what walking asks of an os.DirEntry.
+
+    Attributes:
+        name: its path in the archive.
+        path: the same from the path of the archive.
+        archive: the path of that.
+        status: its size, and the times, device and inode of the archive.
+        open: opens it, or raises InputError.
+    """
+
+    name: str
+    path: str
+    archive: str
+    status: os.stat_result
+    open: Callable[[], Any]
+
+    def is_dir(self) -> bool:
+        """Whether it is a directory: these are only in the names of files."""
+        return False
+
+    is_symlink = is_dir
+
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.status.st_mode)
+
+    def inode(self) -> int:
+        """A number that no file has."""
+        return 0
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002
+        """As of a file."""
+        return self.status
+
+
+class Archives(Protocol):
+    """The door of the app that reads archives as directories, made of limits.Limits."""
+
+    def members(self, archive: str) -> Mapping[str, Member]:
+        """The files in an archive, by their paths, which begin with that of the archive.
+
+        Raises:
+            InputError, OSError: it cannot be read.
+        """
+
+    def opened(self, member: Member) -> AbstractContextManager[BinaryIO]:
+        """The bytes of a member, also of an archive that is not the open one.
+
+        Raises:
+            InputError: it is gone or damaged, or too much of an archive is read.
+        """
 
 
 @dataclass(frozen=True)
@@ -62,7 +119,7 @@ class File:
     @property
     def is_archive(self) -> bool:
         """Whether it is an archive; those in archives are binary files."""
-        return self.is_regular and self.member is None and is_archive(self.path)
+        return self.is_regular and self.member is None and paths.is_archive(self.path)
 
     @property
     def identity(self) -> object:
@@ -140,7 +197,9 @@ def resolved(
         fault = error if isinstance(error, OSError) else InputError(str(error))
         try:
             place, sheet = paths.file_and_sheet(path)
-            member = archives.find(path) if archives and not sheet else None
+            archive = paths.archive_of(path) if archives and not sheet else None
+            if archives and archive and archive != path:
+                member = archives.members(archive).get(path)
             if sheet:
                 status, fault = os.stat(place), None
             elif member:

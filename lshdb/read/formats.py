@@ -14,10 +14,9 @@ from tempfile import TemporaryFile
 from typing import Any, Protocol, cast
 
 from lshdb import errors
-from lshdb.apps.documents.extraction import kinds
 from lshdb.columns import Columns
 from lshdb.keys import with_article
-from lshdb.read import batch, compression, inputs, json_rows, paths, records, sinks
+from lshdb.read import batch, compression, inputs, json_rows, kinds, paths, records, sinks
 
 KIND: Mapping[str, str] = {
     "jsonl": "json",
@@ -138,9 +137,7 @@ def output_format(path: str, default: str) -> str:
     """
     format: str = paths.format_of(path)
     if format == "text":
-        if (
-            kind := kinds.KINDS.get(kinds.OF_SUFFIX.get(splitext(path)[1].lower(), ""))
-        ) and not kind.is_text:
+        if (kind := kinds.KINDS.get(kinds.kind_of(path))) and not kind.is_text:
             raise errors.UsageError(
                 f"{path}: no rows are written as {kind.name}: name a file that ends in .csv, "
                 ".jsonl, .parquet or .arrow"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
 
 from lshdb.errors import InputError, UsageError
-from lshdb.read import compression
+from lshdb.read import compression, kinds
 
 if TYPE_CHECKING:
     from lshdb.options import Format
@@ -80,6 +80,7 @@ _BINARY_MAGIC = {
 """First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
 _SHEET = re.compile(r"(?is)(.*?\.(?:xls[xmb]?|ods))#(.+)")
 """The name of a file of sheets, and of a sheet in it."""
+_IN_ARCHIVE = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
 _UNUSUAL = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 _BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
@@ -129,10 +130,27 @@ def file_and_sheet(path: str) -> tuple[str, str]:
 
 def is_spreadsheet(path: str) -> bool:
     """Whether a file, perhaps with the name of a sheet, is a spreadsheet by its suffix."""
-    from lshdb.apps.documents.extraction import kinds  # which --help does not need
+    return kinds.kind_of(file_and_sheet(path)[0]) == "xlsx"
 
-    suffix = os.path.splitext(file_and_sheet(path)[0])[1].lower()
-    return kinds.OF_SUFFIX.get(suffix) == "xlsx"
+
+def is_mailbox(path: str) -> bool:
+    """Whether a file has several messages, by its suffix."""
+    return kinds.kind_of(path) == "mbox"
+
+
+def is_archive(path: str) -> bool:
+    """Whether a file is an archive, by its suffix."""
+    lower = path.lower()
+    return lower.endswith(kinds.ARCHIVES) or compression.without_compression(lower).endswith(".tar")
+
+
+def archive_of(path: str) -> str | None:
+    """The archive that a path is, or leads into; None for other paths."""
+    if not _IN_ARCHIVE.search(path):
+        return None
+    while path and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path if is_archive(path) and os.path.isfile(path) else None
 
 
 def rows_format_of(path: str) -> "Format":

@@ -13,12 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from lshdb.apps.documents.archives import archive_of
 from lshdb.errors import InputError
 from lshdb.options import TextOptions
 from lshdb.read import identity
 from lshdb.read.counts import reason
-from lshdb.read.paths import file_of_message, is_in_bin, path_of_key
+from lshdb.read.paths import archive_of, file_of_message, is_in_bin, path_of_key
 from lshdb.read.session import Session, session_of
 from lshdb.text import content
 

@@ -12,22 +12,30 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from lshdb import options as groups
-from lshdb.apps.documents import extracting, sheet_rows
-from lshdb.apps.documents.archives import Archives, is_archive
-from lshdb.apps.documents.extraction.kinds import PROBE
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import values_of
 from lshdb.model import Document, Failure
 from lshdb.progress import BYTES, Progress, shown, silent
-from lshdb.read import files, formats, identity, inputs, json_rows, long_tables, records, walking
+from lshdb.read import (
+    files,
+    formats,
+    identity,
+    inputs,
+    json_rows,
+    kinds,
+    long_tables,
+    readers,
+    records,
+    walking,
+)
 from lshdb.read import paths as names
 from lshdb.read.batch import Batch
 from lshdb.read.compression import compression_of
 from lshdb.read.counts import ReadCounts, failure_of, reason
-from lshdb.read.files import File, FilesRead
+from lshdb.read.files import Archives, File, FilesRead
+from lshdb.read.kinds import PROBE
 from lshdb.read.paths import STDIN, printable_path
 from lshdb.store import guard
-from lshdb.store.rows import FileState
 from lshdb.text.shingling import Shingling
 
 TABLE = "a table by its suffix, and only texts are read"
@@ -103,8 +111,8 @@ class Session:
     Attributes:
         options: how; they do not change.
         counts: what was read so far, and what was not.
-        extractor: takes the text out of documents such as PDF.
-        archives: reads members of archives.
+        documents: reads documents such as PDF; None if its app is missing.
+        archives: reads members of archives; likewise.
         files_read: which files were read, and which were left out.
     """
 
@@ -113,27 +121,26 @@ class Session:
         options: SessionOptions,
         counts: ReadCounts | None = None,
         files_read: FilesRead | None = None,
-        extractor: extracting.Extractor | None = None,
+        documents: readers.Reader | None = None,
         archives: Archives | None = None,
     ) -> None:
-        limits = options.limits
-        if extractor is None:
-            extractor = extracting.Extractor(options.taken, limits.largest_text, options.source)
         self.options = options
         self.counts = counts or ReadCounts()
         self.files_read = files_read or FilesRead()
-        self.extractor = extractor
-        self.archives = archives or Archives(limits)
+        self.documents: readers.Reader | None = documents or readers.made("documents", options)
+        if options.taken.convert and self.documents is None:
+            raise UsageError(f"convert {readers.MISSING}")
+        self.archives: Archives | None = archives or readers.made("archives", options.limits)
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
         options = dataclasses.replace(self.options, **changes)
-        return Session(options, self.counts, self.files_read, self.extractor, self.archives)
+        return Session(options, self.counts, self.files_read, self.documents, self.archives)
 
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
-        """A session that counts for itself, and may read files again, with the same extractor."""
+        """A session that counts for itself, and may read files again, with the same reader."""
         options = dataclasses.replace(self.options, **changes)
-        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
+        return Session(options, counts, FilesRead(self.files_read.before), self.documents)
 
     def skip_files_of(self, other: "Session") -> None:
         """From now on, skip the files that another session reads before this one."""
@@ -181,8 +188,9 @@ class Session:
         A file to which several paths lead is read once, and counted as skipped after that.
         """
         walks: list[walking.Walk] = []
+        packed = self.options.archives and self.archives
         for file in files:
-            if file.is_directory or (self.options.archives and file.is_archive):
+            if file.is_directory or (packed and file.is_archive):
                 walks.append(self.walked(file.path))
                 yield from self._directory(walks[-1])
             else:
@@ -254,7 +262,9 @@ class Session:
                 and isinstance(error, inputs.Skipped)
                 and (error.kind != "tables" or options.format == "auto")
             ):
-                packed = error.kind == "binary" and not options.archives and is_archive(file.path)
+                packed = (
+                    error.kind == "binary" and not options.archives and names.is_archive(file.path)
+                )
                 counts.skipped.add("archives" if packed else error.kind, file.path, str(error))
             else:
                 yield Batch(failures=[(0, failure_of(file.path, error))])
@@ -270,10 +280,9 @@ class Session:
             return self._stdin(source)
         format = self.options.format_of(file.path)
         if format == "xlsx":
-            with self._on_disk(source, file) as (copy, _):
-                cells = self.extractor.cells(copy, file.sheet)
-            self.counts.bytes_read += source.size
-            source.text = sheet_rows.lines(cells, self.options)
+            if self.documents is None:
+                raise inputs.Skipped("documents", readers.why_unread("xlsx"))
+            source.text = self.documents.rows(source, file, self.counts)
             return json_rows.read(source, "jsonl")
         if format != "text":
             return formats.format_named(format).read(source, format)
@@ -297,7 +306,7 @@ class Session:
         format = self.options.format
         if format == "auto":
             format = "text" if path == STDIN else names.format_of(path)
-            if extracting.is_mailbox(path):
+            if names.is_mailbox(path):
                 return None
             if format == "json" and self.options.of_sets:
                 return path  # a set is a JSON array
@@ -350,18 +359,11 @@ class Session:
         if file.status and guard.is_open(file.status):
             raise inputs.Skipped("binary", "the database itself")
         if file.member:
+            assert self.archives is not None
             return self.archives.opened(file.member)
         if unpacks:
             return names.opened(file.place, self.options.stdin)
         return open(file.place, "rb")
-
-    def _on_disk(
-        self, source: inputs.Input, file: File
-    ) -> contextlib.AbstractContextManager[tuple[str, bytes]]:
-        """The path of an open file, or of a copy of a member, and the digest of its bytes."""
-        if file.member:
-            return self.archives.on_disk(file.member, source.file)
-        return contextlib.nullcontext((file.place, identity.digest_of(source.file)))
 
     def _input(self, stream: BinaryIO, file: File) -> inputs.Input:
         name = printable_path(file.path)
@@ -385,40 +387,28 @@ class Session:
         return formats.format_named(format).read(source, format)
 
     def _text(self, source: inputs.Input, file: File) -> Iterator[Batch]:
-        """The batch of a text file, or one for each document in a PDF, a mailbox and the like.
-
-        What is unpacked or read by other programs is hashed before: if it changes meanwhile, its
-        digest is of bytes that it has no longer, and never of others than those that were read.
-        """
+        """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
         peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self.extractor.kind_of(file.path, peek(PROBE)) if file.is_regular else None
+        kind = self._kind_of(file, peek(PROBE)) if file.is_regular else None
         if kind != "mbox" and file.status and not file.status.st_size:
             kind = None  # an empty file of any kind is an empty text
-        if kind is None or self.options.of_sets:
-            is_packed = file.is_regular and compression_of(file.path) and file.member is None
-            yield self._whole(source, file, self.read_digest(file) if is_packed else None)
+        if self.documents and kind and not self.options.of_sets:
+            yield from self.documents.read(source, file, kind, self.counts)
             return
-        first: list[tuple[str, FileState]] = []
-        is_whole = True
-        try:
-            with self._on_disk(source, file) as (copy, digest):
-                for document in self.extractor.documents(copy, kind):
-                    if isinstance(document, extracting.Extracted):
-                        batch = self._extracted(document, file, digest)
-                    else:
-                        batch = _unread(file, document.name, document.reason)
-                    first = first or [*batch.states]
-                    is_whole &= not batch.unread
-                    yield batch
-        except InputError as error:
-            if kind == "zip":
-                why = f"a binary file ({names.binary_kind(names.ZIP)})"
-                raise inputs.Skipped("binary", why) from error
-            yield _to_read_again(first)
-            raise
-        if not is_whole:
-            yield _to_read_again(first)
-        self.counts.bytes_read += source.size
+        # What is unpacked is hashed before: if it changes meanwhile, its digest is of bytes that
+        # it has no longer, and never of others than those that were read.
+        is_packed = file.is_regular and compression_of(file.path) and file.member is None
+        yield self._whole(source, file, self.read_digest(file) if is_packed else None)
+
+    def _kind_of(self, file: File, start: bytes) -> str | None:
+        """How a file is read that is not one of rows; None for a text."""
+        if self.documents:
+            return self.documents.kind_of(file.path, start)
+        kind = "zip" if file.is_archive else kinds.kind_of(file.path)
+        if kind and not kinds.KINDS[kind].is_text:
+            skip = "archives" if file.is_archive else "documents"
+            raise inputs.Skipped(skip, readers.why_unread(kind))
+        return None
 
     def _whole(self, source: inputs.Input, file: File, packed: bytes | None = None) -> Batch:
         """The batch of a text as one document.
@@ -445,44 +435,6 @@ class Session:
         if source.guess is not None:
             guess = inputs.encoding_of(source.guess)
             self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
-
-    def _extracted(self, document: extracting.Extracted, file: File, digest: bytes) -> Batch:
-        """The batch of a document that was taken out of a file, by the rules for all documents."""
-        whole_key = file.key if document.name is None else f"{file.key}#{document.name}"
-        state = file.state(document.extracted, digest)
-        try:
-            text, metadata, replaced = self.options.text_document(
-                whole_key, document.text, document.metadata
-            )
-        except InputError as error:
-            if document.name is None:
-                raise
-            return _unread(file, document.name, str(error))
-        if document.metadata.get("scanned"):
-            self.counts.skipped.add("scanned", file.path, "a PDF of pictures: it has no text")
-        if damaged := document.metadata.get("damaged"):
-            why = f"read without {len(damaged):,} damaged: {damaged[0]}"
-            self.counts.skipped.add("damaged", file.path, why)
-        return Batch(
-            [whole_key],
-            [text],
-            [metadata],
-            states=[(whole_key, state)] if state else [],
-            replaced=replaced,
-            size=text.__sizeof__() + len(whole_key),
-        )
-
-
-def _unread(file: File, name: str, reason: str) -> Batch:
-    """The batch of a message that cannot be read."""
-    failure = Failure(f"{printable_path(file.path)}#{name}", reason)
-    return Batch(failures=[(0, failure)], unread=[f"{file.key}#{name}"])
-
-
-def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
-    """The batch without documents that says: a file was not read whole, as if it had changed."""
-    again = [(key, dataclasses.replace(state, mtime_ns=None, digest=None)) for key, state in states]
-    return Batch(states=again)
 
 
 def unknown_root(option: str) -> str:

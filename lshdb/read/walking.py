@@ -19,12 +19,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lshdb import errors
-from lshdb.apps.documents.archives import Archives, Member, is_archive
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.read import counts, git
-from lshdb.read.files import File, FilesRead
-from lshdb.read.paths import is_bin_name, is_database, key_of_real, printable_path, why_hidden
+from lshdb.read.files import Archives, File, FilesRead, Member
+from lshdb.read.paths import (
+    is_archive,
+    is_bin_name,
+    is_database,
+    key_of_real,
+    printable_path,
+    why_hidden,
+)
 from lshdb.store import guard
 
 if TYPE_CHECKING:

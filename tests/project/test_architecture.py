@@ -74,7 +74,6 @@ APPS = {
 WRONG: set[tuple[str, str]] = {
     ("__init__", "apps.frames.frames"),
     ("__init__", "apps.service.service"),
-    ("cli.documents", "apps.documents.extracting"),
     ("database", "apps.compare.compare"),
     ("database", "apps.dedup.deciding"),
     ("database", "apps.dedup.file_rows"),
@@ -86,15 +85,6 @@ WRONG: set[tuple[str, str]] = {
     ("maintain.examining", "apps.passages.winnowing"),
     ("maintain.reindex", "apps.passages.rare_words"),
     ("maintain.reindex", "apps.passages.winnowing"),
-    ("read.files", "apps.documents.archives"),
-    ("read.formats", "apps.documents.extraction.kinds"),
-    ("read.paths", "apps.documents.extraction.kinds"),
-    ("read.proof", "apps.documents.archives"),
-    ("read.session", "apps.documents.archives"),
-    ("read.session", "apps.documents.extracting"),
-    ("read.session", "apps.documents.extraction.kinds"),
-    ("read.session", "apps.documents.sheet_rows"),
-    ("read.walking", "apps.documents.archives"),
     ("search.pairs", "apps.passages.weights"),
     ("search.query", "apps.passages.weights"),
     ("search.query", "apps.passages.winnowing"),
@@ -114,7 +104,7 @@ FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
 FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()] + [f"apps.{app}" for app in APPS]
 ALONE = "apps.documents.extraction"
 """The package that a process runs without the rest of lshdb."""
-BESIDE = {"read.encodings"}
+BESIDE = {"read.encodings", "read.kinds"}
 """What that process imports besides: modules that import nothing of lshdb."""
 OTHER_FILES = {"options.pyi", "py.typed", "schema.sql", "format_6.sql"}
 OTHER_FILES |= {f"{part}.sql" for part in PARTS}

@@ -17,7 +17,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from lshdb.apps.documents.extraction import kinds, process, web
+from lshdb.apps.documents.extraction import process, web
+from lshdb.read.kinds import kind_of
 
 pytestmark = pytest.mark.extra("documents")
 
@@ -597,7 +598,7 @@ def test_a_saved_page_is_mail_and_its_text_that_of_the_page(tmp_path: Path) -> N
     data = MIXED.format("related", part(f"{HTML}\nContent-Location: https://x.org/", page))
     for name in ("a.mht", "a.mhtml"):
         (tmp_path / name).write_text(f"From: <Saved by Blink>\nMIME-Version: 1.0\n{data}")
-        assert kinds.OF_SUFFIX[Path(name).suffix] == "eml"
+        assert kind_of(name) == "eml"
         assert text(tmp_path / name, kind="eml") == "The ferry leaves at noon"
 
 

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from lshdb.apps.documents import extracting
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.read import counts, encodings, formats, outputs, walking
+from lshdb.read import counts, formats, outputs, readers, walking
 from lshdb.read.files import File, FilesRead, resolved
 from lshdb.read.paths import (
     binary_kind,
@@ -81,8 +80,8 @@ def find_tables(
             if rowless is not None and format == "json" and _has_no_rows(path):
                 skipped_files.add("tables", path, "JSON without rows")
                 rowless[path] = name
-            elif format == "xlsx" and not extracting.reads_sheets():
-                skipped_files.add("documents", path, f"sheets: needs {encodings.INSTALL}")
+            elif format == "xlsx" and (why := readers.why_unread("xlsx")):
+                skipped_files.add("documents", path, why)
             elif format == "text":
                 skipped_files.add("texts", path, "not a table by its suffix")
             else:

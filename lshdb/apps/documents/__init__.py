@@ -3,10 +3,10 @@
 In: files that strangers made. Out: documents and rows.
 
     archives     ZIP and tar files as directories of their members
+    reader       a batch for each document in a file; rows of spreadsheets
     extracting   the text of documents, by a process that may crash, hang or be killed
     extraction   that process: a module for each kind, and how texts are normalised
-    sheet_rows   rows of spreadsheets
     user_programs  runs a program of the user that gives text
 
-Doors: archives, extracting, extraction.kinds, sheet_rows.
+Doors: .
 """

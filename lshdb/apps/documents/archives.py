@@ -14,7 +14,6 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
@@ -24,73 +23,19 @@ from zlib import crc32
 
 from lshdb.errors import InputError, LshdbError
 from lshdb.limits import Limits
-from lshdb.read import compression, identity
-from lshdb.store.partial_files import temporary_directory
+from lshdb.read import compression
+from lshdb.read.files import Member
 
 _Listed = Iterator[tuple[str, int, bool, Callable[[], Any]]]
 """Of members: name, size, whether it is a regular file, and what opens it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A file in an archive, with what walking asks of an os.DirEntry.
-
-    Attributes:
-        name: its path in the archive.
-        path: the same from the path of the archive.
-        archive: the path of that.
-        status: its size, and the times, device and inode of the archive.
-        open: opens it, or raises InputError.
-    """
-
-    name: str
-    path: str
-    archive: str
-    status: os.stat_result
-    open: Callable[[], Any]
-
-    def is_dir(self) -> bool:
-        """Whether it is a directory: these are only in the names of files."""
-        return False
-
-    is_symlink = is_dir
-
-    def is_file(self) -> bool:
-        """Whether it is a regular file."""
-        return stat.S_ISREG(self.status.st_mode)
-
-    def inode(self) -> int:
-        """A number that no file has."""
-        return 0
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002
-        """As of a file."""
-        return self.status
-
-
 _IS_UTF8 = 1 << 11
 """The flag of a name in a ZIP file that is UTF-8."""
-_SUFFIXES = (".zip", ".tgz", ".tar")
-_IN_PATH = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
-
-
-def is_archive(path: str) -> bool:
-    """Whether a file is an archive, by its suffix."""
-    lower = path.lower()
-    return lower.endswith(_SUFFIXES) or compression.without_compression(lower).endswith(".tar")
-
-
-def archive_of(path: str) -> str | None:
-    """The archive that a path is, or leads into; None for other paths."""
-    if not _IN_PATH.search(path):
-        return None
-    while path and not os.path.lexists(path):
-        path = os.path.dirname(path)
-    return path if is_archive(path) and os.path.isfile(path) else None
 
 
 class Archives:
-    """Reads archives, of which one is open at a time.
+    """Reads archives, of which one is open at a time; see lshdb.read.readers.Archives.
 
     Args:
         limits: `largest_archive` is for what is unpacked of one, `archive_contents` for its list of
@@ -121,11 +66,6 @@ class Archives:
             self._read, self._left = (archive, time), self._limits.largest_archive
         return self._members
 
-    def find(self, path: str) -> Member | None:
-        """The member with this path; None if it leads to none."""
-        archive = archive_of(path)
-        return None if archive in (None, path) else self.members(str(archive)).get(path)
-
     @contextlib.contextmanager
     def opened(self, member: Member) -> Iterator[BinaryIO]:
         """A member that is read; its archive is opened again where it is not the open one.
@@ -143,17 +83,6 @@ class Archives:
                 yield cast(BinaryIO, stream)
         finally:
             self._left = bounded.left
-
-    @contextlib.contextmanager
-    def on_disk(self, member: Member, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
-        """The path of a temporary copy of an open member, and the digest of its bytes."""
-        with temporary_directory(None) as directory:
-            copy = os.path.join(directory, f"member{os.path.splitext(member.path)[1]}")
-            with open(copy, "w+b") as target:
-                copyfileobj(file, target)
-                target.seek(0)
-                digest = identity.digest_of(target)
-            yield copy, digest
 
     def _listed(self, archive: str, archive_status: os.stat_result) -> Iterator[Member]:
         lower = archive.lower()

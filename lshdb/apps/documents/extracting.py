@@ -14,16 +14,16 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import IO, Any, NamedTuple
 
 from lshdb.apps.documents import extraction as documents
 from lshdb.apps.documents import user_programs
-from lshdb.apps.documents.extraction import kinds
+from lshdb.apps.documents.extraction.kinds import kind_of_start
 from lshdb.apps.documents.extraction.text import normalized
 from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
-from lshdb.read import compression, encodings, inputs
+from lshdb.read import compression, inputs, readers
+from lshdb.read.kinds import KINDS, kind_of
 
 PROGRAM = os.path.join(os.path.dirname(documents.__file__), "__main__.py")
 """What the process runs."""
@@ -101,13 +101,6 @@ class Extractor:
             process.end()
         self._process = None
 
-    def kind_of_name(self, name: str) -> str | None:
-        """How a file is read, as far as its name says: equal bytes then give an equal text."""
-        suffix = os.path.splitext(name)[1].lower()
-        if suffix in self._commands:
-            return suffix
-        return kinds.OF_SUFFIX.get(suffix) or compression.compression_of(name)
-
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
         """The kind of a file's document, by suffix or first bytes; None for a text.
 
@@ -117,21 +110,19 @@ class Extractor:
         suffix = os.path.splitext(path)[1].lower()
         if suffix in self._commands:
             return suffix
-        if (kind := kinds.OF_SUFFIX.get(suffix)) is None:
-            kind = kinds.kind_of_start(start)
+        if (kind := kind_of(path) or None) is None:
+            kind = kind_of_start(start)
             if kind in (None, "mbox") and _is_maildir(os.path.dirname(path)):
                 kind = "eml"
         if kind is None or compression.compression_of(path) or (kind == "html" and self.source):
             return None
-        form = kinds.KINDS[kind]
-        if self.options.documents and _is_installed(form.module):
+        form = KINDS[kind]
+        why = f"{form.name}: documents are not wanted"
+        if self.options.documents and not (why := readers.why_unread(kind)):
             return kind
         if form.is_text or kind == "zip":
             return None
-        install = (
-            f"needs {encodings.INSTALL}" if self.options.documents else "documents are not wanted"
-        )
-        raise inputs.Skipped("documents", f"{form.name}: {install}")
+        raise inputs.Skipped("documents", why)
 
     def cells(self, path: str, sheet: str) -> str:
         """The cells of a sheet, as `extraction.sheets.rows` gives them; InputError without any.
@@ -226,25 +217,6 @@ def _numbered(name: str, names: Counter[str]) -> str:
     """The name of a message, with a number if it is not the first one of that name."""
     names[name] += 1
     return name + f" {names[name]}" * (names[name] > 1)
-
-
-def is_mailbox(path: str) -> bool:
-    """Whether a file has several messages, by its suffix."""
-    return kinds.OF_SUFFIX.get(os.path.splitext(path)[1].lower()) == "mbox"
-
-
-def lacks_library() -> bool:
-    """Whether a library of the extra is not installed."""
-    return not all(_is_installed(kind.module) for kind in kinds.KINDS.values())
-
-
-def reads_sheets() -> bool:
-    """Whether the library of spreadsheets is installed."""
-    return _is_installed(kinds.KINDS["xlsx"].module)
-
-
-def _is_installed(module: str) -> bool:
-    return find_spec(module) is not None
 
 
 def _is_maildir(directory: str) -> bool:

@@ -17,12 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lshdb import formatting
-from lshdb.apps.documents.archives import is_archive
 from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.read import proof
 from lshdb.read.identity import file_identity
-from lshdb.read.paths import file_of_message, path_of_key, printable_path
+from lshdb.read.paths import file_of_message, is_archive, path_of_key, printable_path
 from lshdb.search.pairs import all_clusters
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store

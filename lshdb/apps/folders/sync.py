@@ -19,24 +19,25 @@ from functools import partial
 from itertools import chain
 
 from lshdb import model
-from lshdb.apps.documents import archives
-from lshdb.apps.documents.extracting import is_mailbox
 from lshdb.apps.folders import renames
 from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
 from lshdb.options import AddManyOptions, SyncOptions
 from lshdb.progress import shown
-from lshdb.read import walking
+from lshdb.read import kinds, walking
 from lshdb.read.batch import Batch
+from lshdb.read.compression import compression_of
 from lshdb.read.counts import failure_of
 from lshdb.read.files import File, FilesRead
 from lshdb.read.inputs import encoding_of
 from lshdb.read.paths import (
     absolute_key,
+    archive_of,
     check_key_is_free,
     file_of_message,
     format_of,
+    is_mailbox,
     key_of_real,
     path_of_key,
     printable_path,
@@ -193,7 +194,7 @@ def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
         return None
     files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
     paths = (path_of_key(key, root) for key in files)
-    if not files or any(os.path.lexists(path) or archives.archive_of(path) for path in paths):
+    if not files or any(os.path.lexists(path) or archive_of(path) for path in paths):
         return None
     return (
         f"{store.path} has documents of {counted(len(files), 'file')} below "
@@ -415,7 +416,13 @@ def _contents(
     plan: _Plan, stored: Mapping[str, Sequence[StoredFile]], session: Session
 ) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
     """The digests of what stored files held, and of what files hold now that may hold the same."""
-    kind_of = session.extractor.kind_of_name
+    converted = [one.partition("=")[0] for one in session.options.taken.convert]
+    suffixes = {"." + suffix.lower().lstrip(".") for suffix in converted}
+
+    def kind_of(name: str) -> str | None:
+        suffix = os.path.splitext(name)[1].lower()
+        return suffix if suffix in suffixes else kinds.kind_of(name) or compression_of(name)
+
     old: dict[str, Hashable] = {}
     sizes = set[int | None]()
     for key, documents in stored.items():
@@ -566,7 +573,7 @@ def _is_plain(state: FileState) -> bool:
 def _exists(path: str) -> bool:
     """Whether a file or an archive's member may exist; True if it cannot be looked at."""
     try:
-        os.lstat(archives.archive_of(path) or path)
+        os.lstat(archive_of(path) or path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:

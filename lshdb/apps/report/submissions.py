@@ -10,10 +10,9 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from lshdb.apps.documents.archives import is_archive
 from lshdb.model import Failure
 from lshdb.read import paths
-from lshdb.read.paths import file_of_message
+from lshdb.read.paths import file_of_message, is_archive
 from lshdb.read.walking import EXCLUDED, NOT_INCLUDED
 from lshdb.store.store import Store
 

@@ -1,9 +1,11 @@
-"""The kinds of documents: their suffixes, first bytes and libraries, in one table."""
+"""What reads the kinds of documents: their libraries, in one table; and their first bytes."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from lshdb.read.kinds import PROBE
 
 Metadata = dict[str, Any]
 
@@ -12,45 +14,39 @@ class Refused(Exception):
     """Why a file gives no text, in words for the user."""
 
 
-class Kind(NamedTuple):
-    """A kind of documents.
+class Library(NamedTuple):
+    """What reads a kind of documents.
 
     Attributes:
-        name: as people call it.
-        suffixes: of its files, separated by spaces.
-        library: as it is installed; empty for Python's own.
+        name: of the library, as it is installed; empty for Python's own.
         reader: the module and function that yields the pages (chapters, slides, sheets; or one
             text) of a path, and adds to the metadata.
-        is_text: whether a file is read as the text that it is, where documents are not.
     """
 
     name: str
-    suffixes: str
-    library: str
     reader: str
-    is_text: bool = False
 
     @property
     def module(self) -> str:
         """What is imported of the library."""
-        return self.library.replace("-", "_") or "email"
+        return self.name.replace("-", "_") or "email"
 
 
-KINDS = {
-    "pdf": Kind("PDF", ".pdf", "pypdfium2", "pdf.pages"),
-    "docx": Kind("Word", ".docx .docm .dotx", "lxml", "office.word"),
-    "pptx": Kind("PowerPoint", ".pptx .pptm .ppsx", "lxml", "office.slides"),
-    "odt": Kind("OpenDocument", ".odt .odp", "lxml", "opendocument.pages"),
-    "xlsx": Kind("sheets", ".xlsx .xlsm .xlsb .xls .ods", "python-calamine", "sheets.pages"),
-    "epub": Kind("EPUB", ".epub", "lxml", "books.chapters"),
-    "html": Kind("HTML", ".html .htm .xhtml", "selectolax", "web.pages", is_text=True),
-    "rtf": Kind("RTF", ".rtf", "striprtf", "rtf.pages", is_text=True),
-    "eml": Kind("mail", ".eml .emlx .mht .mhtml", "", "mail.pages", is_text=True),
-    "mbox": Kind("mail", ".mbox .mbx", "", "mail.pages", is_text=True),
-    "ipynb": Kind("notebook", ".ipynb", "", "notebooks.cells", is_text=True),
-    "zip": Kind("ZIP", "", "lxml", "packages.none"),
+LIBRARIES = {
+    "pdf": Library("pypdfium2", "pdf.pages"),
+    "docx": Library("lxml", "office.word"),
+    "pptx": Library("lxml", "office.slides"),
+    "odt": Library("lxml", "opendocument.pages"),
+    "xlsx": Library("python-calamine", "sheets.pages"),
+    "epub": Library("lxml", "books.chapters"),
+    "html": Library("selectolax", "web.pages"),
+    "rtf": Library("striprtf", "rtf.pages"),
+    "eml": Library("", "mail.pages"),
+    "mbox": Library("", "mail.pages"),
+    "ipynb": Library("", "notebooks.cells"),
+    "zip": Library("lxml", "packages.none"),
 }
-OF_SUFFIX = {suffix: name for name, kind in KINDS.items() for suffix in kind.suffixes.split()}
+"""Of each kind in `lshdb.read.kinds`."""
 _STARTS = {
     b"%pdf-": "pdf",
     b"pk\3\4": "zip",
@@ -60,8 +56,6 @@ _STARTS = {
 }
 """The first bytes of documents, in small letters."""
 _SIGNS = tuple(_STARTS)
-PROBE = 1024
-"""First bytes of a file that show its kind."""
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
 """How a line of a header of mail begins."""
 SEPARATOR = re.compile(rb"From (?:\S.{0,400}?\b\d{1,2}:\d\d\b.{0,60}?\b\d{4}\b.{0,60}|-? *)\r?\n?")

@@ -13,8 +13,9 @@ from contextlib import suppress
 from importlib import import_module
 
 from lshdb.apps.documents.extraction import kinds, mail
-from lshdb.apps.documents.extraction.kinds import KINDS, Metadata, Refused
+from lshdb.apps.documents.extraction.kinds import LIBRARIES, Metadata, Refused
 from lshdb.apps.documents.extraction.text import normalized
+from lshdb.read.kinds import KINDS, PROBE
 
 _MEMORY = 2 << 30
 """Bytes of memory of this process, where the system can limit them."""
@@ -48,7 +49,7 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
     small = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if kind in ("eml", "mbox", "ipynb"):
         real_kind = None
-    elif b"%pdf-" in small[: kinds.PROBE]:
+    elif b"%pdf-" in small[:PROBE]:
         real_kind = "pdf"
     elif head.startswith(_OLD_OFFICE):
         real_kind = _kind_of_old(path, kind)
@@ -65,7 +66,7 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
     elif real_kind == "mbox":
         real_kind = None
     kind = real_kind or kind
-    return kind, KINDS[kind].reader
+    return kind, LIBRARIES[kind].reader
 
 
 def _kind_of_old(path: str, kind: str) -> str | None:
@@ -139,7 +140,7 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
             pages = getattr(import_module(f".{module}", __package__), function)(path, about)
         else:
             pages = [mail.text_of(message, about)]
-        library = KINDS[kind].library
+        library = LIBRARIES[kind].name
         by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
         texts = pages_within(pages, job["largest"])
         if kind in ("eml", "mbox") and not job["quotes"]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb import model
-from lshdb.apps.documents import archives
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.cli import pages
 from lshdb.cli import documents, files, messages, results
@@ -428,7 +427,7 @@ def _submissions(
             # A number is one of levels below the directory.
             is_depth = group_by is not None and str(group_by).isdigit()
             group_by = f"{name}{folder_documents.DEPTH}{group_by}" if is_depth else group_by or name
-        elif group_by is None and archives.is_archive(name):
+        elif group_by is None and paths.is_archive(name):
             group_by = "folder"
         yield _Compared(
             store_of(database),

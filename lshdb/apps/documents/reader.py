@@ -1,0 +1,146 @@
+"""The reader of documents: a batch for each in a PDF, a mailbox and the like; rows of a sheet."""
+
+import contextlib
+import dataclasses
+import json
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from shutil import copyfileobj
+
+from lshdb.apps.documents.extracting import Extracted, Extractor, Unread
+from lshdb.apps.documents.extraction.kinds import LIBRARIES
+from lshdb.errors import InputError
+from lshdb.model import Failure
+from lshdb.read import identity, inputs, json_rows, paths, records
+from lshdb.read.batch import Batch, Record
+from lshdb.read.counts import ReadCounts
+from lshdb.read.files import File
+from lshdb.read.session import SessionOptions
+from lshdb.store.partial_files import temporary_directory
+from lshdb.store.rows import FileState
+
+
+class DocumentReader:
+    """See lshdb.read.readers.Reader."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._extractor = Extractor(options.taken, options.limits.largest_text, options.source)
+        self.kind_of = self._extractor.kind_of
+
+    @staticmethod
+    def lacks_library(kind: str) -> bool:
+        """Whether the library that reads a kind is not installed."""
+        return find_spec(LIBRARIES[kind].module) is None
+
+    def read(
+        self, source: inputs.Input, file: File, kind: str, counts: ReadCounts
+    ) -> Iterator[Batch]:
+        """The batch of each document.
+
+        What is read by other programs is hashed before: if it changes meanwhile, its digest is of
+        bytes that it has no longer, and never of others than those that were read.
+        """
+        first: list[tuple[str, FileState]] = []
+        is_whole = True
+        try:
+            with _on_disk(source, file) as (copy, digest):
+                for document in self._extractor.documents(copy, kind):
+                    batch = _batch(document, source, file, digest, counts)
+                    first = first or [*batch.states]
+                    is_whole &= not batch.unread
+                    yield batch
+        except InputError as error:
+            if kind == "zip":
+                why = f"a binary file ({paths.binary_kind(paths.ZIP)})"
+                raise inputs.Skipped("binary", why) from error
+            yield _to_read_again(first)
+            raise
+        if not is_whole:
+            yield _to_read_again(first)
+        counts.bytes_read += source.size
+
+    def rows(self, source: inputs.Input, file: File, counts: ReadCounts) -> Iterator[bytes]:
+        """The rows of a sheet as lines of JSON, by the names in its first row.
+
+        Whole numbers are integers, dates and times are texts as ISO 8601 writes them, and blank
+        cells are null. Lines are blank for the header and what is before it, and for blank rows.
+        """
+        with _on_disk(source, file) as (copy, _):
+            cells = self._extractor.cells(copy, file.sheet)
+        counts.bytes_read += source.size
+        first, *rows = map(json.loads, cells.splitlines())
+        if not rows:
+            raise InputError("an empty sheet: its first row must name the columns")
+        names = records.distinct_names(["" if cell is None else str(cell) for cell in rows[0]])
+        source.options.check_columns(names)
+        yield b"\n" * (first[0] + 1)
+        for row in rows[1:]:
+            cells_by_name = zip(names, row, strict=True)
+            record: Record = {
+                name: cell for name, cell in cells_by_name if name or cell is not None
+            }
+            is_blank = all(cell is None for cell in row)
+            yield (b"" if is_blank else json_rows.json_of(record)) + b"\n"
+
+
+@contextlib.contextmanager
+def _on_disk(source: inputs.Input, file: File) -> Iterator[tuple[str, bytes]]:
+    """The path of an open file, or of a copy of a member, and the digest of its bytes."""
+    if not file.member:
+        yield file.place, identity.digest_of(source.file)
+        return
+    with temporary_directory(None) as directory:
+        copy = os.path.join(directory, f"member{os.path.splitext(file.path)[1]}")
+        with open(copy, "w+b") as target:
+            copyfileobj(source.file, target)
+            target.seek(0)
+            digest = identity.digest_of(target)
+        yield copy, digest
+
+
+def _batch(
+    document: Extracted | Unread,
+    source: inputs.Input,
+    file: File,
+    digest: bytes,
+    counts: ReadCounts,
+) -> Batch:
+    """The batch of a document that was taken out of a file, by the rules for all documents."""
+    if isinstance(document, Unread):
+        return _unread(file, document.name, document.reason)
+    key = file.key if document.name is None else f"{file.key}#{document.name}"
+    state = file.state(document.extracted, digest)
+    try:
+        text, metadata, replaced = source.options.text_document(
+            key, document.text, document.metadata
+        )
+    except InputError as error:
+        if document.name is None:
+            raise
+        return _unread(file, document.name, str(error))
+    if document.metadata.get("scanned"):
+        counts.skipped.add("scanned", file.path, "a PDF of pictures: it has no text")
+    if damaged := document.metadata.get("damaged"):
+        why = f"read without {len(damaged):,} damaged: {damaged[0]}"
+        counts.skipped.add("damaged", file.path, why)
+    return Batch(
+        [key],
+        [text],
+        [metadata],
+        states=[(key, state)] if state else [],
+        replaced=replaced,
+        size=text.__sizeof__() + len(key),
+    )
+
+
+def _unread(file: File, name: str, reason: str) -> Batch:
+    """The batch of a message that cannot be read."""
+    failure = Failure(f"{paths.printable_path(file.path)}#{name}", reason)
+    return Batch(failures=[(0, failure)], unread=[f"{file.key}#{name}"])
+
+
+def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:
+    """The batch without documents that says: a file was not read whole, as if it had changed."""
+    again = [(key, dataclasses.replace(state, mtime_ns=None, digest=None)) for key, state in states]
+    return Batch(states=again)
