@@ -8,6 +8,7 @@ from lshdb.groups import Option
 from lshdb.model import UNKNOWN_ROOT, Info
 from lshdb.read.paths import escaped
 from lshdb.sketch.settings import settings_record
+from lshdb.text.kinds import is_cut_here
 from lshdb.text.shingles import base_hashes
 
 _MEASURED = 1 << 30
@@ -40,12 +41,15 @@ def info(
     if form.is_text and results.on_terminal():
         _print_info(info, unknown)
         return
+    shingling = info.settings.shingling
     record = {
         "documents": info.documents,
         "empty": info.empty,
         "unindexed": info.unindexed,
         **settings_record(info.settings),
-        "base_shingles": len(base_hashes(info.settings.shingling, info.settings.seed)),
+        "base_shingles": len(base_hashes(shingling, info.settings.seed))
+        if is_cut_here(shingling)
+        else None,
         "root": info.root,
         "bytes": info.bytes,
         "tables": info.tables,

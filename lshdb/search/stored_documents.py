@@ -13,6 +13,7 @@ from lshdb.search.query import row_of_key
 from lshdb.store.store import Store
 from lshdb.text import hashing, shingles
 from lshdb.text.content import from_stored
+from lshdb.text.kinds import is_cut_here
 
 _MAX_ROWS = (1 << 63) - 1
 
@@ -40,10 +41,10 @@ def key_of(store: Store, doc_id: int) -> str:
 
 
 def count_distinct(store: Store, document: model.StoredDocument) -> int | None:
-    """How many distinct shingles a document has; None where content is not kept."""
-    if document.content is None:
-        return None
+    """How many distinct shingles a document has; None without its content, or without its app."""
     shingling = store.settings.shingling
+    if document.content is None or not is_cut_here(shingling):
+        return None
     return len(
         shingles.distinct_shingles([document.content], shingling, hashing.secret_seed()).hashes
     )

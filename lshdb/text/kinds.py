@@ -47,6 +47,12 @@ class ShingleKind(Protocol):
         """`Tokens.text` of one large text, in pieces for about `size` characters each."""
 
 
+def is_cut_here(shingling: Shingling) -> bool:
+    """Whether the app is installed that cuts texts of this kind, if one does."""
+    place = offers.KINDS.get(shingling.kind)
+    return place is None or offers.is_there(offers.app_of(place))
+
+
 def kind_of(shingling: Shingling) -> ShingleKind | None:
     """The kind that an app offers; None for those of the core.
 

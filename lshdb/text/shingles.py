@@ -27,6 +27,7 @@ from typing import NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
+from lshdb import offers
 from lshdb.text import folding
 from lshdb.text.arrays import (
     NO_NUMBERS,
@@ -56,7 +57,7 @@ from lshdb.text.shingling import Content, Element, Shingles, Shingling
 _MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,
 sorting takes half as long again."""
-BLOCK = {"char": 1 << 18, "word": 1 << 19, "code": 1 << 19, "set": 1 << 15}
+BLOCK = {"char": 1 << 18, "word": 1 << 19, "set": 1 << 15} | dict.fromkeys(offers.KINDS, 1 << 19)
 """Characters (or elements) in a block; a word takes about six characters."""
 
 

@@ -70,16 +70,16 @@ class Shingling:
                     f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
                 )
             return cls("foreign", name=name)
-        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})(-numbers|-boilerplate)?", str(text))
+        kinds = ("word", "char", *offers.KINDS)
+        pattern = rf"({'|'.join(kinds)}):([0-9]{{1,4}})(-numbers|-boilerplate)?"
+        match = re.fullmatch(pattern, str(text))
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
-            raise SettingsError(
-                f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
-                f"char:1..{LONGEST_SHINGLE}, code:1..{LONGEST_SHINGLE}, set or bag"
-            )
+            possible = ", ".join(f"{kind}:1..{LONGEST_SHINGLE}" for kind in kinds)
+            raise SettingsError(f"shingle {text!r:.100} is not {possible}, set or bag")
         kind, size, left_out = cast(ShinglingKind, match[1]), int(match[2]), match[3]
         if left_out == "-boilerplate":
             return cls(kind, size, boilerplate=False)
-        if kind == "code" and left_out:
+        if left_out and kind in offers.KINDS:
             raise SettingsError("numbers are ignored in texts, of words or characters")
         return cls(kind, size, numbers=left_out is None)
 
