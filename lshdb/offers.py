@@ -72,8 +72,11 @@ COMMANDS: dict[str, dict[str, Command]] = {
 """Every command, under the heading of `lshdb --help`."""
 FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
-OF_OPTIONS = {"folders": "lshdb.apps.folders.cli.folder_pairs:write_folder_pairs"}
-"""What does the work of an option of a command of the core."""
+OF_OPTIONS = {
+    "folders": "lshdb.apps.folders.cli.folder_pairs:write_folder_pairs",
+    "group_by": "lshdb.apps.folders.folder_documents:in_folders",
+}
+"""What does the work of options that the core has, for pairs and clusters."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
 """What adds a part of one database to another one, after its documents; see write.add."""
 KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}

@@ -22,7 +22,7 @@ from typing import (
     cast,
 )
 
-from lshdb import formatting, model, progress
+from lshdb import formatting, model, offers, progress
 from lshdb.columns import (
     COPIED,
     DROPPED,
@@ -314,8 +314,7 @@ def _finding(
     group_by = searched.group_by
     if group_by is None:
         return partial(find, store, options, *others)
-    from lshdb.write.folder_documents import in_folders
-
+    in_folders = offers.offered(offers.OF_OPTIONS, "group_by")
     return partial(in_folders, find, store, options, group_by, *others)
 
 

@@ -12,8 +12,7 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     versions    documents of one key, which stay beside each other under keys of their own
     locations   where the documents of a run are from
     temporary   a private file of documents
-    folder_documents   the files of each folder as one document of a temporary file
 
-Doors: add, admission, arrivals, batches, doc_ids, folder_documents, locations, merging, parts,
-queries, signatures, tables, temporary, versions, writing.
+Doors: add, admission, arrivals, batches, doc_ids, locations, merging, parts, queries, signatures,
+tables, temporary, versions, writing.
 """

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from lshdb import Cluster, Database, Document, Passage
 from lshdb.apps.compare import beside, differences
 from lshdb.apps.compare.beside import StoredContent
+from lshdb.apps.folders.folder_documents import FolderFile, Folders
 from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
 from lshdb.apps.report.hidden_names import Names
@@ -36,7 +37,6 @@ from lshdb.options import (
     SimilarOptions,
 )
 from lshdb.progress import Progress
-from lshdb.write.folder_documents import FolderFile, Folders
 
 _PAGES = Path(__file__).parent / "pages"
 _PAIRS_BYTES = 6_000_000

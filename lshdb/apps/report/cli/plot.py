@@ -29,7 +29,7 @@ def plot(
 
     Example: lshdb plot -d essays.db -o similarities.svg
     """
-    from lshdb.write.folder_documents import folders  # nothing else needs it
+    from lshdb.apps.folders.folder_documents import folders  # nothing else needs it
 
     pages.check_name(plot_file, ".svg")
     with (

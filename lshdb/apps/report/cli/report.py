@@ -32,8 +32,8 @@ from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
+    from lshdb.apps.folders import folder_documents
     from lshdb.apps.report.hidden_names import Names
-    from lshdb.write import folder_documents
 
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
@@ -267,7 +267,7 @@ def _old(
     name: str, settings: Settings, group_by: GroupBy, new: str
 ) -> Iterator["folder_documents.Collection"]:
     """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
-    from lshdb.write import folder_documents  # nothing else needs it
+    from lshdb.apps.folders import folder_documents  # nothing else needs it
 
     shown_name = paths.printable_path(name)
     if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
@@ -289,7 +289,7 @@ def _units(
     Raises:
         InputError: there are not two of them.
     """
-    from lshdb.write import folder_documents  # nothing else needs it
+    from lshdb.apps.folders import folder_documents  # nothing else needs it
 
     settings, condition = compared.settings, options.grouping.condition
     is_text = settings.content and not settings.shingling.of_sets
@@ -393,7 +393,7 @@ def _submissions(
     name: str, settings: Settings, group_by: GroupBy, of_old: str = ""
 ) -> Iterator[_Compared]:
     """The submissions of an input, in a temporary database; what cannot be read is printed."""
-    from lshdb.write import folder_documents  # nothing else needs it
+    from lshdb.apps.folders import folder_documents  # nothing else needs it
 
     notes = submissions.Notes()
 

@@ -70,7 +70,7 @@ def serve(
     with ExitStack() as stack:
         path = file.db
         if group_by is not None:  # a temporary file of the folders
-            from lshdb.write import folder_documents  # nothing else needs it
+            from lshdb.apps.folders import folder_documents  # nothing else needs it
 
             store = store_of(stack.enter_context(file.reading(temporary=True)))
             units = stack.enter_context(folder_documents.folders(store, group_by))
