@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from lshdb import model
+from lshdb.app_methods import AppMethods
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.keys import key_argument
 from lshdb.limits import Limits
+from lshdb.offers import SELECTING, offered
 from lshdb.options import (
     AddFilesOptions,
     AddManyOptions,
@@ -20,20 +22,16 @@ from lshdb.options import (
     AdmissionOptions,
     BackupOptions,
     ClustersOptions,
-    DedupOptions,
     FileName,
     KeysOptions,
     MeasureOptions,
     PairsOptions,
     Parameters,
-    PassagePairsOptions,
-    PassagesOptions,
     QueryManyOptions,
     QueryOptions,
     ReindexOptions,
     RemoveOptions,
     RepairOptions,
-    SyncOptions,
     TuneOptions,
 )
 from lshdb.search.query import search
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
         Buckets,
         Matches,
         PairResults,
-        PassageResults,
         Results,
         SqlRows,
     )
@@ -66,12 +63,11 @@ def _selecting(options: AddManyOptions) -> "Select | None":
     """What adds only documents that are not similar to others; None to add all."""
     if options.on_similar == "keep":
         return None
-    from lshdb.apps.dedup.deciding import selecting
+    select: Select = offered(SELECTING, "on_similar")(options)
+    return select
 
-    return selecting(options)
 
-
-class Database:
+class Database(AppMethods):
     """An open lshdb file: documents, their signatures, and the buckets that find similar ones.
 
     Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
@@ -242,34 +238,6 @@ class Database:
 
         return add_files(self._store, paths, options, _selecting(options.add))
 
-    @takes(SyncOptions)
-    def sync(self, directories: Sequence[str], options: SyncOptions) -> model.SyncReport:
-        """Update the database from folders, as `lshdb sync` does.
-
-        New text files are added, changed ones updated, and documents whose files are gone
-        removed; a document whose file was moved gets the new key, and keeps its doc_id. Only
-        documents that were read from files below the directories are touched.
-
-        Raises:
-            InputError: a directory does not exist, or most of its files are gone, as if it was
-                not mounted (see `remove_most`); nothing is removed.
-            UsageError: a path is not a directory, or the database holds sets.
-
-        >>> import lshdb
-        >>> from pathlib import Path
-        >>> Path("notes").mkdir()
-        >>> _ = Path("notes/fox.txt").write_text("The fox and the grapes")
-        >>> with lshdb.open("fables.db") as db:
-        ...     first = db.sync(["notes"])
-        ...     _ = Path("notes/fox.txt").rename("notes/grapes.txt")
-        ...     second = db.sync(["notes"])
-        >>> first.added, second.added, second.moved
-        (1, 0, 1)
-        """
-        from lshdb.apps.folders.sync import sync
-
-        return sync(self._store, directories, options)
-
     @takes(AddTableOptions)
     def add_table(self, table: object, options: AddTableOptions) -> model.AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
@@ -299,46 +267,6 @@ class Database:
         from lshdb.write.tables import add_table
 
         return add_table(self._store, table, options, _selecting(options.add))
-
-    @takes(DedupOptions)
-    def dedup_files(
-        self, paths: Iterable[str], options: DedupOptions
-    ) -> Iterator[model.DecidedRow]:
-        r"""Go through rows of files, and add the documents that are not similar to earlier ones.
-
-        A row is dropped if its document is similar to one that is stored, or was kept before
-        it, and shares a bucket with that. So no two of those kept are similar, as far as the
-        index finds. A document that is stored already, key and content, is not kept either.
-
-        Args:
-            paths: files of JSON lines, CSV, Parquet and Arrow; `-` is the reader's standard input.
-
-        Yields:
-            Each row that is a document, in order; a kept one when it is safely in the file.
-
-        Raises:
-            InputError: the reference does not exist; or while iterating, before anything is added:
-                it has no document, or a part of it cannot be read.
-            SettingsMismatch: while iterating, its signatures are made differently.
-
-        Warns:
-            LimitWarning: kept documents were compared with a part of a large bucket only.
-            FailureWarning: at the end, or where you stop iterating, if rows or files gave no
-                document, and `on_failure` does not get them.
-
-        >>> import lshdb
-        >>> from pathlib import Path
-        >>> _ = Path("news.jsonl").write_text(
-        ...     '{"id": 1, "text": "The fox and the grapes"}\n'
-        ...     '{"id": 2, "text": "The FOX and the grapes!"}\n'
-        ... )
-        >>> with lshdb.open("seen.db") as db:
-        ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
-        ['1']
-        """
-        from lshdb.apps.dedup.file_rows import decided_rows
-
-        return decided_rows(self._store, paths, options)
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
@@ -521,90 +449,6 @@ class Database:
         answers = answer_many([self._store], documents, options)
         return answers_of(answers, options, self.settings, total)
 
-    @takes(PassagesOptions)
-    def passages(self, options: PassagesOptions) -> model.Passages:
-        """The stored documents that share runs of words with a text, and which runs.
-
-        Needs an index of passages (`passages` of lshdb.open or reindex). An index for N words
-        finds every run of N words or more that is in both the text and a document, whatever
-        else they hold; case and punctuation do not matter. Runs in `base` and common runs,
-        those in more than `common` documents, are left out.
-
-        Returns:
-            The documents, the one that holds most of the text first, and the common runs.
-
-        Raises:
-            UsageError: no index of passages.
-
-        >>> import lshdb
-        >>> with lshdb.open("poems.db", passages=4) as db:
-        ...     report = db.add("frost", "Two roads diverged in a yellow wood, and sorry I could")
-        ...     found = db.passages("He wrote that two roads diverged in a yellow wood.")
-        >>> [(source.key, passage.text) for source in found for passage in source.passages]
-        [('frost', 'two roads diverged in a yellow wood')]
-        """
-        from lshdb.apps.passages.passages import find_passages
-
-        return find_passages(self._store, options)
-
-    @takes(PassagePairsOptions)
-    def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
-        """All pairs of stored documents that share runs of words, and which runs.
-
-        Each pair comes once, as it is found, in the order of addition; with `top` those of which a
-        larger share is shared, best first; with `sort` all. The arguments mean the same as for
-        `passages`. The iterator reads one state of the file; `.df()` and `.to_arrow()` give a
-        table, a row a passage, and `.common` names the runs in more than `common` documents,
-        longest first.
-
-        Raises:
-            UsageError: no index of passages, or numbers out of range.
-            StoreError: the file cannot be read, or a temporary one cannot be written.
-
-        >>> import lshdb
-        >>> with lshdb.open("essays.db", passages=4) as db:
-        ...     report = db.add("a", "It was the best of times, it was the worst of times.")
-        ...     report = db.add("b", "For me, it was the best of times!")
-        ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
-        [('a', 'b', 6)]
-        """
-        from lshdb.search.result_tables import passage_results
-
-        return passage_results(self._store, options)
-
-    @takes()
-    def compare(self, a: object, b: object) -> model.Comparison:
-        """What two documents have in common, and whether a query for one would find the other.
-
-        Args:
-            a: the key of a stored document, or a Document, whose key is then only its name.
-            b: the other one.
-
-        Returns:
-            Sizes, exact similarity and containment, the estimate, the lanes and the buckets that
-            agree, and the passages (for sets: the elements) that both share. Without contents
-            only what signatures show.
-
-        Raises:
-            ContentError: a text for a database of sets, or the other way round.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db", shingle="word:2") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     compared = db.compare("fox", lshdb.Document("new", "the wolf and the grapes"))
-        >>> compared.shared, compared.union, round(compared.similarity, 3)
-        (2, 6, 0.333)
-        >>> [compared.a_content[p.a_start : p.a_end] for p in compared.passages]
-        ['and the grapes']
-        """
-        from lshdb.apps.compare.compare import compare
-
-        a_side, b_side = (
-            side if isinstance(side, model.Document) else key_argument(name, side)
-            for name, side in (("a", a), ("b", b))
-        )
-        return compare(self._store, a_side, b_side)
-
     @takes(PairsOptions)
     def pairs(self, options: PairsOptions) -> "PairResults":
         """All pairs of similar documents, each once, in the order of addition.
@@ -686,142 +530,6 @@ class Database:
         from lshdb.search.result_tables import cluster_results
 
         return cluster_results(self._store, options)
-
-    # deciding
-
-    @takes()
-    def decide(
-        self,
-        verdict: model.Verdict,
-        keys: Iterable[object],
-        *,
-        note: str | None = None,
-        who: str | None = None,
-    ) -> list[model.Decision]:
-        """Store a decision about documents.
-
-        A decision is about the present content: a document with other content is undecided, until
-        it has the old content again. Nothing is removed before `remove_decided`.
-
-        Args:
-            verdict: `keep` or `drop` for each of the documents, which a later decision overrules;
-                or `different`: none of them is a duplicate of another, so that `pairs` leaves
-                out their pairs, and no cluster offers one in place of another.
-            keys: of the documents, two or more if they are different.
-
-        Returns:
-            The decisions: one for each document, or one for all if they are different.
-
-        Raises:
-            KeyNotFound: no document has one of the keys; nothing is written.
-            UsageError: an unknown verdict, or too few keys.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
-        ...     report += db.add("c", "the fox and the grapes!")
-        ...     (made,) = db.decide("different", ["a", "c"], note="two editions", who="ann")
-        ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
-        (('a', 'c'), [], 1)
-        """
-        from lshdb.apps.review.storing_decisions import decide
-
-        return decide(self._store, verdict, list(keys), note, who)
-
-    def decisions(self) -> list[model.Decision]:
-        """All decisions, in the order in which they were stored, and whether they still hold.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     made = db.decide("drop", ["fox"]) + db.decide("keep", ["fox"])
-        ...     [(one.decision, one.verdict, one.state) for one in db.decisions()]
-        [(1, 'drop', 'overruled'), (2, 'keep', 'holds')]
-        """
-        from lshdb.apps.review.decisions import read_decisions
-
-        with self._store.reading():
-            return read_decisions(self._store)
-
-    @takes()
-    def add_decisions(self, decisions: Iterable[model.Decision]) -> int:
-        """Store decisions that were made elsewhere, such as in a copy of the file.
-
-        Decisions that the file already has are left out; their documents need not exist. A decision
-        without digests gets those that the documents have now. All get new numbers; of two
-        decisions about one content, the one with the later time holds.
-
-        Returns:
-            How many are new.
-
-        Raises:
-            InputError: one is not a decision; nothing is written.
-            KeyNotFound: one has no digests, and a document does not exist; nothing is written.
-        """
-        from lshdb.apps.review.storing_decisions import add_decisions
-
-        return add_decisions(self._store, decisions)
-
-    @takes()
-    def undo_decision(
-        self, decision: int | None = None, decided: str | None = None
-    ) -> model.Decision:
-        """Undo a decision, so that the one before it holds again.
-
-        Args:
-            decision: its number; None for the last one.
-            decided: its time, so that a newer decision with the same number is not undone.
-
-        Returns:
-            The decision.
-
-        Raises:
-            KeyNotFound: the decision does not exist.
-        """
-        from lshdb.apps.review.storing_decisions import undo_decision
-
-        return undo_decision(self._store, decision, decided)
-
-    def undo_last_decisions(self) -> list[model.Decision]:
-        """Undo all decisions of the last command, or key or button of a review.
-
-        These are those that the same reviewer made at the same time as the last one. Decisions that
-        were read from elsewhere with their times are as they were made there.
-
-        Returns:
-            The decisions.
-
-        Raises:
-            KeyNotFound: there is none.
-
-        >>> import lshdb
-        >>> with lshdb.open("poems.db") as db:
-        ...     report = db.add_many([("a", "The owl and the pussycat"), ("b", "The duck")])
-        ...     made = db.decide("drop", ["a", "b"])
-        ...     [decision.decision for decision in db.undo_last_decisions()]
-        [1, 2]
-        """
-        from lshdb.apps.review.storing_decisions import undo_last_decisions
-
-        return undo_last_decisions(self._store)
-
-    @takes()
-    def remove_decided(self, *, dry_run: bool = False) -> list[str]:
-        """Remove the documents that the decisions mark as `drop`.
-
-        The decisions stay: a document that comes back with the same content is marked again, and
-        `sync` leaves out its file. Files are not deleted: `lshdb decisions --drop --files` lists
-        them.
-
-        Args:
-            dry_run: remove nothing.
-
-        Returns:
-            The keys of the documents, in the order of their bytes.
-        """
-        from lshdb.write.add import removed
-
-        return removed(self._store, RemoveOptions(decided=True, dry_run=dry_run))
 
     # signatures
 

@@ -10,8 +10,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from lshdb.errors import UsageError
-
 
 class Command(NamedTuple):
     """A command of `lshdb`: its summary in the list, and the app that has it; "" is the core."""
@@ -88,6 +86,54 @@ READERS = {
     "archives": "lshdb.apps.documents.archives:Archives",
 }
 """The readers of files that the core does not read: see lshdb.read.readers."""
+METHODS = {
+    "add_decisions": "lshdb.apps.review.methods:add_decisions",
+    "compare": "lshdb.apps.compare.methods:compare",
+    "decide": "lshdb.apps.review.methods:decide",
+    "decisions": "lshdb.apps.review.methods:decisions",
+    "dedup_files": "lshdb.apps.dedup.methods:dedup_files",
+    "passage_pairs": "lshdb.apps.passages.methods:passage_pairs",
+    "passages": "lshdb.apps.passages.methods:passages",
+    "remove_decided": "lshdb.apps.review.methods:remove_decided",
+    "sync": "lshdb.apps.folders.methods:sync",
+    "undo_decision": "lshdb.apps.review.methods:undo_decision",
+    "undo_last_decisions": "lshdb.apps.review.methods:undo_last_decisions",
+}
+"""The functions that are methods of `Database`: its first argument is the database."""
+SELECTING = {"on_similar": "lshdb.apps.dedup.deciding:selecting"}
+"""Makes what adds only documents that are not similar to others, of the options of `add_many`."""
+_NAMES = {
+    "lshdb.apps.frames.frames": "Deduplicated dedup",
+    "lshdb.apps.service.service": "Service",
+    "lshdb.database": "Database",
+    "lshdb.errors": """
+        Busy ColumnWarning ContentError Cut DamagedFile FailureWarning IgnoreWarning InputError
+        KeyInUse KeyNotFound LimitWarning LshdbError NoDatabase NotADatabase OtherFormat
+        QueryError ReadOnly SettingsError SettingsMismatch SettingsWarning StoreError UnsafeFile
+        UsageError
+    """,
+    "lshdb.limits": "Limits",
+    "lshdb.maintain.check": "check",
+    "lshdb.maintain.choices": "Tuned tune",
+    "lshdb.maintain.findings": "CheckReport Problem Repair",
+    "lshdb.maintain.measuring": "Measured MeasuredRecall",
+    "lshdb.maintain.restoring": "Restored restore_backup",
+    "lshdb.model": """
+        AddReport Admission Arrived Bucket Change Cluster CommonPassage Comparison CopiedPassage
+        DecidedRow Decision Document DroppedRow Failure Info Match Pair Passage PassagePair
+        Passages Reindexed Rename ServiceStats SharedBucket Similar Source StoredDocument
+        SyncChange SyncReport WordMatches
+    """,
+    "lshdb.opening": "open",
+    "lshdb.search.result_tables": "Matches PassageResults Results SqlRows",
+    "lshdb.sketch.constructions": "Construction",
+    "lshdb.sketch.settings": "Settings",
+    "lshdb.sketch.signature_sets": "SignatureSet Sketching",
+    "lshdb.store.functions": "register_functions",
+    "lshdb.text.shingling": "Shingling",
+}
+NAMES = {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
+"""The names that `import lshdb` gives."""
 
 
 @cache
@@ -100,18 +146,20 @@ def is_there(app: str) -> bool:
 
 
 def app_of(offer: str) -> str:
-    """The app that has an offer, a text such as `lshdb.apps.review.decisions:Decided`."""
-    return offer.split(".")[2]
+    """The app of an offer, a text like `lshdb.apps.review.decisions:Decided`; "" is the core."""
+    return offer.split(".")[2] if offer.startswith("lshdb.apps.") else ""
 
 
 def offered(table: Mapping[str, str], name: str) -> Any:
-    """What an app offers under a name in one of the tables of texts.
+    """What stands under a name in one of the tables of texts.
 
     Raises:
         UsageError: the app is not installed.
     """
     app = app_of(table[name])
     if not is_there(app):
+        from lshdb.errors import UsageError  # which `import lshdb` does not need
+
         raise UsageError(f"{name!r} belongs to the app {app!r}, which is not installed")
     module, _, attribute = table[name].partition(":")
     return getattr(import_module(module), attribute)

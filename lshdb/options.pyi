@@ -1,4 +1,4 @@
-# Written by scripts/site/option_types.py: see lshdb/options.py.
+# Written by scripts/site/option_types.py.
 # ruff: noqa
 # fmt: off
 

@@ -2,9 +2,5 @@
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lshdb.apps.spark import *  # noqa: F403
 
 sys.modules[__name__] = import_module("lshdb.apps.spark")

@@ -20,6 +20,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     spool          temporary files: documents until their turn to be decided on, elements of sets
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, functions, guard, index, late, location, lookups, migrating,
-partial_files, readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
+Doors: backup, connection, guard, index, late, location, lookups, migrating, partial_files,
+readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
 """

@@ -15,6 +15,7 @@ from typing import Any
 import lshdb
 from lshdb import columns
 from lshdb.cli.app import COMMANDS, make_app
+from lshdb.offers import METHODS
 
 _OUT = Path(__file__).resolve().parents[2] / "tests" / "project" / "interface.txt"
 
@@ -40,19 +41,24 @@ def _members(kind: type) -> Iterator[str]:
     if is_dataclass(kind):
         own = [one for one in fields(kind) if one.name[0] != "_"]
         yield from (f"    {one.name}: {_type(one.type)}" for one in own)
-    for name, member in sorted(vars(kind).items()):
+    of_apps = METHODS if kind is lshdb.Database else ()
+    for name in sorted({*vars(kind), *of_apps}):
+        member = getattr(kind, name) if name in of_apps else vars(kind)[name]
         if name.startswith("_"):
             continue
         if inspect.isfunction(member):
-            yield f"    def {name}{_signature(member)}"
+            yield f"    def {name}{_signature(member, name in of_apps)}"
         elif isinstance(member, property):
             yield f"    {name}: property"
 
 
-def _signature(function: Any) -> str:
+def _signature(function: Any, of_app: bool = False) -> str:
     # Each argument on a line of its own, so that a difference shows what changed.
     found = inspect.signature(function)
-    given = ",\n        ".join(str(one) for one in found.parameters.values())
+    arguments = [str(one) for one in found.parameters.values()]
+    if of_app:
+        arguments[0] = "self"
+    given = ",\n        ".join(arguments)
     return f"(\n        {given}\n    ) -> {_type(found.return_annotation)}"
 
 

@@ -1,37 +1,72 @@
-"""Writes lshdb/options.pyi: what type checkers and editors know of the groups of options.
+"""Writes the .pyi files of lshdb: what type checkers and editors know of what is made by tables.
 
-A group that holds groups takes their options by name, which no type checker can see in its class.
-Here its constructor has all of them, with their types and defaults.
+A group of options that holds groups takes their options by name, which no type checker can see in
+its class: in options.pyi its constructor has all of them, with their types and defaults. The names
+that `import lshdb` gives, and the methods of `Database` that apps have, are texts in lshdb.offers:
+__init__.pyi
+and app_methods.pyi declare them.
 
-usage: python scripts/site/option_types.py [OUT.pyi]
+usage: python scripts/site/option_types.py [DIRECTORY]
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
 from typing import Any, Final
 
 from lshdb import options
 from lshdb.groups import declared, is_group
+from lshdb.offers import METHODS, NAMES
 
 _SOURCE: Final = Path(options.__file__)
-_OUT: Final = _SOURCE.with_suffix(".pyi")
 _HEAD: Final = """\
-# Written by scripts/site/option_types.py: see lshdb/options.py.
+# Written by scripts/site/option_types.py.
 # ruff: noqa
 # fmt: off
 
-from typing import overload
 """
 
 
-def page() -> str:
-    """The text of the file."""
+def pages() -> dict[str, str]:
+    """The texts of the files, by their names."""
+    names = [f"from {place.replace(':', ' import ')}" for place in NAMES.values()]
+    texts = {
+        "__init__": "\n".join(["__version__: str", f"__all__ = {[*NAMES]}", *names]) + "\n",
+        "app_methods": _of_methods(),
+        "options": _of_options(),
+    }
+    return {f"{name}.pyi": _HEAD + text for name, text in texts.items()}
+
+
+def _of_methods() -> str:
+    """The functions of apps as methods, and the imports that their types need."""
+    imports, lines = set[str](), list[str]()
+    for name, place in METHODS.items():
+        module = import_module(place.partition(":")[0])
+        nodes = [*ast.walk(ast.parse(Path(str(module.__file__)).read_text("utf-8")))]
+        (found,) = (one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == name)
+        found.args.args[0] = ast.arg("self")
+        method = "\n".join(_of_function(found, "    "))
+        lines.append(method)
+        imports |= {
+            f"from {one.module} import {alias.name}"
+            for one in nodes
+            if isinstance(one, ast.ImportFrom)
+            for alias in one.names
+            if alias.asname is None and re.search(rf"\b{alias.name}\b", method)
+        }
+    return "\n".join([*sorted(imports), "", "class AppMethods:", *lines]) + "\n"
+
+
+def _of_options() -> str:
+    """The groups of options."""
     tree = ast.parse(_SOURCE.read_text("utf-8"))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     written = {
@@ -40,7 +75,7 @@ def page() -> str:
         for line in node.body
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
     }
-    lines = [_HEAD]
+    lines = ["from typing import overload", ""]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             lines += ["", *_of_class(node, written)]
@@ -136,5 +171,7 @@ def _type(annotation: ast.expr) -> str:
 
 
 if __name__ == "__main__":
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT
-    out.write_text(page(), "utf-8")
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else _SOURCE.parent
+    directory.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (directory / name).write_text(text, "utf-8")

@@ -9,6 +9,8 @@ from typing import Any
 
 import griffe
 
+from lshdb.offers import METHODS
+
 _EXAMPLE = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -28,6 +30,12 @@ class TakenOptions(griffe.Extension):
         """Put fences around examples."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Give `Database` the methods of apps."""
+        if cls.path == "lshdb.database.Database":
+            for name, place in METHODS.items():
+                cls.set_member(name, griffe.Alias(name, place.replace(":", "."), parent=cls))
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Replace what was read from the source."""

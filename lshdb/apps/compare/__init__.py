@@ -2,6 +2,7 @@
 
 In: two documents. Out: their rows, aligned, and what differs in them.
 
+    methods      that of `Database`
     compare      exact similarity, signatures and shared buckets of two documents
     alignment    the words that two texts have in common, in the same order or moved
     differences  one list of rows, which terminals, pages and reports show
@@ -9,5 +10,5 @@ In: two documents. Out: their rows, aligned, and what differs in them.
     renaming     names of two programs that differ in step
     cli          `lshdb compare`
 
-Doors: beside, cli.compare, compare, differences.
+Doors: beside, cli.compare, differences.
 """

@@ -3,6 +3,7 @@
 In: rows of files or of a program (lshdb.read), references, a database of earlier runs. Out: each
 row, kept or dropped because of another; files of rows; the database with what was kept.
 
+    methods     that of `Database`
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
     matching    compares a batch with a collection by codes that documents share
     whole_texts texts of a reference that are too short for runs
@@ -12,10 +13,10 @@ row, kept or dropped because of another; files of rows; the database with what w
     references  names of files, databases and data of a program that rows are compared with first
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
     run         a run: opens references, decides in some order, merges kept rows into a database
-    file_rows   the door of Database.dedup_files
+    file_rows   files as the source of a run, for Database.dedup_files
     job         the door of the command: input_tables, run_outputs, cut_list, cutting
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
-Doors: containing, deciding, file_rows, input_tables, output_directory, references, rules, run,
-run_outputs, whole_texts.
+Doors: containing, file_rows, input_tables, output_directory, references, rules, run, run_outputs,
+whole_texts.
 """

@@ -68,13 +68,8 @@ def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     return rule_of(options.choice, threshold)
 
 
-def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
-    """The rows and texts of files, each kept or dropped: Database.dedup_files."""
-    batches = decided_files(store, paths, options)  # wrong options are errors here and now
-    return (row for batch in batches for row in _rows_of(batch))
-
-
-def _rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
+def rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
+    """The rows and texts of a batch, each kept or dropped."""
     origin = batch.origin
     if origin is None:  # texts, whose keys are their paths
         for key, dropped in zip(batch.keys, batch.dropped, strict=True):

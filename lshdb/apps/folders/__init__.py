@@ -2,6 +2,7 @@
 
 In: directories, decisions. Out: a database that has what the directories have; files moved aside.
 
+    methods      that of `Database`
     sync         updates documents from the files below directories
     renames      which files and messages are stored ones under other keys, by contents
     folders      pairs of directories whose files are the same or similar
@@ -9,5 +10,5 @@ In: directories, decisions. Out: a database that has what the directories have; 
     trash        moves files of dropped documents aside, and back
     cli          `lshdb sync` and `lshdb trash`
 
-Doors: folder_documents, sync.
+Doors: folder_documents.
 """

@@ -4,5 +4,5 @@ In: a frame of pandas, Polars, Arrow, DuckDB or Hugging Face, or dicts. Out: the
 
     frames       `lshdb.dedup`
 
-Doors: frames.
+Doors: .
 """

@@ -2,6 +2,7 @@
 
 In: texts. Out: fingerprints for the index; the passages that a text shares with others.
 
+    methods      those of `Database`
     winnowing    the fingerprints of texts: texts that share a run of words share one
     line_ends    words that the ends of lines break, made whole
     rare_words   the words of texts that may be rare, and the windows that have them

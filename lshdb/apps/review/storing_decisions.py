@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.apps.review.decisions import read_decisions
-from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.errors import InputError, UsageError
 from lshdb.json_text import loads
 from lshdb.keys import key_arguments, key_fault
 from lshdb.model import AddReport, Decision, Failure, Verdict
@@ -85,34 +85,6 @@ def _rebased(decision: Decision, file_keys: set[str], new_keys: Rebased) -> Deci
 
     keys = tuple(new_keys.key(key) if is_of_file(key) else key for key in decision.keys)
     return replace(decision, keys=keys)
-
-
-def undo_decision(store: Store, decision: int | None, decided: str | None) -> Decision:
-    """Undo a decision; see Database.undo_decision."""
-
-    def chosen(decisions: list[Decision]) -> list[Decision]:
-        return [
-            candidate
-            for candidate in decisions
-            if decision in (None, candidate.decision) and decided in (None, candidate.decided)
-        ][-1:]
-
-    if undone := undo_chosen(store, chosen):
-        return undone[0]
-    number = "" if decision is None else f" {decision}"
-    raise KeyNotFound(f"there is no decision{number} to undo")
-
-
-def undo_last_decisions(store: Store) -> list[Decision]:
-    """Undo all decisions of the last command; see Database.undo_last_decisions."""
-
-    def chosen(decisions: list[Decision]) -> list[Decision]:
-        last = [(decision.who, decision.decided) for decision in decisions[-1:]]
-        return [decision for decision in decisions if (decision.who, decision.decided) in last]
-
-    if undone := undo_chosen(store, chosen):
-        return undone
-    raise KeyNotFound("there is no decision to undo")
 
 
 def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]) -> list[Decision]:

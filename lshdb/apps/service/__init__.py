@@ -2,5 +2,5 @@
 
     service      `lshdb.Service`
 
-Doors: service.
+Doors: .
 """

@@ -1,0 +1,41 @@
+# Written by scripts/site/option_types.py.
+# ruff: noqa
+# fmt: off
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from lshdb.groups import takes
+from lshdb.model import Comparison
+from lshdb.model import DecidedRow
+from lshdb.model import Decision
+from lshdb.model import Passages
+from lshdb.model import SyncReport
+from lshdb.model import Verdict
+from lshdb.options import DedupOptions
+from lshdb.options import PassagePairsOptions
+from lshdb.options import PassagesOptions
+from lshdb.options import SyncOptions
+from lshdb.search.result_tables import PassageResults
+
+class AppMethods:
+    @takes()
+    def add_decisions(self, decisions: Iterable[Decision]) -> int: ...
+    @takes()
+    def compare(self, a: object, b: object) -> Comparison: ...
+    @takes()
+    def decide(self, verdict: Verdict, keys: Iterable[object], *, note: str | None=None, who: str | None=None) -> list[Decision]: ...
+    def decisions(self) -> list[Decision]: ...
+    @takes(DedupOptions)
+    def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]: ...
+    @takes(PassagePairsOptions)
+    def passage_pairs(self, options: PassagePairsOptions) -> 'PassageResults': ...
+    @takes(PassagesOptions)
+    def passages(self, options: PassagesOptions) -> Passages: ...
+    @takes()
+    def remove_decided(self, *, dry_run: bool=False) -> list[str]: ...
+    @takes(SyncOptions)
+    def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport: ...
+    @takes()
+    def undo_decision(self, decision: int | None=None, decided: str | None=None) -> Decision: ...
+    def undo_last_decisions(self) -> list[Decision]: ...
