@@ -404,10 +404,11 @@ class Session:
         """How a file is read that is not one of rows; None for a text."""
         if self.documents:
             return self.documents.kind_of(file.path, start)
-        kind = "zip" if file.is_archive else kinds.kind_of(file.path)
+        if file.is_archive:
+            raise inputs.Skipped("archives", f"archive: {readers.MISSING}")
+        kind = kinds.kind_of(file.path)
         if kind and not kinds.KINDS[kind].is_text:
-            skip = "archives" if file.is_archive else "documents"
-            raise inputs.Skipped(skip, readers.why_unread(kind))
+            raise inputs.Skipped("documents", readers.why_unread(kind))
         return None
 
     def _whole(self, source: inputs.Input, file: File, packed: bytes | None = None) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import random
 import socket
 import sqlite3
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +22,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import Limits
+from lshdb import Limits, offers
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Document, Failure
-from lshdb.options import Format, WalkingOptions
-from lshdb.read.counts import SkippedFiles
+from lshdb.options import DocumentOptions, Format, WalkingOptions
+from lshdb.read.batch import Batch
+from lshdb.read.counts import ReadCounts, SkippedFiles
+from lshdb.read.files import File
+from lshdb.read.inputs import Input
 from lshdb.read.paths import escaped, key_of
-from lshdb.read.session import Session
+from lshdb.read.session import Session, SessionOptions
 
 pytestmark = pytest.mark.usefixtures("root")
 BOM = b"\xef\xbb\xbf"
@@ -436,3 +441,68 @@ def test_a_reader_used_again_counts_what_it_replaces_in_each_call() -> None:
             write(name, f"{name} na".encode() + b"\xefve fox")
             report = db.add_files([name], reader=reader)
             assert (report.added, report.replaced) == (1, 1)
+
+
+# the door for apps that read files
+
+
+class Shouting:
+    """A reader of files .loud, whose documents are their lines in small letters."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self.options = options
+
+    def kind_of(self, path: str, start: bytes = b"") -> str | None:
+        return "loud" if path.endswith(".loud") and start else None
+
+    def read(self, source: Input, file: File, _kind: str, _: ReadCounts) -> Iterator[Batch]:
+        for number, line in enumerate(source.whole_text().splitlines()):
+            if line.isupper():
+                yield Batch([f"{file.key}#<{number}>"], [line.lower()])
+            else:
+                yield Batch(failures=[(0, Failure(f"{file.path}:{number}", "not loud"))])
+
+
+def test_a_reader_of_an_app_gives_documents_and_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lshdb.apps.documents.reader.DocumentReader", Shouting)
+    write("d/a.loud", "THE FOX\nthe grapes\nTHE CROW\n")
+    write("d/b.txt", "THE FOX")
+    assert read("d") == [
+        Document("d/a.loud#<0>", "the fox"),
+        Failure("d/a.loud:1", "not loud"),
+        Document("d/a.loud#<2>", "the crow"),
+        Document("d/b.txt", "THE FOX"),
+    ]
+
+
+@pytest.mark.parametrize("archives", [False, True])
+def test_files_of_an_app_that_is_missing_are_named(
+    archives: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a directory they are skipped; what is a text is read as the text that it is."""
+    monkeypatch.setattr(offers, "is_there", lambda app: app != "documents")
+    why = "belongs to the app 'documents', which is not installed"
+    names = {
+        "a.pdf": "PDF",
+        "b.DOCX": "Word",
+        "c.xlsx": "sheets",
+        "d.zip": "archive",
+        "e.tar.gz": "archive",
+    }
+    for name in names:
+        content = b"PK\3\4\0"
+        write(f"d/{name}", gzip.compress(content) if name.endswith(".gz") else content)
+    write("d/page.html", "<p>the fox")
+    write("d/none", b"%PDF-1.7")
+    reader = new_session(False, archives=archives)
+    skipped: dict[str, str] = {}
+    reader.counts.skipped.on_skip = skipped.__setitem__
+    assert read("d", reader=reader) == [Document("d/page.html", "<p>the fox")]
+    said = {f"d/{name}": f"{kind}: {why}" for name, kind in names.items()}
+    assert skipped == said | {"d/none": "a binary file (PDF)"}
+    assert reader.counts.skipped == {"documents": 3, "archives": 2, "binary": 1}
+    for path, reason in said.items():
+        assert read(path) == [Failure(path, reason)]
+    assert read("d/c.xlsx#a") == [Failure("d/c.xlsx#a", f"sheets: {why}")]
+    with pytest.raises(UsageError, match=f"convert {why}"):
+        read("d", taken=DocumentOptions(convert=["pdf=cat {}"]))
