@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from lshdb.groups import takes
+from lshdb.model import Admission
 from lshdb.model import Comparison
 from lshdb.model import DecidedRow
 from lshdb.model import Decision
 from lshdb.model import Passages
 from lshdb.model import SyncReport
 from lshdb.model import Verdict
+from lshdb.options import AdmissionOptions
 from lshdb.options import DedupOptions
 from lshdb.options import PassagePairsOptions
 from lshdb.options import PassagesOptions
@@ -21,6 +23,8 @@ from lshdb.search.result_tables import PassageResults
 class AppMethods:
     @takes()
     def add_decisions(self, decisions: Iterable[Decision]) -> int: ...
+    @takes(AdmissionOptions)
+    def add_unless_similar(self, options: AdmissionOptions) -> Admission: ...
     @takes()
     def compare(self, a: object, b: object) -> Comparison: ...
     @takes()

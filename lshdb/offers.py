@@ -88,6 +88,7 @@ READERS = {
 """The readers of files that the core does not read: see lshdb.read.readers."""
 METHODS = {
     "add_decisions": "lshdb.apps.review.methods:add_decisions",
+    "add_unless_similar": "lshdb.apps.compare.methods:add_unless_similar",
     "compare": "lshdb.apps.compare.methods:compare",
     "decide": "lshdb.apps.review.methods:decide",
     "decisions": "lshdb.apps.review.methods:decisions",

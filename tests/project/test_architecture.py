@@ -84,7 +84,6 @@ WRONG: set[tuple[str, str]] = {
     ("sketch.signing", "apps.passages.rare_words"),
     ("sketch.signing", "apps.passages.winnowing"),
     ("store.index", "apps.passages.rare_words"),
-    ("write.admission", "apps.compare.differences"),
     ("write.writing", "apps.passages.rare_words"),
     ("write.writing", "apps.passages.winnowing"),
 }

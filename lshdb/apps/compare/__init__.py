@@ -2,7 +2,8 @@
 
 In: two documents. Out: their rows, aligned, and what differs in them.
 
-    methods      that of `Database`
+    methods      those of `Database`
+    admission    adds a document unless a similar one is stored, and says what differs
     compare      exact similarity, signatures and shared buckets of two documents
     alignment    the words that two texts have in common, in the same order or moved
     differences  one list of rows, which terminals, pages and reports show

@@ -1,10 +1,12 @@
-"""The method of `Database` that compares two documents."""
+"""The methods of `Database` that say what differs in two documents."""
 
+from lshdb.apps.compare import admission
 from lshdb.apps.compare.compare import compare as compare_sides
 from lshdb.database import Database, store_of
 from lshdb.groups import takes
 from lshdb.keys import key_argument
-from lshdb.model import Comparison, Document
+from lshdb.model import Admission, Comparison, Document
+from lshdb.options import AdmissionOptions
 
 
 @takes()
@@ -37,3 +39,38 @@ def compare(db: Database, a: object, b: object) -> Comparison:
         for name, side in (("a", a), ("b", b))
     )
     return compare_sides(store_of(db), a_side, b_side)
+
+
+@takes(AdmissionOptions)
+def add_unless_similar(db: Database, options: AdmissionOptions) -> Admission:
+    """Add a document unless similar ones are stored, and say which these are.
+
+    Nobody else adds between the comparison and the addition, in this process or another: of
+    equal documents that come at the same moment one is added, and the others are answered with
+    it. Nothing is decided silently: if it is left out, the answer has the similar documents and
+    the words that differ, and you may add it in place of one (`replace`) or beside them
+    (`force`).
+
+    With `replace`, the document that has this key is removed, and the new one is stored under
+    its own key, which may be the same, whatever else is similar: the answer names that too.
+
+    The index finds what it is compared with. It is compared with all documents for a threshold
+    below the database's, for which the index has less recall than it was made for, and where
+    a bucket holds more documents than are read of it.
+
+    Raises:
+        ContentError: the database cannot take it.
+        KeyInUse: another document has this key, and is not to be replaced.
+        KeyNotFound: no document has the key to replace.
+
+    >>> import lshdb
+    >>> with lshdb.open("memory.db", purpose="short-text") as db:
+    ...     first = db.add_unless_similar("1", "Ann has lived in Berlin since 2019.")
+    ...     second = db.add_unless_similar("2", "Ann has lived in Munich since 2019.")
+    ...     third = db.add_unless_similar("2", "Ann has lived in Munich since 2019.", replace=1)
+    ...     third.outcome, third.replaced.content, db.keys()
+    ('replaced', 'Ann has lived in Berlin since 2019.', ['2'])
+    >>> second.outcome, [(similar.key, *similar.changes) for similar in second.similar]
+    ('similar', [('1', Change(given='Munich', stored='Berlin'))])
+    """
+    return admission.add_unless_similar(store_of(db), options)

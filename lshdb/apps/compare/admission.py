@@ -34,7 +34,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> model.Admissi
 def _admitted(
     store: Store, part: parts.SignedPart, content: Content, options: AdmissionOptions
 ) -> model.Admission:
-    """The same for a signed document, in the caller's transaction."""
+    """Compare a signed document and add it, replace another, or leave it out; in a transaction."""
     (key,) = part.keys
     (outcome,) = writing.outcomes(part, store.known([key]))
     old = None
