@@ -10,6 +10,7 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     migrating      makes a file of format 7 of one of format 6
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
+    snapshot       what apps read of a file at one moment: a door that lookups is
     index          writes signatures, bands and fingerprints, and reads them for `check`
     late           the band rows of a large addition, written when its documents are
     readonly_sql   runs a user's SELECT, or condition on documents
@@ -21,5 +22,5 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, guard, index, late, location, lookups, migrating, partial_files,
-readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
+readonly_sql, replacing, rows, schema, snapshot, spool, sqlite_errors, statements, store.
 """

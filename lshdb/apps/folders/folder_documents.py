@@ -31,7 +31,7 @@ from lshdb.options import (
 )
 from lshdb.read import paths
 from lshdb.sketch.settings import Settings
-from lshdb.store.lookups import StoreReader
+from lshdb.store.snapshot import Snapshot
 from lshdb.store.store import Store
 from lshdb.text.positions import with_line_feeds
 from lshdb.write.add import add_documents, chosen_ids
@@ -211,7 +211,7 @@ class _Unit:
 
     name: str
     collection: Collection
-    reader: StoreReader
+    reader: Snapshot
     ids: dict[str, int]
     is_old: bool
 
