@@ -136,6 +136,25 @@ _NAMES = {
 NAMES = {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
 """The names that `import lshdb` gives."""
 
+PARTS = {
+    "fingerprints": "lshdb.apps.passages.fingerprints:PART",
+    "rare_words": "lshdb.apps.passages.rare_word_index:PART",
+}
+"""The parts of the index besides bands, each a lshdb.store.parts.IndexPart."""
+TABLES = {
+    "fingerprints": "passages",
+    "rare_words": "passages",
+    "decisions": "review",
+    "runs": "dedup",
+}
+"""The parts that a file has whole or not at all, and the app of each. Its folder has the tables in
+NAME.sql, and in `statements` WRITES, by name the texts that write to them (lshdb.store.schema)."""
+SEARCHES = {
+    "weighted": "lshdb.apps.passages.weights:weigh",
+    "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
+}
+"""What a search takes from an app, by the option that asks for it."""
+
 
 @cache
 def is_there(app: str) -> bool:
@@ -151,16 +170,20 @@ def app_of(offer: str) -> str:
     return offer.split(".")[2] if offer.startswith("lshdb.apps.") else ""
 
 
+def check_is_there(app: str, name: str) -> None:
+    """UsageError, with the name of what is asked for, if the folder of its app is missing."""
+    if not is_there(app):
+        from lshdb.errors import UsageError  # which `import lshdb` does not need
+
+        raise UsageError(f"{name!r} belongs to the app {app!r}, which is not installed")
+
+
 def offered(table: Mapping[str, str], name: str) -> Any:
     """What stands under a name in one of the tables of texts.
 
     Raises:
         UsageError: the app is not installed.
     """
-    app = app_of(table[name])
-    if not is_there(app):
-        from lshdb.errors import UsageError  # which `import lshdb` does not need
-
-        raise UsageError(f"{name!r} belongs to the app {app!r}, which is not installed")
+    check_is_there(app_of(table[name]), name)
     module, _, attribute = table[name].partition(":")
     return getattr(import_module(module), attribute)

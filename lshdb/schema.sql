@@ -1,6 +1,5 @@
 -- The tables that every lshdb file of format 7 has. docs: docs/sql.md, "Tables". Those of a part,
--- which a file has whole or not at all, are in fingerprints.sql, rare_words.sql, decisions.sql and
--- runs.sql.
+-- which a file has whole or not at all, are in a file of its name in the folder of an app.
 -- A file's definitions must be these, byte for byte: a change to a statement needs a new format.
 -- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
 -- semicolon at the end of a line; lshdb.store runs them one by one.

@@ -21,12 +21,14 @@ from lshdb.maintain.examining import Examination, batches
 from lshdb.maintain.findings import CheckReport, Repair
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.progress import Progress, shown
+from lshdb.sketch.settings import parts_of
 from lshdb.sketch.signing import sign
 from lshdb.store import late, schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import audited
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, RARE_WORDS, Index, IndexRows
+from lshdb.store.index import BANDS, Index, IndexRows
+from lshdb.store.parts import part as part_of_index
 from lshdb.store.store import Store
 from lshdb.text.arrays import int_array
 from lshdb.text.content import encoded
@@ -94,7 +96,7 @@ def _report(file: Connection, options: CheckOptions, progress: Progress) -> Chec
         file.rows("COMMIT")
     return CheckReport(
         first.documents,
-        first.tables[BANDS].stored,
+        first.tables[BANDS.name].stored,
         options.repairs.deep,
         tuple(first.problems),
         dict(first.counts),
@@ -143,31 +145,30 @@ def _repair_index(examination: Examination) -> Counter[str]:
     settings, index = examination.settings, Index(file)
     if settings is None:
         return repairs
-    for table, slots in examination.differing.items():
-        few = len(slots) <= _FEW and table is not RARE_WORDS
+    for name, slots in examination.differing.items():
+        table = BANDS if name == BANDS.name else part_of_index(name).table
+        few = len(slots) <= _FEW and table is not None
         checked_batches = batches(
             file, settings, contents=table is not BANDS, slots=slots if few else None
         )
-        expected = (batch.rows(table) for batch in checked_batches)
-        if few:
+        if few and table is not None:
+            expected = (batch.rows(name) for batch in checked_batches)
             stored_rows, wanted_rows = _tuples(index.rows(table, slots)), _tuples(expected)
             index.delete(table, stored_rows - wanted_rows)
             missing = np.array(sorted(wanted_rows - stored_rows), dtype=np.int64)
             index.insert(table, missing.reshape(-1, 3).T)
-            repairs[table.name] = len(wanted_rows ^ stored_rows)
+            repairs[name] = len(wanted_rows ^ stored_rows)
         elif table is BANDS:
             file.rows(sql.SET_INDEXED, None, None)
             file.rows(sql.DELETE_INDEXED)
             signatures = (batch.signatures() for batch in checked_batches)
-            repairs[table.name] = reindex.rebuild_bands(
+            repairs[name] = reindex.rebuild_bands(
                 index, settings, signatures, examination.documents, progress
             )
-        elif table is RARE_WORDS:
-            texts = (batch.texts() for batch in checked_batches)
-            repairs[table.name] = reindex.rebuild_terms(index, texts, progress)
         else:
-            written = reindex.rebuild_fingerprints(index, expected, progress)
-            repairs[table.name] = written or examination.tables[table].stored
+            texts = (batch.texts() for batch in checked_batches if name in parts_of(settings))
+            written = part_of_index(name).rebuild(index, texts, settings, progress)
+            repairs[name] = written or examination.tables[name].stored
     return repairs
 
 

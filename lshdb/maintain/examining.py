@@ -6,25 +6,25 @@ signatures, then the tables that are derived from them, each compared by checksu
 """
 
 import dataclasses
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from lshdb import errors
-from lshdb.apps.passages import rare_words, winnowing
+from lshdb import errors, offers
 from lshdb.json_text import dumps
 from lshdb.keys import key_fault
 from lshdb.maintain.findings import Problem
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
 from lshdb.sketch import signing
-from lshdb.sketch.settings import Settings, plain_settings
+from lshdb.sketch.settings import Settings, parts_of, plain_settings
 from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
+from lshdb.store.parts import part as part_of_index
 from lshdb.store.rows import record, settings_of, typed
 from lshdb.store.store import MAX_NUMBER
 from lshdb.text import arrays, hashing, shingling
@@ -41,7 +41,6 @@ _SHOWN = 60
 """Characters of a value in a problem."""
 _BATCH_BYTES = 8_000_000
 """Bytes of signatures and contents read at once."""
-_TABLES = index.BANDS, index.FINGERPRINTS, index.RARE_WORDS
 _ROW = 2_000
 """Bytes of a row's other values as Python's objects; about."""
 
@@ -79,9 +78,10 @@ class TableComparison:
         sums: for each slot, 0 if the rows are as expected.
     """
 
-    table: index.IndexTable
+    name: str
 
     def __post_init__(self) -> None:
+        self._document = index.BANDS.document if self.name == index.BANDS.name else 1
         self.expected = self.stored = 0
         self.sums = np.zeros(index.SLOTS, dtype=np.int64)
         self._hash = hashing.span_hash(hashing.secret_seed(), "rows").integers
@@ -96,7 +96,7 @@ class TableComparison:
         else:
             self.stored += len(hashes)
             hashes = -hashes
-        np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), hashes)
+        np.add.at(self.sums, rows[self._document] & (index.SLOTS - 1), hashes)
 
 
 @dataclasses.dataclass(eq=False)
@@ -115,9 +115,9 @@ class Examination:
         derivable: slots of documents with values that may be derived again.
         problems: the first ones of each table and column.
         counts: how many there are, by their tables and columns.
-        tables: the comparison of each table of the index.
-        differing: the tables with wrong rows, and the slots of these rows; empty unless all
-            documents were read.
+        tables: the comparison of bands, and of each part of the index that the file has.
+        differing: those with wrong rows, and the slots of these rows; empty unless all documents
+            were read.
     """
 
     connection: Connection
@@ -130,8 +130,8 @@ class Examination:
         self.documents = 0
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
-        self.tables = {table: TableComparison(table) for table in _TABLES}
-        self.differing: dict[index.IndexTable, list[int]] = {}
+        self.tables = {index.BANDS.name: TableComparison(index.BANDS.name)}
+        self.differing: dict[str, list[int]] = {}
         self._rows = self.connection.rows
         self.problems: list[Problem] = []
         self.counts: Counter[str] = Counter()
@@ -142,7 +142,7 @@ class Examination:
             self._add(_unchecked("documents, signatures and bands"))
             return
         whole = self._apply("documents", self._documents(self.settings))
-        self._apply("the index", self._index(self.settings, whole))
+        self._apply("the index", self._index(whole))
         self._apply("decisions", self._decisions())
 
     def _add(self, problem: Problem) -> None:
@@ -176,7 +176,7 @@ class Examination:
         self._rows(sql.CHECK_NO_CONSTRAINTS)
         rows = (
             self._check_own_tables()
-            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(_declared_tables()))
+            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(schema.plain_tables()))
             or self._generated()
             else self._rows(sql.CHECK_STRUCTURE)
         )
@@ -190,8 +190,8 @@ class Examination:
 
     def _reading_runs_code(self) -> bool:
         """Whether reading lshdb's tables would run expressions that lshdb did not define."""
-        of_columns = not self._generated().isdisjoint(_declared_tables())
-        return of_columns or bool(self._rows(sql.NO_TABLES, dumps(_declared_tables())))
+        of_columns = not self._generated().isdisjoint(schema.plain_tables())
+        return of_columns or bool(self._rows(sql.NO_TABLES, dumps(schema.plain_tables())))
 
     def _check_own_tables(self) -> list[tuple[Any, ...]]:
         """The problems of all pages, and of lshdb's own tables with their indexes.
@@ -200,7 +200,7 @@ class Examination:
         """
         generated = self._generated()
         checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
-        plain = [name for name in _declared_tables() if name not in generated]
+        plain = [name for name in schema.plain_tables() if name not in generated]
         return self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
 
     def _schema(self) -> Iterator[Problem]:
@@ -224,6 +224,10 @@ class Examination:
             settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
             typed(row[-3:], int | None, int | None, str | None)
             self.settings = settings
+            in_file = {*json.loads(row[-6])}
+            for part in offers.PARTS:
+                if part in in_file or part in parts_of(settings):
+                    self._add_part(part)
         except errors.DamagedFile as error:
             yield Problem(SETTINGS, "", str(error), "valid settings")
         ((last,),) = self._rows(sql.LAST_DOC_ID)
@@ -231,43 +235,52 @@ class Examination:
             stored = f"the last number of a document is {last}, so none can follow"
             yield Problem(SETTINGS, "", stored, f"at most {MAX_NUMBER}")
 
+    def _add_part(self, name: str) -> None:
+        app = offers.TABLES[name]
+        if self.deep:
+            offers.check_is_there(app, name)
+        if offers.is_there(app):
+            self.tables[name] = TableComparison(name)
+        else:
+            self._add(_unchecked(name, f"checked where the app {app!r} is installed"))
+
     def _documents(self, settings: Settings) -> Iterator[Problem]:
-        contents = settings.passages or settings.reworded or settings.shingling.of_sets
+        contents = parts_of(settings) or settings.shingling.of_sets
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
         for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
             for doc_id, problems in batch.problems(deep=self.deep):
                 yield from problems
                 if _is_derivable(problems):
                     self.derivable.add(doc_id % index.SLOTS)
-            for table, compared in self.tables.items():
-                compared.add(batch.rows(table), expected=True)
+            for name, compared in self.tables.items():
+                compared.add(batch.rows(name), expected=True)
             self.documents += len(batch.documents)
             self.progress(self.documents, total, "documents")
 
-    def _index(self, settings: Settings, whole: bool) -> Iterator[Problem]:
+    def _index(self, whole: bool) -> Iterator[Problem]:
         """`whole`: whether all documents were read, so that the tables can be compared."""
         reader = index.Index(self.connection)
         tables = {name for (name,) in self._rows(sql.TABLES)}
-        for table, compared in self.tables.items():
-            if not (settings.reworded if table is index.RARE_WORDS else table.name in tables):
-                continue
+        for name in self.tables.keys() & tables:
+            compared = self.tables[name]
+            part = None if name == index.BANDS.name else part_of_index(name)
             try:
-                for rows in reader.terms() if table is index.RARE_WORDS else reader.rows(table):
+                for rows in part.stored(reader, None) if part else reader.rows(index.BANDS):
                     compared.add(rows, expected=False)
-                    self.progress(compared.stored, compared.expected, f"rows of {table.name}")
+                    self.progress(compared.stored, compared.expected, f"rows of {name}")
             except errors.DamagedFile:
-                if table is not index.RARE_WORDS:  # whose damage SQLite repairs by making it again
+                if part is None or part.table is not None:
                     raise
-                compared.sums[:] = 1
-        for table, compared in self.tables.items() if whole else ():
+                compared.sums[:] = 1  # of a virtual table, which SQLite repairs by making it again
+        for name, compared in self.tables.items() if whole else ():
             if slots := np.flatnonzero(compared.sums).tolist():
-                self.differing[table] = slots
+                self.differing[name] = slots
                 same = compared.stored == compared.expected
                 stored = f"{compared.stored} rows{', some of them wrong' if same else ''}"
-                yield Problem(table.name, "", stored, f"{compared.expected} rows")
+                yield Problem(name, "", stored, f"{compared.expected} rows")
 
     def _decisions(self) -> Iterator[Problem]:
-        has_decisions = (schema.DECISIONS,) in self._rows(sql.TABLES)
+        has_decisions = ("decisions",) in self._rows(sql.TABLES)
         for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS) if has_decisions else ():
             if wrong or texts is None or not _is_valid(str.encode, texts):
                 yield Problem("decisions", str(number), "rows that disagree", "a decision")
@@ -336,27 +349,16 @@ class CheckedBatch:
         }
         return arrays.int_array(filled), cast(list[str], [*filled.values()])
 
-    def rows(self, table: index.IndexTable) -> index.IndexRows:
-        """The rows that a table should have for these documents by now."""
+    def rows(self, name: str) -> index.IndexRows:
+        """The rows that bands, or a part of the index, should have for these documents by now."""
         settings = self.settings
-        if table is index.BANDS:
+        if name == index.BANDS.name:
             return _written_band_rows(
                 self.connection, *index.band_codes(*self.signatures(), settings)
             )
-        doc_ids, texts = self.texts()
-        if table is index.FINGERPRINTS:
-            fingerprints = winnowing.NO_FINGERPRINTS
-            if run := settings.passages:
-                fingerprints = winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
-            return fingerprints.rows(doc_ids)
-        reworded_texts = texts if settings.reworded else []
-        distinct_terms = [
-            sorted(set(terms.split())) for terms in rare_words.indexed(reworded_texts)
-        ]
-        return index.term_rows(
-            [*chain.from_iterable(distinct_terms)],
-            doc_ids[: len(distinct_terms)].repeat([*map(len, distinct_terms)]),
-        )
+        if name not in parts_of(settings):
+            return np.empty((3, 0), dtype=np.int64)
+        return part_of_index(name).expected(*self.texts(), settings)
 
     def _problems(
         self, number: int, document: ExaminedDocument, signed: tuple[int, bytes | None] | None
@@ -427,12 +429,6 @@ def _written_band_rows(
     return index.rows_of(codes, doc_ids)
 
 
-def _declared_tables() -> list[str]:
-    """The names of the plain tables that a file of lshdb's may have."""
-    parts = schema.FINGERPRINTS, schema.DECISIONS, schema.RUNS
-    return [each.name for each in schema.definitions(parts) if each.kind == "table"]
-
-
 def _is_derivable(problems: Iterable[Problem]) -> bool:
     """Whether values of a document with these problems can be derived from its content."""
     tables = {problem.table for problem in problems}
@@ -451,8 +447,8 @@ def damaged(what: str) -> Problem:
     return Problem(DAMAGED, "", what, "what SQLite can read")
 
 
-def _unchecked(what: str) -> Problem:
-    return Problem("unchecked", "", what, "checked when other problems are gone")
+def _unchecked(what: str, until: str = "checked when other problems are gone") -> Problem:
+    return Problem("unchecked", "", what, until)
 
 
 def _readable(stored: str, settings: Settings) -> shingling.Content | None:

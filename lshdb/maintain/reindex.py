@@ -10,31 +10,20 @@ the pages are in the write-ahead log, and the table itself is unchanged.
 
 from collections.abc import Iterable, Iterator
 
-from lshdb.apps.passages import rare_words, winnowing
 from lshdb.maintain.resolve import reindexed
 from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.sketch.settings import Settings, plain_settings
+from lshdb.sketch.settings import Settings, parts_of, plain_settings
 from lshdb.sketch.signing import sign
-from lshdb.store.index import (
-    BANDS,
-    FINGERPRINTS,
-    RARE_WORDS,
-    Index,
-    IndexRows,
-    Signatures,
-    rows_of,
-    sorted_bands,
-)
+from lshdb.store.index import BANDS, Index, Signatures, rows_of, sorted_bands
+from lshdb.store.parts import part as part_of_index
 from lshdb.store.store import Store
 from lshdb.text import arrays
 
 _LANES = 1 << 21
 """Lanes of the signatures read at once."""
-_FINGERPRINTS = 4_000_000
-"""Fingerprints held before they are sorted and written: 24 bytes each, and 24 more to sort them."""
 
 
 def reindex(store: Store, request: ReindexOptions) -> Reindexed:
@@ -61,16 +50,10 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
             block = max(1, min(store.limits.documents_read, _LANES // after.permutations))
             signatures = store.all_signatures(block)
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
-        if after.reworded and (signs or not before.reworded):
-            rows += rebuild_terms(store.index, _texts(store), progress)
-        if signs or after.passages != before.passages:
-            arguments = after.shingling, after.passages, after.seed
-            fingerprints = (
-                winnowing.fingerprints(texts, *arguments).rows(doc_ids)
-                for doc_ids, texts in _texts(store)
-            )
-            if after.passages:
-                rows += rebuild_fingerprints(store.index, fingerprints, progress)
+        for name, value in parts_of(after).items():
+            if signs or value != parts_of(before).get(name):
+                part = part_of_index(name)
+                rows += part.rebuild(store.index, _texts(store), after, progress)
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
@@ -91,49 +74,6 @@ def _texts(store: Store, *, min_shingles: int = 1) -> Iterator[tuple[arrays.IntA
     for texts in batches_of_text(store, doc_ids):
         yield doc_ids[first : first + len(texts)], texts
         first += len(texts)
-
-
-def rebuild_terms(
-    index: Index, documents: Iterable[tuple[arrays.IntArray, list[str]]], progress: Progress
-) -> int:
-    """Replace all rows of rare words, within the caller's transaction.
-
-    Args:
-        index: of the file.
-        documents: the ids int64[n] and contents of some documents at a time, of all with shingles.
-        progress: called with the number that were read.
-
-    Returns:
-        The number of documents.
-    """
-    index.clear(RARE_WORDS)
-    total = 0
-    for doc_ids, texts in documents:
-        index.insert_terms(doc_ids, rare_words.indexed(texts))
-        total += len(texts)
-        progress(total, None, "documents")
-    return total
-
-
-def rebuild_fingerprints(index: Index, batches: Iterable[IndexRows], progress: Progress) -> int:
-    """Replace all fingerprints, within the caller's transaction.
-
-    Args:
-        index: of the file.
-        batches: the rows of all documents, some documents at a time.
-        progress: called with the number that were written.
-
-    Returns:
-        The number of rows.
-    """
-    index.clear(FINGERPRINTS)
-    total = 0
-    for rows_read in arrays.bounded(batches, lambda rows: rows.shape[1], _FINGERPRINTS):
-        rows = winnowing.joined(rows_read)
-        index.insert(FINGERPRINTS, rows)
-        total += rows.shape[1]
-        progress(total, None, "fingerprints")
-    return total
 
 
 def rebuild_bands(

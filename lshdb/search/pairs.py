@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import errors
-from lshdb.apps.passages import weights
 from lshdb.columns import Block
 from lshdb.groups import replaced
 from lshdb.limits import Limit
@@ -25,6 +24,7 @@ from lshdb.read import keeping, ordering
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped, is_in_bin
 from lshdb.search import query
+from lshdb.search import weighted as weighing
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
@@ -178,7 +178,7 @@ class Join:
         minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
             return left, right, scores
-        weighted, _ = weights.weigh(self.reader, self.contents, self.shingles, left, right)
+        weighted, _ = weighing.weigh(self.reader, self.contents, self.shingles, left, right)
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return left[kept], right[kept], scores[kept]
 
@@ -214,7 +214,7 @@ class Join:
         identical, same_text = self.sameness(left, right)
         weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None:
-            weighted = weights.weigh(self.reader, self.contents, self.shingles, left, right)
+            weighted = weighing.weigh(self.reader, self.contents, self.shingles, left, right)
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
@@ -359,7 +359,7 @@ def pair_blocks(
             weighted, min_weighted=None
         )  # the sample was drawn from those
     if block:
-        order = weights.ranked(
+        order = weighing.ranked(
             range(len(block)),
             weighted,
             top,
@@ -378,7 +378,7 @@ def _blocks(
 ) -> Iterator[Block]:
     with store.snapshot(request.similar.condition) as (reader, condition):
         if of_pairs is not None:
-            weights.check_weighted(of_pairs.weighted, reader.settings)
+            weighing.check_weighted(of_pairs.weighted, reader.settings)
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
         row = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if row is None else NO_NUMBERS

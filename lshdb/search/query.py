@@ -18,17 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lshdb import errors
-from lshdb.apps.passages import weights
-from lshdb.apps.passages.winnowing import fingerprints
+from lshdb import errors, offers
 from lshdb.columns import Block
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
 from lshdb.read.metadata import picked
-from lshdb.search import cut_notes, similarity
+from lshdb.search import cut_notes, similarity, weighted
 from lshdb.search.lookup import bucket_members_up_to
 from lshdb.sketch import banding, constructions, minhash, signing
-from lshdb.sketch.settings import Settings
+from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -190,7 +188,7 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
 
 def best(matches: Iterable[Match], query: RankingOptions) -> list[Match]:
     """The matches of several files, best first; equal ones keep their order."""
-    return [*weights.ranked(sorted(matches, key=_rank), query.weighted, query.similar.top)]
+    return [*weighted.ranked(sorted(matches, key=_rank), query.weighted, query.similar.top)]
 
 
 def _rank(match: Match) -> tuple[float, float]:
@@ -231,7 +229,9 @@ def _batch_of_content(
     content: Content, settings: Settings, files: Mapping[int, str | None]
 ) -> QueryBatch:
     content = cleaned(content, settings.shingling)
-    return QueryBatch([encoded(content)], [], signing.sign([content], settings), files=files)
+    return QueryBatch(
+        [encoded(content)], [], signing.sign([content], plain_settings(settings)), files=files
+    )
 
 
 def answers(
@@ -252,7 +252,7 @@ def answers(
         return
     request = query
     if request.weighted.sort or request.weighted.min_weighted is not None:
-        weights.check_weighted(request.weighted, store.settings)
+        weighted.check_weighted(request.weighted, store.settings)
         query = replace(query, similar=replace(query.similar, top=None))
     scored_and_cuts = None
     if len(batch) == 1 or not _beyond_buckets(store, query):
@@ -265,8 +265,8 @@ def answers(
     scored, cuts = scored_and_cuts
     matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
-        weighted, top = request.weighted, request.similar.top
-        matches_of_query = [*weights.ranked(islice(matches, count), weighted, top)]
+        top = request.similar.top
+        matches_of_query = [*weighted.ranked(islice(matches, count), request.weighted, top)]
         # No unread document is better than equal ones, which were added before it.
         certain = index in cuts and _all_equal(query, [m.similarity for m in matches_of_query])
         yield matches_of_query, [] if certain else cuts.get(index, [])
@@ -365,7 +365,7 @@ def _candidates(
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared)
     if is_beyond and batch.stored:
-        others, cut_runs = _sharing_runs(store, batch.stored[0])
+        others, cut_runs = offers.offered(offers.SEARCHES, "containment")(store, batch.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
         from_buckets = doc_ids[pairs.document]
         added = _pairs_of_query(np.union1d(from_buckets, others[_allowed(others, batch, keep)]))
@@ -397,19 +397,6 @@ def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch)
                 doc_ids = doc_ids[scores >= minimum]
             parts.append(doc_ids)
     return np.concatenate(parts)
-
-
-def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[errors.Cut]]:
-    """All documents that share a fingerprint with a text, and what limits cut.
-
-    A fingerprint that more than `query_first` documents have leads to none.
-    """
-    settings, limit = store.settings, store.limits.query_first
-    codes = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    index, doc_ids = store.documents_of_fingerprints(codes, limit + 1)
-    hot = np.bincount(index, minlength=len(codes)) > limit
-    cuts = [cut_notes.runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
-    return np.unique(doc_ids[~hot[index]]), cuts
 
 
 def _threshold(store: StoreReader, query: RankingOptions) -> float:
@@ -611,7 +598,7 @@ def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list
     used, document = np.unique(pairs.document, return_inverse=True)
     contents = contents_of(store, batch, pairs.doc_ids[used])
     sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
-    return weights.weigh(store, contents, sizes, pairs.query, document + len(batch))
+    return weighted.weigh(store, contents, sizes, pairs.query, document + len(batch))
 
 
 def contents_of(

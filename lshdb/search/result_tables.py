@@ -29,15 +29,12 @@ from lshdb.columns import (
     MATCH,
     MEMBER,
     PAIR,
-    PAIR_TOTALS,
-    PASSAGE,
     REFERENCES,
     STORED_PAIR,
     WEIGHTED,
     Columns,
     columns_of,
     copied_values,
-    passage_values,
     rows_of,
 )
 from lshdb.errors import LshdbError, UsageError
@@ -55,7 +52,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from lshdb.apps.passages.passage_pairs import Noted
     from lshdb.options import SqlValue
     from lshdb.search.pair_sample import Drawn
     from lshdb.sketch.settings import Settings
@@ -65,7 +61,7 @@ T = TypeVar("T")
 _MEMBERS_SHOWN = 5
 _COUNTED = 500
 """Queries between two updates of their progress."""
-_Shown = dict[str, Callable[[T], Any]]
+Shown = dict[str, Callable[[T], Any]]
 """The columns that a notebook shows of a result, each with a function that gives its value."""
 _dropped = attrgetter(*DROPPED)
 
@@ -245,7 +241,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
     _none: Callable[[], str]
-    _shown: _Shown[T] | None = None
+    _shown: Shown[T] | None = None
 
     def __post_init__(self) -> None:
         self._results = _begun(self._find)
@@ -267,7 +263,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     def _repr_html_(self) -> str | None:
         if self._shown is None:
             return _first_rows(list(self.columns), self._rows, tuple, self._none, self._title)
-        row = partial(_shown_row, self._shown)
+        row = partial(shown_row, self._shown)
         return _first_rows(list(self._shown), self._find, row, self._none, self._title)
 
     def _title(self) -> str:
@@ -303,7 +299,7 @@ def _first_rows(
     return html_tables(Table(names, rows[:SHOWN], count, title=text, whole=whole))
 
 
-def _finding(
+def finding(
     find: Callable[..., Iterator[T]],
     store: Store,
     options: PairsOptions | ClustersOptions | PassagePairsOptions,
@@ -343,7 +339,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     drawn = Drawn()
 
     names = {**PAIR, **WEIGHTED}
-    blocks = _finding(pair_blocks, store, options, progress.silent, drawn)
+    blocks = finding(pair_blocks, store, options, progress.silent, drawn)
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in blocks():
@@ -355,7 +351,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
-    find = _finding(all_pairs, store, options, progress.silent, drawn)
+    find = finding(all_pairs, store, options, progress.silent, drawn)
 
     def none() -> str:
         with store.reading():
@@ -390,7 +386,7 @@ def _others(cluster: model.Cluster) -> str:
     )
 
 
-_SHOWN_CLUSTER: _Shown[model.Cluster] = {
+_SHOWN_CLUSTER: Shown[model.Cluster] = {
     "cluster": attrgetter("cluster"),
     "documents": lambda cluster: len(cluster.members),
     "keep": attrgetter("keep"),
@@ -399,13 +395,10 @@ _SHOWN_CLUSTER: _Shown[model.Cluster] = {
     "mean": attrgetter("mean"),
     "below": attrgetter("below"),
 }
-_SHOWN_PASSAGES: _Shown[model.PassagePair] = {
-    **{name: attrgetter(name) for name in PAIR_TOTALS},
-    "passages": lambda pair: len(pair.passages),
-}
 
 
-def _shown_row(shown: _Shown[T], result: T) -> Sequence[Any]:
+def shown_row(shown: Shown[T], result: T) -> Sequence[Any]:
+    """The values of a result that are shown."""
     return [value(result) for value in shown.values()]
 
 
@@ -419,7 +412,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Clu
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
     similar = options.join.similar
     threshold = settings.threshold if similar.threshold is None else similar.threshold
-    find = _finding(all_clusters, store, options)
+    find = finding(all_clusters, store, options)
     columns = with_fields(MEMBER, similar.fields)
     none = f"no two documents at {threshold:g} or more"
     return Results(
@@ -444,36 +437,6 @@ class PassageResults(Results[model.PassagePair]):
 
     common: list[tuple[str, model.CommonPassage]]
     totals: Callable[[], Iterable[Sequence[Any]]]
-
-
-def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
-    """The results of `Database.passage_pairs`."""
-    from lshdb.apps.passages.passage_pairs import passage_pairs, passage_totals
-
-    noted: Noted = []
-
-    def totals() -> Iterable[Sequence[Any]]:
-        if options.group_by is None:
-            return passage_totals(store, options, noted)
-        pairs: Iterable[Any] = find()
-        if not options.weighted.sort and options.top is None:  # else they are in order
-            pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
-        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
-
-    find = _finding(passage_pairs, store, options, noted)
-    of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))
-
-    def rows() -> Iterator[Sequence[Any]]:
-        for pair in find():
-            row = of_pair(pair)
-            yield from ((*row, *passage_values(passage)) for passage in pair.passages)
-
-    columns = {**PAIR_TOTALS, **PASSAGE}
-    del columns["passages"]
-    none = "no passage that two documents share"
-    results = PassageResults("passages", columns, find, rows, lambda: none, _SHOWN_PASSAGES)
-    results.common, results.totals = noted, totals
-    return results
 
 
 def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator[Sequence[Any]]:

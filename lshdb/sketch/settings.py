@@ -102,6 +102,15 @@ class Settings:
         return self.permutations * self.lane_bits // 8
 
 
+def parts_of(settings: Settings) -> dict[str, int]:
+    """The parts of the index of a file (offers.PARTS), and what their rows depend on, above 0.
+
+    Rows that were made by another number are made again.
+    """
+    values = {"fingerprints": settings.passages, "rare_words": int(settings.reworded)}
+    return {name: value for name, value in values.items() if value}
+
+
 def plain_settings(settings: Settings) -> Settings:
     """The same without what finds passages and reworded copies: fingerprints and rare words."""
     return replace(settings, passages=0, reworded=False)

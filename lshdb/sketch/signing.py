@@ -9,18 +9,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
 
-from lshdb.apps.passages import rare_words, winnowing
+from lshdb import offers
 from lshdb.sketch import constructions, minhash
 from lshdb.sketch.banding import bucket_keys
-from lshdb.sketch.settings import Settings
+from lshdb.sketch.part_rows import PartRows
+from lshdb.sketch.settings import Settings, parts_of
 from lshdb.text import arrays, shingles
 from lshdb.text.content import digest, encoded
-from lshdb.text.kinds import kind_of
+from lshdb.text.kinds import Tokens, kind_of
 from lshdb.text.shingling import Content, Shingling
 
 
@@ -33,9 +34,7 @@ class Signed:
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
         bucket_keys: int64[n, bands].
         construction: the shape that the bucket keys were made for.
-        run: the shortest run that the fingerprints find, 0 without fingerprints.
-        fingerprints: the fingerprints of all documents.
-        terms: the terms of each document, for the index of rare words; None without that index.
+        parts: the rows of the other parts of the index, by their names.
         base: the base texts that do not count, as `base_of` names them.
     """
 
@@ -43,9 +42,7 @@ class Signed:
     shingles: arrays.IntArray
     bucket_keys: arrays.IntArray
     construction: constructions.Construction
-    run: int = 0
-    fingerprints: winnowing.Fingerprints = winnowing.NO_FINGERPRINTS
-    terms: Sequence[str] | None = None
+    parts: Mapping[str, PartRows] = dataclasses.field(default_factory=dict)
     base: bytes = b""
 
     def fits(self, settings: Settings) -> bool:
@@ -55,13 +52,14 @@ class Signed:
 
     def take(self, indices: arrays.IntArray) -> Signed:
         """The documents with these indices int64[m], each once."""
+        numbers = np.full(len(self.shingles), -1)
+        numbers[indices] = np.arange(len(indices))
         return dataclasses.replace(
             self,
             signatures=self.signatures[indices],
             shingles=self.shingles[indices],
             bucket_keys=self.bucket_keys[indices],
-            fingerprints=self.fingerprints.take(indices, len(self.shingles)),
-            terms=self.terms and [self.terms[index] for index in indices.tolist()],
+            parts={name: rows.numbered(numbers) for name, rows in self.parts.items()},
         )
 
     def indexed(self, settings: Settings, texts: Sequence[str]) -> Signed:
@@ -77,39 +75,56 @@ class Signed:
             signed = dataclasses.replace(
                 self, signatures=signatures, bucket_keys=keys, construction=settings.construction
             )
-        if (run := settings.passages) != self.run:
-            fingerprints = (
-                winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
-                if run
-                else winnowing.NO_FINGERPRINTS
-            )
-            signed = dataclasses.replace(signed, run=run, fingerprints=fingerprints)
-        if settings.reworded != (self.terms is not None):
-            terms = rare_words.indexed(texts) if settings.reworded else None
-            signed = dataclasses.replace(signed, terms=terms)
+        if {name: rows.value for name, rows in self.parts.items()} != parts_of(settings):
+            making = _Making(settings)
+            for group in shingles.groups(texts, settings.shingling):
+                making.add([texts[index] for index in group], group)
+            signed = dataclasses.replace(signed, parts=making.parts())
         return signed
 
     @classmethod
     def joined(cls, parts: Sequence[Signed]) -> Signed:
         """The documents of several batches with the same settings; at least one batch."""
         first = parts[0]
-        ends = itertools.accumulate(len(part.shingles) for part in parts)
-        numbered = [
-            part.fingerprints.rows(np.arange(end - len(part.shingles), end))
-            for part, end in zip(parts, ends, strict=True)
+        ends = [*itertools.accumulate(len(part.shingles) for part in parts)]
+        numbers = [
+            np.arange(end - len(part.shingles), end) for part, end in zip(parts, ends, strict=True)
         ]
         return cls(
             np.concatenate([part.signatures for part in parts]),
             np.concatenate([part.shingles for part in parts]),
             np.concatenate([part.bucket_keys for part in parts]),
             first.construction,
-            first.run,
-            winnowing.Fingerprints(*winnowing.joined(numbered)),
-            None
-            if first.terms is None
-            else [*itertools.chain.from_iterable(part.terms or () for part in parts)],
+            {
+                name: PartRows.joined(
+                    rows.value, [*map(PartRows.numbered, [p.parts[name] for p in parts], numbers)]
+                )
+                for name, rows in first.parts.items()
+            },
             first.base,
         )
+
+
+class _Making:
+    """Makes the rows of all parts that settings name, group by group of documents."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made: dict[str, list[PartRows]] = {name: [] for name in parts_of(settings)}
+
+    def add(
+        self, contents: Sequence[Content], numbers: Sequence[int], tokens: Tokens | None = None
+    ) -> None:
+        """Make the rows of documents of these numbers; their tokens, if they are cut already."""
+        for name, rows in self._made.items():
+            part = offers.offered(offers.PARTS, name)
+            made: PartRows = part.made(contents, self._settings, tokens)
+            rows.append(made.numbered(np.array(numbers)))
+
+    def parts(self) -> dict[str, PartRows]:
+        """The rows of all documents."""
+        values = parts_of(self._settings)
+        return {name: PartRows.joined(values[name], rows) for name, rows in self._made.items()}
 
 
 def sign(contents: Sequence[Content], settings: Settings) -> Signed:
@@ -120,8 +135,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     # What is assigned to narrow lanes is cut to its low half.
     signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
-    run = settings.passages
-    fingerprints = []
+    making = _Making(settings)
     for group in shingles.groups(contents, shingling):
         group_contents = [contents[i] for i in group]
         content, cut = group_contents[0], None
@@ -129,24 +143,19 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             stream = functools.partial(shingles.pieces, content, shingling, seed)
             signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
         else:
-            # Both need the units, which take nine tenths of the time.
+            # Parts of the index may need the units, too, which take nine tenths of the time.
             cut = kind.units(cast("Sequence[str]", group_contents), shingling) if kind else None
             hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(hashed)
             counts[group] = arrays.sizes_of(hashed.offsets)
-        if run:
-            fingerprints.append(
-                winnowing.of_group(group_contents, group, shingling, run, seed, cut)
-            )
+        making.add(group_contents, group, cut)
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     return Signed(
         signatures,
         counts,
         keys,
         settings.construction,
-        run,
-        winnowing.of_groups(fingerprints),
-        rare_words.indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
+        making.parts(),
         base_of(shingling),
     )
 

@@ -1,7 +1,7 @@
 """The SQLite file: the only room that imports sqlite3.
 
 In and out: rows as typed arrays and lists; lshdb's errors in place of SQLite's. The tables are in
-schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users' texts.
+schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMMIT and users' texts.
     connection     opens a file and checks its format, or one that may be damaged; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
     transactions   all or nothing, each writer in its turn, the log's length
@@ -11,7 +11,7 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
     snapshot       what apps read of a file at one moment: a door that lookups is
-    index          writes signatures, bands and fingerprints, and reads them for `check`
+    index, parts   writes signatures and bands; the door for other parts, which apps have
     late           the band rows of a large addition, written when its documents are
     readonly_sql   runs a user's SELECT, or condition on documents
     functions      SQL functions such as lsh_similarity, for any connection
@@ -21,6 +21,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     spool          temporary files: documents until their turn to be decided on, elements of sets
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, guard, index, late, location, lookups, migrating, partial_files,
+Doors: backup, connection, guard, index, late, location, lookups, migrating, partial_files, parts,
 readonly_sql, replacing, rows, schema, snapshot, spool, sqlite_errors, statements, store.
 """

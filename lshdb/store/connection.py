@@ -203,7 +203,6 @@ def is_new(connection: sqlite3.Connection) -> bool:
 
 def create_tables(connection: sqlite3.Connection, parts: Iterable[str]) -> None:
     """Make the tables of every file and of these parts, within the caller's transaction."""
-    # Not executescript: it would commit the caller's transaction.
     for definition in schema.definitions():
         connection.execute(definition.statement)
     for part in parts:

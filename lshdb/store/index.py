@@ -1,13 +1,12 @@
-"""The index: signatures, and the rows of bands and fingerprints that follow from documents."""
+"""The index: signatures, and the rows of bands that follow from documents."""
 
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
 
-from lshdb.apps.passages import rare_words
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.sketch import banding
@@ -60,20 +59,6 @@ BANDS = IndexTable(
     sql.DELETE_BAND,
     sql.DELETE_BANDS,
 )
-FINGERPRINTS = IndexTable(
-    "fingerprints",
-    1,
-    sql.FINGERPRINT_ROWS,
-    sql.INSERT_FINGERPRINT,
-    sql.INSERT_FINGERPRINTS,
-    sql.DELETE_FINGERPRINT,
-    sql.DELETE_FINGERPRINTS,
-)
-
-RARE_WORDS = IndexTable("rare_words", 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
-"""The index of rare words: `term_rows` makes rows for comparisons, `insert_terms` writes them."""
-
-
 Signatures = tuple[IntArray, Lanes]
 """Signatures of n documents: the ids int64[n], and the lanes [n, k]."""
 
@@ -101,12 +86,6 @@ def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
     """Rows of the table of bands, from codes of buckets int64[n] and doc_ids int64[n]."""
     bands = (codes + (1 << 47)) >> 48
     return np.stack((bands, codes - (bands << 48), doc_ids))
-
-
-def term_rows(terms: Sequence[str], doc_ids: IntArray) -> IndexRows:
-    """Rows of rare words, int64[3, n]: secret hashes of terms, documents, zeros."""
-    hashes = rare_words.term_hashes(terms).view(np.int64)
-    return np.stack([hashes, doc_ids, np.zeros_like(doc_ids)])
 
 
 def sorted_bands(
@@ -168,11 +147,11 @@ def _read(file: IO[bytes], ranges: Iterable[tuple[int, int]]) -> IntArray:
 
 
 class Index:
-    """Reads and writes rows of the index, within the caller's transaction."""
+    """Reads and writes rows of the index, within the transaction of its `connection`."""
 
     def __init__(self, connection: Connection) -> None:
         self.limits = connection.limits
-        self._connection = connection
+        self.connection = connection
         self._run_many = connection.run_many
 
     def rows(self, table: IndexTable, slots: Collection[int] | None = None) -> Iterator[IndexRows]:
@@ -181,21 +160,12 @@ class Index:
         A document is in the slot of its id modulo SLOTS.
         """
         slot_list = None if slots is None else dumps(list(slots))
-        for rows in self._connection.parts(table.read, slot_list, size=_ROWS):
+        for rows in self.connection.parts(table.read, slot_list, size=_ROWS):
             yield integers(rows).reshape(-1, 3).T
-
-    def terms(self) -> Iterator[IndexRows]:
-        """The terms of all documents in the table of rare words, some thousands at a time."""
-        connection = self._connection
-        connection.rows("PRAGMA query_only = OFF")  # a temporary view of the table follows
-        connection.rows(sql.READ_RARE_WORDS)
-        for rows in connection.parts(RARE_WORDS.read, size=_ROWS):
-            terms, doc_ids = zip(*rows, strict=True)
-            yield term_rows(terms, integers([doc_ids]))
 
     def clear(self, table: IndexTable) -> None:
         """Delete all rows."""
-        self._connection.rows(table.clear)
+        self.connection.rows(table.clear)
 
     def insert(self, table: IndexTable, rows: IndexRows) -> None:
         """Insert rows, which are fastest in the order of the table."""
@@ -237,17 +207,9 @@ class Index:
 
     def set_part(self, part: str, wanted: bool) -> None:
         """Make the empty tables of a part, or drop them."""
-        self._connection.rows(sql.DROP_PART[part])
+        self.connection.rows(sql.DROP_PART[part])
         if wanted:
-            schema.make_part(self._connection, part)
-
-    def insert_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
-        """Insert documents int64[n] into the table of rare words; n texts have their terms."""
-        self._run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
-
-    def delete_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
-        """Delete documents int64[n] from the table of rare words; `terms` as they were inserted."""
-        self._run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
+            schema.make_part(self.connection, part)
 
     def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:
         """Delete the signatures [n, k] and band rows of documents int64[n]."""

@@ -48,14 +48,8 @@ _NEIGHBOURS = 5
 """Number of neighbouring keys, on each side, to suggest for an unknown key."""
 _LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
-_COUNTS = 512
-"""The base of the counts in TERM_COUNTS."""
-_COUNTED = 64
-"""Documents of a term that are counted: a weight is then exact to about a tenth."""
 _SAMPLED = 1_000
 """Number of documents whose sizes are read as a sample."""
-MANY = (1 << 15) - 1
-"""Maximum count of a fingerprint's documents, see SHARED_FINGERPRINTS."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
 _NO_CONDITION = ConditionOptions()
@@ -179,7 +173,7 @@ class StoreReader:
         self.limits = connection.limits
         self._connection = connection
         self._rows = connection.rows
-        self._integers = connection.integers
+        self.integers = connection.integers
         self._settings_row: Any = ()
         with self._connection.errors():
             self._read_settings()
@@ -252,7 +246,7 @@ class StoreReader:
             int64[r], the indices of the buckets, and int64[r], doc_ids; ordered by both.
         """
         limit = -1 if max_rows is None else max_rows
-        indices, doc_ids = self._rows_of_values(sql.MEMBERS, buckets, first, limit)
+        indices, doc_ids = self.rows_of_values(sql.MEMBERS, buckets, first, limit)
         if self.indexed_to is not None and len(buckets):
             other_indices, other_ids = self._unindexed_members(buckets)
             indices, doc_ids = np.append(indices, other_indices), np.append(doc_ids, other_ids)
@@ -263,24 +257,14 @@ class StoreReader:
                 indices, doc_ids = indices[ranks < first], doc_ids[ranks < first]
         return indices[:max_rows], doc_ids[:max_rows]
 
-    def documents_of_fingerprints(
-        self, values: IntArray, first: int | None
-    ) -> tuple[IntArray, IntArray]:
-        """The documents that have some fingerprints int64[n], the first `first` of each or all.
-
-        Returns:
-            int64[r], the indices of the fingerprints, and int64[r], doc_ids; ordered by both.
-        """
-        return self._rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, first)
-
-    def _rows_of_values(
+    def rows_of_values(
         self, statement: str, values: Sequence[str] | IntArray, *parameters: SqlValue
     ) -> tuple[IntArray, IntArray]:
         """Run a statement for n values, some thousands at a time: indices of values, integers."""
         tables = [np.empty((0, 2), dtype=np.int64)]
         for part in chunks(len(values), self.limits.documents_read):
             json_values = dumps(np.asarray(values[part]).tolist())
-            pairs = self._integers(statement, json_values, *parameters).reshape(-1, 2)
+            pairs = self.integers(statement, json_values, *parameters).reshape(-1, 2)
             pairs[:, 0] += part.start
             tables.append(pairs)
         table = np.concatenate(tables)
@@ -478,34 +462,6 @@ class StoreReader:
         order = buckets.argsort()
         return order[buckets[order].searchsorted(codes)], members
 
-    def shared_fingerprints(self) -> tuple[IntArray, IntArray]:
-        """The fingerprints that several documents have, in order, and how many have each.
-
-        Returns:
-            int64[any] both; the count MANY means MANY or more.
-        """
-        values = self._integers(sql.SHARED_FINGERPRINTS)
-        return values >> 15, values & MANY
-
-    def term_counts(self, terms: Sequence[str]) -> npt.NDArray[np.float64]:
-        """How many documents have each of n terms, float64[n]; an estimate for frequent terms.
-
-        The estimate takes the first documents of a frequent term as a sample of all.
-        """
-        last = self._number(sql.LAST_DOC_ID)
-        _, packed = self._rows_of_values(sql.TERM_COUNTS, terms, _COUNTED)
-        counts, seen = packed & (_COUNTS - 1), packed // _COUNTS
-        estimates: npt.NDArray[np.float64] = counts * last / np.maximum(seen, 1)
-        return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
-
-    def documents_of_terms(self, terms: Sequence[str], after: int) -> tuple[IntArray, IntArray]:
-        """The documents that have some terms: indices of the terms and doc_ids, int64[r] both.
-
-        Only documents with an id above `after`.
-        """
-        packed = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
-        return np.divmod(packed, 1 << 40)
-
     def mean_shingles(self) -> tuple[int, int]:
         """About how many documents there are, and the mean shingles of a document, by a sample."""
         last = self._number(sql.LAST_DOC_ID)
@@ -572,7 +528,7 @@ class StoreReader:
 
     def indexed(self) -> IntArray:
         """The documents after `indexed_to` whose band rows are written, or that were removed."""
-        return self._integers(sql.INDEXED)
+        return self.integers(sql.INDEXED)
 
     def unindexed(self) -> int:
         """How many documents wait for some of their band rows."""
@@ -639,7 +595,7 @@ class StoreReader:
 
     def doc_ids(self, min_shingles: int = 0) -> IntArray:
         """All documents with at least this many shingles, in the order of addition: int64[n]."""
-        return self._integers(sql.DOC_IDS, min_shingles)
+        return self.integers(sql.DOC_IDS, min_shingles)
 
     def keys_from(self, first: str, max_rows: int) -> list[str]:
         """Up to `max_rows` keys from this text on, in the order of their UTF-8 bytes."""
@@ -687,7 +643,7 @@ class StoreReader:
 
     @property
     def _has_decisions(self) -> bool:
-        return schema.DECISIONS in self.parts
+        return "decisions" in self.parts
 
     def decided(self) -> list[tuple[int, str, int]]:
         """The decisions about the documents of their keys as they are now, the earliest first.

@@ -39,11 +39,11 @@ def migrate(connection: guard.Connection, root: str | None) -> None:
             _change_tables(connection)
             directory = root or _root_of_keys(connection)
             if directory is not None:
-                set_first_root(connection, directory, schema.PARTS)
+                set_first_root(connection, directory, {"decisions"})
             if not connection.execute(sql.HAS_PASSAGES).fetchone():
                 connection.execute(sql.DROP_PART[schema.FINGERPRINTS])
             if not connection.execute(sql.HAS_DECISIONS).fetchone():
-                connection.execute(sql.DROP_PART[schema.DECISIONS])
+                connection.execute(sql.DROP_PART["decisions"])
 
 
 def _change_tables(connection: guard.Connection) -> None:
@@ -51,7 +51,7 @@ def _change_tables(connection: guard.Connection) -> None:
         connection.execute(statement)
     # ALTER TABLE writes definitions of its own; those of schema.sql go in their place.
     connection.execute("PRAGMA writable_schema = ON")
-    for definition in schema.definitions(schema.PARTS):
+    for definition in schema.definitions(("decisions",)):
         if definition.name in ("settings", "files", "decisions"):
             connection.execute(sql.SET_DEFINITION, (definition.name, definition.statement))
     connection.execute("PRAGMA writable_schema = RESET")
@@ -94,7 +94,7 @@ def set_first_root(
     Args:
         connection: open for writing.
         directory: the root.
-        parts: which of schema.PARTS the file has.
+        parts: which of offers.TABLES the file has.
     """
     stored = location.root_to_store(directory, connection.real_path)
     connection.execute(sql.SET_ROOT, (stored,))

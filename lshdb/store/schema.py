@@ -17,22 +17,23 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
+from importlib import import_module
+from itertools import chain
 from typing import Any, NamedTuple
 
-from lshdb import errors
+from lshdb import errors, offers
 from lshdb.store import guard
 from lshdb.store import statements as sql
 from lshdb.store.sqlite_errors import RESTORE
 
+FINGERPRINTS = "fingerprints"
+"""The part that a file must have if settings.passages is above 0."""
 FORMAT = 7
 """The version of the tables in schema.sql."""
 MIGRATED = 6
 """The version whose files are read, and migrated when they are opened for writing."""
 READ = MIGRATED, FORMAT
 """The versions whose files are read."""
-FINGERPRINTS, RARE_WORDS, DECISIONS, RUNS = "fingerprints", "rare_words", "decisions", "runs"
-PARTS = FINGERPRINTS, RARE_WORDS, DECISIONS, RUNS
-"""The parts that a file has whole or not at all, each in a file of its name beside schema.sql."""
 _LARGEST = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
 _WRITING = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
@@ -133,12 +134,12 @@ def is_whole(connection: sqlite3.Connection) -> bool:
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
     (version,) = connection.execute(sql.USER_VERSION).fetchone()
-    known = definitions(PARTS, version)
+    known = definitions(_possible_parts(connection), version)
     rows = connection.execute(sql.EXPECTED_SCHEMA, (json.dumps(known),)).fetchall()
     parts = {known[index].part for index, _, same in rows if same is not None}
     settings_are_whole = any(known[index].name == "settings" and same for index, _, same in rows)
     if settings_are_whole and connection.execute(sql.HAS_PASSAGES).fetchone():
-        parts.add(FINGERPRINTS)
+        parts |= {FINGERPRINTS} & {definition.part for definition in known}
     expected = [known[index] for index, _, _ in rows if known[index].part in {"", *parts}]
     whole = True
     for index, is_view, same in rows:
@@ -148,8 +149,8 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
         whole = False
         if same is None:
             # Documents and settings cannot be derived from anything else, and SQLite makes the
-            # tables of the full-text one.
-            derived = name not in ("documents", "settings") and part != RARE_WORDS
+            # tables of a virtual one.
+            derived = name not in ("documents", "settings") and part not in _virtual(known)
             tolerable = kind == "index" and name != "documents_key"  # keys would be repeated
             yield Fault(f"{kind} {name} is missing", (statement,) * derived, tolerable)
         else:
@@ -165,7 +166,12 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
 def writes(parts: Collection[str], version: int = FORMAT) -> tuple[str, ...]:
     """The statements that write to a file with these parts."""
     of_core = sql.WRITES if version == FORMAT else sql.WRITES_OF_FORMAT_6
-    return (*of_core, *(statement for part in parts if part for statement in sql.PART_WRITES[part]))
+    of_parts = (
+        import_module(f"lshdb.apps.{offers.TABLES[part]}.statements").WRITES[part]
+        for part in parts
+        if part
+    )
+    return (*of_core, *chain.from_iterable(of_parts))
 
 
 @cache
@@ -177,39 +183,63 @@ def definitions(parts: tuple[str, ...] = (), version: int = FORMAT) -> list[Defi
     known: list[Definition] = []
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for part in ("", *parts):
-            connection.executescript(_script(part or "schema"))
+            connection.executescript(_script(part))
             rows = connection.execute(sql.SCHEMA).fetchall()
             known += [Definition(kind, name, text, part) for kind, name, text in rows[len(known) :]]
         if version == MIGRATED:
-            for table in ("settings", "files", "decisions", RUNS):
+            # Every file of that format has decisions, and none has runs.
+            for table in ("settings", "files", "decisions", "runs"):
                 connection.execute(f"DROP TABLE IF EXISTS {table}")
-            connection.executescript(_script("format_6"))
-            of = {definition.name: definition.part for definition in known}
+            of = {name: known_part for _, name, _, known_part in known}
+            of |= dict.fromkeys(("decisions", "decisions_of_key"), "")
+            connection.executescript(_script("", "format_6"))
             rows = connection.execute(sql.SCHEMA).fetchall()
-            # Every file of that format has these parts, and none has runs.
-            known = [
-                Definition(kind, name, text, RARE_WORDS * (of[name] == RARE_WORDS))
-                for kind, name, text in rows
-            ]
+            known = [Definition(kind, name, text, of[name]) for kind, name, text in rows]
     return known
+
+
+def plain_tables() -> list[str]:
+    """The names of the tables that a file may have, without virtual ones and what these have."""
+    known = definitions(parts_there())
+    virtual = _virtual(known)
+    return [each.name for each in known if each.kind == "table" and each.part not in virtual]
+
+
+def parts_there() -> tuple[str, ...]:
+    """The parts whose apps are there."""
+    return tuple(part for part, app in offers.TABLES.items() if offers.is_there(app))
+
+
+def _possible_parts(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Those that a file has by its names, and the one that its settings may want.
+
+    The others need not be loaded.
+    """
+    there = parts_there()
+    named = connection.execute(sql.NAMED_PARTS, (json.dumps(there),)).fetchall()
+    return tuple(part for part in there if (part,) in [(FINGERPRINTS,), *named])
+
+
+def _virtual(known: Iterable[Definition]) -> set[str]:
+    """The parts that have a virtual table."""
+    return {each.part for each in known if each.statement.startswith("CREATE VIRTUAL")}
 
 
 def make_part(connection: sqlite3.Connection, part: str) -> None:
     """Make the empty tables of a part, within the caller's transaction; sqlite3.Error as usual."""
-    for definition in definitions((part,)):
-        # SQLite makes the other tables of the full-text one.
-        if definition.part == part and (part != RARE_WORDS or definition.name == part):
-            connection.execute(definition.statement)
-    if part == RARE_WORDS:
-        connection.execute(sql.RARE_WORDS_MEMORY)
+    offers.check_is_there(offers.TABLES[part], part)
+    # Not executescript, which would commit the caller's transaction.
+    for statement in _script(part).split(";\n")[:-1]:
+        connection.execute(statement)
 
 
-def _script(name: str) -> str:
-    """The text of one of the .sql files of the package, which may be a zip, as Spark ships it."""
+def _script(part: str, name: str = "schema") -> str:
+    """The .sql of a part, or one of the core's; the package may be a zip, as Spark ships it."""
     loader: Any = __spec__.loader
     # With ./ at its start, which Path would drop.
-    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), f"{name}.sql")
-    text: str = loader.get_data(path).decode()
+    folder = os.path.dirname(os.path.dirname(__file__))
+    parts = ("apps", offers.TABLES[part], part) if part else (name,)
+    text: str = loader.get_data(f"{os.path.join(folder, *parts)}.sql").decode()
     return text
 
 

@@ -5,11 +5,12 @@ number of them.
 """
 
 from lshdb.columns import STORED_PAIR
+from lshdb.offers import TABLES as _PARTS
 
-SELECT_SETTINGS = """
+SELECT_SETTINGS = f"""
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
         lane_bits, (SELECT json_group_array(lower(name)) FROM main.sqlite_schema
-            WHERE name COLLATE NOCASE IN ('fingerprints', 'rare_words', 'decisions', 'runs')),
+            WHERE name COLLATE NOCASE IN {(*_PARTS,)}),
         (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
         indexed_to, indexed_bucket, root
     FROM settings"""
@@ -99,53 +100,10 @@ INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
 # Without WHERE: SQLite frees whole pages, without reading their rows.
 DELETE_BANDS = "DELETE FROM bands"
 DELETE_BAND = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
-INSERT_FINGERPRINT = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
-INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
-DELETE_FINGERPRINT = """
-    DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
-DELETE_FINGERPRINTS = "DELETE FROM fingerprints"
-# Like MEMBERS.
-FIRST_OF_FINGERPRINTS = """
-    SELECT wanted.key, f.doc_id
-    FROM json_each(?1) AS wanted
-    CROSS JOIN fingerprints AS f ON f.fingerprint = wanted.value
-        AND f.doc_id <= coalesce(
-            CASE WHEN ?2 THEN
-                (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
-                 ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
-            END,
-            9223372036854775807)"""
-# The memory of the full-text table before a flush, in bytes, saves a quarter of the time of adding.
-RARE_WORDS_MEMORY = "INSERT INTO rare_words (rare_words, rank) VALUES ('hashsize', 16777216)"
-DROP_PART = {
-    name: f"DROP TABLE IF EXISTS {name}" for name in ("fingerprints", "rare_words", "decisions")
-}
-INSERT_TERMS = "INSERT INTO rare_words (rowid, word) VALUES (?, ?)"
-DELETE_TERMS = "INSERT INTO rare_words (rare_words, rowid, word) VALUES ('delete', ?, ?)"
-CLEAR_RARE_WORDS = "INSERT INTO rare_words (rare_words) VALUES ('delete-all')"
-# For each term how many of its first documents there are, up to ?2, below 512, and the last of
-# these: other documents of a frequent word are not read.
-TERM_COUNTS = """
-    SELECT wanted.key, (SELECT coalesce(max(doc_id), 0) << 9 | count(*) FROM
-        (SELECT rowid AS doc_id FROM rare_words
-         WHERE rare_words MATCH '"' || wanted.value || '"' LIMIT ?2))
-    FROM json_each(?1) AS wanted"""
-# One number a row, of 23 and 40 bits.
-DOCUMENTS_OF_TERMS = """
-    SELECT wanted.key << 40 | w.rowid
-    FROM json_each(?1) AS wanted
-    CROSS JOIN rare_words AS w
-    WHERE w.rare_words MATCH '"' || wanted.value || '"' AND w.rowid > ?2"""
-READ_RARE_WORDS = """
-    CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, rare_words, instance)"""
-RARE_WORDS = "SELECT term, doc FROM temp.terms"
+DROP_PART = {name: f"DROP TABLE IF EXISTS {name}" for name in _PARTS}
 MEAN_SHINGLES = """
     SELECT CAST(round(coalesce(avg(d.shingles), 0)) AS INTEGER)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-# One number a row, of 48 and 15 bits: fetching two takes twice as long.
-SHARED_FINGERPRINTS = """
-    SELECT fingerprint << 15 | min(count(*), 32767)
-    FROM fingerprints GROUP BY fingerprint HAVING count(*) > 1"""
 
 # A bucket is (band_no << 48) + its key (lshdb.sketch.banding.bucket_codes); 2^47 more has the
 # band in its upper bits. The inner SELECT is an index lookup for each bucket; a window function
@@ -333,6 +291,11 @@ EXPECTED_SCHEMA = """
     FROM json_each(?) AS own
     LEFT JOIN main.sqlite_schema AS s ON s.name = json_extract(own.value, '$[1]') COLLATE NOCASE
     ORDER BY own.key"""
+# Those of some parts of which a file has a table, an index or the like.
+NAMED_PARTS = """
+    SELECT part.value FROM json_each(?) AS part
+    WHERE EXISTS (SELECT 1 FROM main.sqlite_schema AS s
+        WHERE s.name = part.value COLLATE NOCASE OR s.name LIKE part.value || '!_%' ESCAPE '!')"""
 COUNT_SCHEMA = "SELECT count(*) FROM main.sqlite_schema"
 COUNT_DEFINITIONS = "SELECT count(*) FROM main.sqlite_schema WHERE sql IS NOT NULL"
 # The user's indexes on tables of lshdb's that have an expression or a condition.
@@ -366,9 +329,6 @@ ALL_AS_STORED = f"""
     ORDER BY d.doc_id"""
 BAND_ROWS = f"""
     SELECT band_no, bucket_key, doc_id FROM bands
-    WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
-FINGERPRINT_ROWS = f"""
-    SELECT fingerprint, doc_id, position FROM fingerprints
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
 # Each decision, and whether it is invalid: its rows disagree, or are too many or too few for its
 # verdict.
@@ -476,26 +436,10 @@ WRITES = (
     DELETE_BAND,
 )
 """The statements that change the tables of every file, except those for many rows or all rows."""
-PART_WRITES = {
-    "fingerprints": (INSERT_FINGERPRINT, DELETE_FINGERPRINT),
-    # SQLite's own writes for the full-text table; they are only prepared, to see what would run.
-    "rare_words": tuple(
-        f"{verb} rare_words_{name}{rest}"
-        for name in ("config", "data", "idx")
-        for verb, rest in (
-            ("REPLACE INTO", f" SELECT * FROM rare_words_{name}"),
-            ("DELETE FROM", ""),
-        )
-    ),
-    "decisions": (INSERT_DECISION, DELETE_DECISION),
-    "runs": (INSERT_RUN,),
-}
-"""The statements that change the tables of a part."""
 _CHANGED = "settings", "files", "decisions"
 _OTHERS_OF_FORMAT_6 = {WRITE_SETTINGS, SET_ROOT, SET_INDEXED, NOTE_INDEXED, SET_FILE, DELETE_FILE}
 WRITES_OF_FORMAT_6 = (
     *(statement for statement in WRITES if statement not in _OTHERS_OF_FORMAT_6),
-    *PART_WRITES["fingerprints"],
     # The table itself, where a temporary view has its name.
     *(f"INSERT INTO main.{table} SELECT * FROM main.{table}" for table in (*_CHANGED, "indexed")),
     *(f"DELETE FROM main.{table}" for table in _CHANGED),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lshdb import errors, options
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.sketch.settings import Settings
+from lshdb.sketch.settings import Settings, parts_of
 from lshdb.store import guard, index, location, lookups, migrating, schema, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
@@ -90,11 +90,7 @@ class Store(lookups.StoreReader):
                         settings = new_settings()
                         with transactions.Transaction(connection, "write"):
                             if is_new(connection):
-                                parts = {
-                                    schema.FINGERPRINTS: settings.passages,
-                                    schema.RARE_WORDS: settings.reworded,
-                                }
-                                create_tables(connection, [name for name in parts if parts[name]])
+                                create_tables(connection, parts_of(settings))
                                 write_settings(connection, settings)
                                 stored = location.root_to_store(
                                     root or connection.real_path.parent, connection.real_path
@@ -296,7 +292,7 @@ class Store(lookups.StoreReader):
 
     def insert_decisions(self, rows: Iterable[Sequence[options.SqlValue]]) -> None:
         """Insert rows of decisions: all columns but `spent`."""
-        self._make_part(schema.DECISIONS)
+        self._make_part("decisions")
         self._run_many(sql.INSERT_DECISION, rows)
 
     def _make_part(self, part: str) -> None:
@@ -308,12 +304,12 @@ class Store(lookups.StoreReader):
 
     def insert_run(self, digest: bytes) -> None:
         """Note a run of dedup, by the digest of what it read and wrote; see runs.sql."""
-        self._make_part(schema.RUNS)
+        self._make_part("runs")
         self._run_many(sql.INSERT_RUN, [(digest,)])
 
     def has_run(self, digest: bytes) -> bool:
         """Whether this run of dedup is noted."""
-        return schema.RUNS in self.parts and bool(self._rows(sql.HAS_RUN, digest))
+        return "runs" in self.parts and bool(self._rows(sql.HAS_RUN, digest))
 
     def delete_decision(self, decision: int) -> None:
         """Delete the rows of a decision."""
@@ -366,7 +362,6 @@ class Store(lookups.StoreReader):
         """Write the settings of the index."""
         with self._connection.errors():
             write_settings(self._connection, settings)
-        if settings.reworded != self.settings.reworded:
-            self.index.set_part(schema.RARE_WORDS, settings.reworded)
-        if bool(settings.passages) != bool(self.settings.passages):
-            self.index.set_part(schema.FINGERPRINTS, bool(settings.passages))
+        before, after = parts_of(self.settings), parts_of(settings)
+        for part in sorted(before.keys() ^ after.keys(), reverse=True):
+            self.index.set_part(part, part in after)

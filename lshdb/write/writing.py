@@ -6,22 +6,23 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lshdb.apps.passages import rare_words, winnowing
 from lshdb.errors import ContentError
 from lshdb.model import NAMED_CONFLICTS, AddReport, Outcome
 from lshdb.options import OnConflict
 from lshdb.read.batch import Batch
 from lshdb.search.query import QueryBatch
 from lshdb.sketch import signing
-from lshdb.sketch.settings import Settings
-from lshdb.store.index import FINGERPRINTS, IndexRows, codes_of_keys
+from lshdb.sketch.part_rows import PartRows
+from lshdb.sketch.settings import Settings, parts_of
+from lshdb.store.index import codes_of_keys
+from lshdb.store.parts import part as part_of_index
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 from lshdb.text import arrays, content
 from lshdb.write.doc_ids import DocIds
 from lshdb.write.parts import SignedPart
 
 _DELETED = 2_000
-"""Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
+"""Documents deleted at once: their signatures, and contents if parts need them, are in memory."""
 
 
 _COUNTED: tuple[Outcome, ...] = ("added", "updated", "unchanged")
@@ -58,8 +59,7 @@ class Writer:
         self._first_id = self._next_id
         self._updated: set[int] = set()
         self._bands: list[tuple[arrays.IntArray, arrays.IntArray]] = []
-        self._fingerprints: list[IndexRows] = []
-        self._held = 0
+        self._held: dict[str, list[PartRows]] = {}
 
     def write(self, part: SignedPart) -> AddReport:
         """Write documents and signatures; their band rows are written with those of other parts.
@@ -167,17 +167,19 @@ class Writer:
         return sum(len(codes) for codes, _ in self._bands) > self.store.limits.fingerprints
 
     def finish(self) -> None:
-        """Write the band rows and fingerprints."""
+        """Write the rows of the index that are held."""
         if self._bands:
             codes, doc_ids = map(np.concatenate, zip(*self._bands, strict=True))
             self.store.index.insert_bands(codes, doc_ids)
             self._bands = []
-        self._write_fingerprints()
+        for name in [*self._held]:
+            self._write_part(name)
 
-    def _write_fingerprints(self) -> None:
-        if self._fingerprints:
-            self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
-            self._fingerprints, self._held = [], 0
+    def _write_part(self, name: str) -> None:
+        held = self._held.pop(name)
+        rows = PartRows.joined(held[0].value, held)
+        if len(rows):
+            part_of_index(name).write(self.store.index, rows)
 
     def _index(self, ids: arrays.IntArray, signed: signing.Signed, old_ids: Sequence[int]) -> None:
         """Write the signatures of documents int64[n], and keep their band rows for `finish`.
@@ -188,13 +190,12 @@ class Writer:
             filled = np.flatnonzero(signed.shingles)
             ids, signed = ids[filled], signed.take(filled)
         self.store.index.insert_signatures(ids, signed.signatures)
-        if signed.terms is not None:
-            self.store.index.insert_terms(ids, signed.terms)
-        if len(signed.fingerprints):
-            self._fingerprints.append(signed.fingerprints.rows(ids))
-            self._held += len(signed.fingerprints)
-            if self._held > self.store.limits.fingerprints:
-                self._write_fingerprints()
+        for name, rows in signed.parts.items():
+            held = self._held.setdefault(name, [])
+            held.append(rows.numbered(ids))
+            is_full = sum(map(len, held)) > self.store.limits.fingerprints
+            if is_full or not part_of_index(name).collects:
+                self._write_part(name)
         keys = signed.bucket_keys
         if self.late:
             was_stored = np.isin(ids, old_ids)
@@ -222,8 +223,8 @@ def conflict(store: Store, keys: Sequence[str], count: int) -> ContentError:
 def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:
     """The signatures of the documents with some indices, made now if not made before.
 
-    Their bucket keys, fingerprints and terms follow `settings`, even if the index has changed since
-    they were signed.
+    All that an index has of them follows `settings`, even if the index has changed since they were
+    signed.
     """
     stored = [part.stored[i] for i in indices] if part.stored else []
     if part.signed is None or not part.signed.fits(settings):
@@ -292,7 +293,7 @@ def _changed_metadata(
 
 
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:
-    """Delete the signatures, band rows and fingerprints of documents.
+    """Delete the signatures of documents, and all that the index has of them.
 
     They are computed again from the signatures and contents, which are still there. The link of
     the documents to files is deleted too.
@@ -305,15 +306,10 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     with_signature, signatures = store.signatures(ids)
     settings = store.settings
     store.index.unindex(with_signature, signatures, settings)
-    if settings.reworded:
-        contents = list(store.contents(with_signature))
-        store.index.delete_terms(with_signature, rare_words.indexed(contents))
-    if settings.passages:
-        contents = list(store.contents(ids))
-        fingerprints = winnowing.fingerprints(
-            contents, settings.shingling, settings.passages, settings.seed
-        )
-        store.index.delete(FINGERPRINTS, map(tuple, fingerprints.rows(ids).T.tolist()))
+    if parts := parts_of(settings):
+        texts = list(store.contents(with_signature))
+        for name in parts:
+            part_of_index(name).remove(store.index, with_signature, texts, settings)
 
 
 def delete(store: Store, doc_ids: Sequence[int]) -> None:

@@ -22,13 +22,14 @@ from make_golden import DIRECTORY, FILES, READ
 import lshdb
 from lshdb.database import store_of
 from lshdb.errors import OtherFormat
+from lshdb.offers import TABLES
 from lshdb.options import Mode
 from lshdb.sketch.banding import bucket_keys
 from lshdb.sketch.constructions import Construction
 from lshdb.store import migrating, schema, statements
 from lshdb.store.connection import connect
 from lshdb.store.index import codes_of_keys
-from lshdb.store.schema import FORMAT, MIGRATED, PARTS, definitions
+from lshdb.store.schema import FORMAT, MIGRATED, definitions
 
 ALL = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))
 GOLDEN = [name for name in ALL if not name.endswith(READ)]
@@ -133,7 +134,7 @@ def test_a_file_of_format_6_is_migrated_when_it_is_opened_for_writing(
     shutil.copy(path, new)
     with inspection.sqlite(new) as connection:
         stored = connection.execute(f"{statements.SCHEMA}").fetchall()
-    parts = tuple(part for part in PARTS if part in tables)
+    parts = tuple(part for part in TABLES if part in tables)
     expected = [(kind, name, text) for kind, name, text, _ in definitions(parts)]
     assert sorted(stored) == sorted(expected)
     assert inspection.rows(path, "PRAGMA integrity_check") == [("ok",)]

@@ -24,8 +24,8 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.offers import TABLES
 from lshdb.options import Mode
-from lshdb.store.schema import PARTS
 
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 
@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
             DamagedFile,
             f" {name} is missing: restore",
         )
-        for name in (*sorted({*inspection.TABLES} - {*PARTS}), "files", "base_texts", *VIEWS)
+        for name in (*sorted({*inspection.TABLES} - {*TABLES}), "files", "base_texts", *VIEWS)
     },
 }  # fmt: skip
 

@@ -23,15 +23,17 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.apps.passages import statements as of_passages
 from lshdb.database import store_of
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.maintain.resolve import resolve
+from lshdb.offers import TABLES
 from lshdb.options import SettingsOptions
 from lshdb.store import statements
 from lshdb.store.connection import connect
 from lshdb.store.guard import Connection
-from lshdb.store.schema import PARTS, make_part
+from lshdb.store.schema import make_part
 from lshdb.store.store import Store
 from lshdb.store.transactions import Transaction
 
@@ -80,6 +82,7 @@ SCANS_ON_PURPOSE = {
     "BROKEN_REFERENCES",
     "COUNT_DEFINITIONS",
     "COUNT_SCHEMA",
+    "NAMED_PARTS",
     "HAS_PASSAGES",
     "HAS_DECISIONS",
     "TABLES",
@@ -95,7 +98,12 @@ SCANS_ON_PURPOSE = {
     "ALL_DOCUMENTS",
     "ALL_BANDS",
 }
-STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
+STATEMENTS = {
+    name: value
+    for module in (statements, of_passages)
+    for name, value in vars(module).items()
+    if isinstance(value, str)
+}
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
 SPOOL_TABLES = STATEMENTS.pop("SPOOL_TABLES") + STATEMENTS.pop("GROUPING_TABLE")
 STATEMENTS.pop("READ_RARE_WORDS")
@@ -159,7 +167,7 @@ def test_the_header_and_strict_tables(path: Path) -> None:
         for _, name, kind, _, _, strict in listed
         if kind == "table" and not name.startswith("sqlite_")
     }
-    core = {*inspection.TABLES, "files", "base_texts"} - {*PARTS}
+    core = {*inspection.TABLES, "files", "base_texts"} - {*TABLES}
     assert tables == {(name, 1) for name in core}
 
 
@@ -195,9 +203,9 @@ def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyze
         if waiting:
             connection.executescript(SPOOL_TABLES)
         else:
-            for part in PARTS:
+            for part in TABLES:
                 make_part(connection, part)
-            connection.execute(statements.READ_RARE_WORDS)
+            connection.execute(of_passages.READ_RARE_WORDS)
         if name.endswith(("_PAIR", "_PAIRS")):
             connection.executescript(";".join(statements.SIMILAR_PAIRS.values()))
         if analyzed:

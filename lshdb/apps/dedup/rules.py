@@ -8,6 +8,7 @@ call names one as NAME or NAME:ARGUMENT.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -16,6 +17,7 @@ from lshdb.apps.dedup import identical, matching
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.whole_texts import WholeTexts
+from lshdb.apps.passages.lookups import documents_of_fingerprints
 from lshdb.apps.passages.passages import CopiedShares
 from lshdb.columns import COPIED, Columns
 from lshdb.errors import UsageError
@@ -195,9 +197,9 @@ class CopiedRule(RowRule):
             reader: StoreReader, part: SignedPart, decided: Mask, replaced: int | None
         ) -> matching.Matcher:
             query = query_batch(part)
-            prints = query.signed.fingerprints
+            prints = query.signed.parts["fingerprints"]
             shown = decided[prints.documents]
-            codes = prints.documents[shown], prints.values[shown]
+            codes = prints.documents[shown], prints.columns[0][shown]
 
             def scored(doc_ids: IntArray) -> matching.Scored:
                 exact = exact_of(reader, query, doc_ids, None, False)
@@ -207,7 +209,7 @@ class CopiedRule(RowRule):
                 return matching.Scored(scorer, exact.same, _ANY_SHARE, True)
 
             whole = {} if short is None else short.reasons(query.stored)
-            look_up = reader.documents_of_fingerprints
+            look_up = partial(documents_of_fingerprints, reader)
             return matching.BucketMatcher(
                 reader, len(query), codes, look_up, scored, replaced, whole
             )

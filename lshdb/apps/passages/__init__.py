@@ -3,6 +3,7 @@
 In: texts. Out: fingerprints for the index; the passages that a text shares with others.
 
     methods      those of `Database`
+    fingerprints, rare_word_index  the parts of the index; statements, their SQL; lookups in them
     winnowing    the fingerprints of texts: texts that share a run of words share one
     line_ends    words that the ends of lines break, made whole
     rare_words   the words of texts that may be rare, and the windows that have them
@@ -11,10 +12,10 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs the passages that pairs of texts share: their runs, joined where that is asked
     passages     the runs of words that a text shares with stored ones
-    passage_pairs  all pairs of documents that share a run of words
+    passage_pairs  all pairs of documents that share a run of words; passage_results, as results
     reworded     passages that share rare words, in whatever order
     cli          `lshdb passages`
 
-Doors: line_ends, passage_pairs, passage_runs, passage_windows, passages, rare_words, reworded,
+Doors: line_ends, lookups, passage_pairs, passage_runs, passage_windows, passages, reworded,
 weights, winnowing.
 """

@@ -58,6 +58,6 @@ def passage_pairs(db: Database, options: PassagePairsOptions) -> "PassageResults
     ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
     [('a', 'b', 6)]
     """
-    from lshdb.search.result_tables import passage_results
+    from lshdb.apps.passages.passage_results import passage_results
 
     return passage_results(store_of(db), options)

@@ -19,15 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lshdb import errors
+from lshdb.apps.passages import lookups as part_lookups
 from lshdb.apps.passages import passage_runs, passage_windows, winnowing
 from lshdb.apps.passages.passages import criteria_of
 from lshdb.apps.passages.reworded import reworded_pairs
-from lshdb.apps.passages.weights import FingerprintWeights, base_of, ranked
+from lshdb.apps.passages.weights import FingerprintWeights, base_of
 from lshdb.columns import PAIR_TOTALS
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
 from lshdb.search.candidates import SharedBuckets
+from lshdb.search.weighted import ranked
 from lshdb.store import lookups
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
@@ -107,8 +109,8 @@ def _tables(
         The pairs, as passage_runs.PAIR has them, with the ids of documents, and their passages.
     """
     criteria = criteria_of(query.copied, reader.settings, reader.limits)
-    shared, counts = reader.shared_fingerprints()
-    hot = shared[counts > min(query.copied.runs.common, lookups.MANY - 1)]
+    shared, counts = part_lookups.shared_fingerprints(reader)
+    hot = shared[counts > min(query.copied.runs.common, part_lookups.MANY - 1)]
     weights = FingerprintWeights.of(
         shared,
         counts,

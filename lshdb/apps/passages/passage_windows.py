@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.apps.passages import lookups
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.winnowing import run_fingerprints, windows
 from lshdb.apps.programs.tokens import FILES
@@ -238,7 +239,7 @@ def run_of(settings: Settings) -> int:
 
 def common_windows(reader: StoreReader, hot: IntArray) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
-    index, all_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
+    index, all_ids = lookups.documents_of_fingerprints(reader, hot, COMMON_SAMPLE)
     order = np.argsort(all_ids, kind="stable")
     doc_ids, begins = np.unique(all_ids[order], return_index=True)
     # A document is a sample of its own fingerprints, so that no other ones matter.
@@ -266,7 +267,7 @@ def common_runs(
     reader: StoreReader, hot: IntArray, common: Hashes
 ) -> list[tuple[str, CommonPassage]]:
     """The runs of common windows, longest first, each once, with the key of a document."""
-    doc_ids = np.unique(reader.documents_of_fingerprints(hot, 1)[1])
+    doc_ids = np.unique(lookups.documents_of_fingerprints(reader, hot, 1)[1])
     counting, named = Counting.of(reader.settings, hot), np.zeros(len(common), dtype=np.bool_)
     passages: dict[str, tuple[str, CommonPassage]] = {}
     texts = chain.from_iterable(similarity.batches_of_text(reader, doc_ids))

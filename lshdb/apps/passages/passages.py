@@ -13,13 +13,14 @@ from itertools import islice
 import numpy as np
 
 from lshdb import model, options
-from lshdb.apps.passages import passage_runs, passage_windows, weights, winnowing
+from lshdb.apps.passages import lookups, passage_runs, passage_windows, weights, winnowing
 from lshdb.apps.passages.reworded import find_reworded
 from lshdb.apps.passages.shared_runs import Segments
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.search import similarity
 from lshdb.search.query import row_of_key
+from lshdb.search.weighted import ranked
 from lshdb.sketch.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -78,7 +79,7 @@ def _find(
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
         return model.Passages(0, criteria.run, unit_of(settings.shingling), (), ())
-    index, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
+    index, doc_ids = lookups.documents_of_fingerprints(store, prints.values, limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = passage_windows.common_windows(store, hot)
@@ -115,9 +116,9 @@ def _find(
     common_rows = passage_windows.common_rows(text_windows.windows, common)
     runs = passage_windows.common_passages(text, common_rows, criteria.run)
     units = int(text_windows.units[0])
-    ranked = weights.ranked(sources, query.weighted, query.top)
+    best = ranked(sources, query.weighted, query.top)
     return model.Passages(
-        units, criteria.run, unit_of(settings.shingling), tuple(ranked), tuple(runs)
+        units, criteria.run, unit_of(settings.shingling), tuple(best), tuple(runs)
     )
 
 

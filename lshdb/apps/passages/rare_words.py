@@ -143,8 +143,3 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
     is_long[words.wordless] = False
     term_words = np.flatnonzero(is_long)
     return term_words, ends[term_words]
-
-
-def term_hashes(terms: Sequence[str]) -> hashing.Hashes:
-    """Hashes of n terms, uint64[n], under the secret seed of the process."""
-    return shingles.element_hashes(terms, "terms", hashing.secret_seed())

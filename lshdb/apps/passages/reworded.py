@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import options
-from lshdb.apps.passages import passage_runs, passage_windows, rare_words
+from lshdb.apps.passages import lookups, passage_runs, passage_windows, rare_words
 from lshdb.apps.passages.rare_words import STEP, WINDOW, Terms
 from lshdb.apps.passages.weights import TermWeights
 from lshdb.errors import UsageError
@@ -187,7 +187,7 @@ def _candidates(
     ]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
-    place, doc_ids = rarity.reader.documents_of_terms(names, after)
+    place, doc_ids = lookups.documents_of_terms(rarity.reader, names, after)
     others = doc_ids != doc_id
     place, doc_ids = place[others], doc_ids[others]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))

@@ -25,19 +25,14 @@ have it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from lshdb.apps.passages import rare_words, winnowing
-from lshdb.errors import UsageError
+from lshdb.apps.passages import lookups, rare_words, winnowing
 from lshdb.limits import Limits
-from lshdb.options import WeightedOptions
 from lshdb.search import similarity
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
@@ -58,8 +53,6 @@ _MIN_WINDOWS = 1_000
 """A smaller collection counts as one of this many windows: else nothing in it would be rare."""
 _FREQUENT = 500
 """Documents of a term above which it leads to none of them."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +165,7 @@ class TermWeights:
     def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
         self.reader = reader
         documents, mean = reader.mean_shingles()
+        self._last = documents
         windows = 1 + max(0.0, (mean - rare_words.WINDOW) / rare_words.STEP)
         self._per_document = min(rare_words.WINDOW / rare_words.STEP, windows) / max(
             _MIN_WINDOWS, documents * windows
@@ -190,7 +184,7 @@ class TermWeights:
         new = {term_hash: index for term_hash, index in new.items() if term_hash not in self._known}
         if new:
             names = terms.names(np.array(list(new.values())))
-            counts = self.reader.term_counts(names)
+            counts = lookups.term_counts(self.reader, names, self._last)
             self.absent.update(
                 term_hash for term_hash, count in zip(new, counts, strict=True) if not count
             )
@@ -213,7 +207,7 @@ def weigh(
     right: arrays.IntArray,
     base: Sequence[str] = (),
 ) -> list[list[Any]]:
-    """`weighted` and `weighted_share` of pairs of documents; None without an index of passages.
+    """`weighted` and `weighted_share` of pairs of documents, in a file with fingerprints.
 
     Args:
         reader: the file.
@@ -224,8 +218,6 @@ def weigh(
         base: texts that do not count, besides those of the file.
     """
     settings, limits = reader.settings, reader.limits
-    if not settings.passages:
-        return [[None] * len(left)] * 2
     documents = reader.count()[0]
     weighted = np.zeros((2, len(left)))
     order = np.argsort(left, kind="stable").tolist()
@@ -235,7 +227,7 @@ def weigh(
         texts = [*contents(numbers)]
         prints = winnowing.fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
-        print_index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
+        print_index, _ = lookups.documents_of_fingerprints(reader, values, limits.query_first + 1)
         counts = np.bincount(print_index, minlength=len(values))
         weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
         weighted[:, pairs] = weights.compared(prints, *indices.reshape(2, -1))
@@ -296,39 +288,3 @@ def base_of(settings: Settings, more: Sequence[str]) -> arrays.IntArray:
     return winnowing.base_fingerprints(
         settings.shingling.without(more), settings.passages, settings.seed
     )
-
-
-def check_weighted(request: WeightedOptions, settings: Settings) -> None:
-    """UsageError if weighted similarities are requested, and the file has no index for them."""
-    if (request.sort or request.min_weighted is not None) and not settings.passages:
-        raise UsageError(
-            "similarity weighted by rarity needs the index of passages: make it with "
-            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
-        )
-
-
-def ranked(
-    results: Iterable[T],
-    request: WeightedOptions,
-    top: int | None,
-    usual: str = "",
-    value: Callable[[str], Callable[[T], Any]] = attrgetter,
-) -> Iterable[T]:
-    """The results whose weighted similarity is high enough, in the order of `request.sort`.
-
-    Args:
-        results: any number.
-        request: the minimum and the order.
-        top: how many are returned, if not all.
-        usual: the field that orders equal ones, and all without `request.sort`; empty if they are
-            in order.
-        value: gives what reads a field of a result.
-    """
-    if (minimum := request.min_weighted) is not None:
-        weighted = value("weighted")
-        results = (result for result in results if weighted(result) >= minimum)
-    order = [name for name in (request.sort, usual) if name]
-    if request.sort is not None or (order and top is not None):
-        keys = [*map(value, order)]
-        results = sorted(results, key=lambda result: [key(result) for key in keys], reverse=True)
-    return islice(results, None if top is None else min(top, sys.maxsize))

@@ -10,6 +10,7 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     page_file   a file as pages read it: it cannot be changed
     dropped_files  files of dropped documents, each proved before it goes
     cli         `lshdb review`, `decide` and `decisions`
+    statements  the SQL that changes decisions.sql
     file_state  whether a file has changed since a result was computed
 
 Doors: changes, decisions, drawing, dropped_files, file_state, listing, page_file, reviewing,

@@ -3,3 +3,6 @@
 CREATE VIRTUAL TABLE rare_words USING fts5(
     word, content = '', detail = none, columnsize = 0, tokenize = "ascii tokenchars '_'"
 );
+
+-- The memory of the full-text table before a flush, in bytes, saves a quarter of the time of adding.
+INSERT INTO rare_words (rare_words, rank) VALUES ('hashsize', 16777216);
