@@ -133,11 +133,6 @@ def is_spreadsheet(path: str) -> bool:
     return kinds.kind_of(file_and_sheet(path)[0]) == "xlsx"
 
 
-def is_mailbox(path: str) -> bool:
-    """Whether a file has several messages, by its suffix."""
-    return kinds.kind_of(path) == "mbox"
-
-
 def is_archive(path: str) -> bool:
     """Whether a file is an archive, by its suffix."""
     lower = path.lower()

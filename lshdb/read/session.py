@@ -306,7 +306,7 @@ class Session:
         format = self.options.format
         if format == "auto":
             format = "text" if path == STDIN else names.format_of(path)
-            if names.is_mailbox(path):
+            if kinds.kind_of(path) == "mbox":
                 return None
             if format == "json" and self.options.of_sets:
                 return path  # a set is a JSON array

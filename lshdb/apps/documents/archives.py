@@ -73,10 +73,13 @@ class Archives:
         Raises:
             InputError: it is gone or damaged, or too much of an archive is read.
         """
-        if (now := self.members(member.archive).get(member.path)) is None:
-            raise InputError("no such file or directory")
+        if self._members.get(member.path) is not member:
+            now = self.members(member.archive).get(member.path)
+            if now is None:
+                raise InputError("no such file or directory")
+            member = now
         with _reported():
-            file = now.open()
+            file = member.open()
         bounded = _Bounded(file, self._left)
         try:
             with file, io.BufferedReader(bounded) as stream:

@@ -4,7 +4,6 @@ The process runs `documents`, nothing else, so that what a stranger's file does 
 costs this one file. It is started for the first document, and again after it was killed.
 """
 
-import dataclasses
 import json
 import os
 import shlex
@@ -14,16 +13,17 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import IO, Any
 
 from lshdb.apps.documents import extraction as documents
 from lshdb.apps.documents import user_programs
 from lshdb.apps.documents.extraction.kinds import kind_of_start
 from lshdb.apps.documents.extraction.text import normalized
 from lshdb.errors import InputError, UsageError
-from lshdb.options import DocumentOptions
 from lshdb.read import compression, inputs, readers
 from lshdb.read.kinds import KINDS, kind_of
+from lshdb.read.session import SessionOptions
 
 PROGRAM = os.path.join(os.path.dirname(documents.__file__), "__main__.py")
 """What the process runs."""
@@ -34,56 +34,42 @@ _HEAD = 10_000_000
 """Bytes of an answer besides its text."""
 
 
-@dataclasses.dataclass
+@dataclass(frozen=True)
 class Extracted:
-    """A document that was taken out of a file.
+    """A document that was taken out of a file, or the reason why it was not.
 
     Attributes:
         name: of a message in a file of several; None if the file is one document.
         text: normalised, see `extraction.text.normalized`.
         metadata: title, author, type and others.
         extracted: what took it out (`by`), as JSON.
+        reason: why it cannot be read, and where it is in the file; the others of the file can.
     """
 
     name: str | None
-    text: str
-    metadata: dict[str, Any]
-    extracted: str
+    text: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    extracted: str = ""
+    reason: str = ""
 
 
-class Unread(NamedTuple):
-    """A document in a file of several that cannot be read; the others can.
-
-    Attributes:
-        name: as of `Extracted`.
-        reason: why, and where it is in the file.
-    """
-
-    name: str
-    reason: str
-
-
-@dataclasses.dataclass(eq=False)
 class Extractor:
     """Takes the text out of documents, in a process that ends with this object.
 
-    Attributes:
-        options: what is taken, and how.
-        largest: characters of a text.
-        source: whether HTML is a program, and not a page.
+    Args:
+        options: what is taken, and how; the largest text; and whether HTML is a program, and not a
+            page.
 
     Raises:
         UsageError: a command of the options is invalid.
     """
 
-    options: DocumentOptions
-    largest: int
-    source: bool = False
-    _process: "_Process | None" = dataclasses.field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, options: SessionOptions) -> None:
+        self._options, self._is_source = options.taken, options.source
+        self._largest = options.limits.largest_text
+        self._process: _Process | None = None
         self._commands: dict[str, list[str]] = {}
-        for conversion in self.options.convert:
+        for conversion in self._options.convert:
             suffix, _, command = conversion.partition("=")
             try:
                 words = shlex.split(command)
@@ -114,11 +100,11 @@ class Extractor:
             kind = kind_of_start(start)
             if kind in (None, "mbox") and _is_maildir(os.path.dirname(path)):
                 kind = "eml"
-        if kind is None or compression.compression_of(path) or (kind == "html" and self.source):
+        if kind is None or compression.compression_of(path) or (kind == "html" and self._is_source):
             return None
         form = KINDS[kind]
         why = f"{form.name}: documents are not wanted"
-        if self.options.documents and not (why := readers.why_unread(kind)):
+        if self._options.documents and not (why := readers.why_unread(kind)):
             return kind
         if form.is_text or kind == "zip":
             return None
@@ -134,10 +120,9 @@ class Extractor:
             (document,) = self.documents(path, "xlsx", sheet=sheet)
         finally:
             self._end()
-        assert isinstance(document, Extracted)
         return document.text
 
-    def documents(self, path: str, kind: str, **more: str) -> Iterator[Extracted | Unread]:
+    def documents(self, path: str, kind: str, **more: str) -> Iterator[Extracted]:
         """The documents in a file, and those that cannot be read, each with the reason.
 
         Args:
@@ -158,16 +143,16 @@ class Extractor:
 
     def _documents_from(
         self, start: int, path: str, kind: str, names: Counter[str], more: dict[str, str]
-    ) -> Generator[Extracted | Unread, None, int | None]:
+    ) -> Generator[Extracted, None, int | None]:
         """The documents in a file from a byte on, as far as one process comes.
 
         Returns:
             The byte after a message that the process did not survive; None at the end.
         """
         process, self._process = self._process or _Process(), None
-        seconds = self.options.extract_timeout
-        job = {"path": os.path.abspath(path), "kind": kind, "quotes": self.options.quotes}
-        job |= {"seconds": seconds, "largest": self.largest, "start": start, **more}
+        seconds = self._options.extract_timeout
+        job = {"path": os.path.abspath(path), "kind": kind, "quotes": self._options.quotes}
+        job |= {"seconds": seconds, "largest": self._largest, "start": start, **more}
         name = refused = None
         try:
             process.give(job)
@@ -176,11 +161,11 @@ class Extractor:
                 is_search = kind == "mbox" and name is None
                 try:
                     wait = max(seconds, _SEARCH) if is_search else seconds
-                    answer = process.answer(wait, self.largest)
+                    answer = process.answer(wait, self._largest)
                 except InputError as error:
                     if name is None:
                         raise
-                    yield Unread(name, f"message {names.total():,}: {error}")
+                    yield Extracted(name, reason=f"message {names.total():,}: {error}")
                     return start
                 refused = answer.get("refused", refused)
                 if "end" in answer:
@@ -192,7 +177,7 @@ class Extractor:
                     by = json.dumps(answer["extracted"])
                     yield Extracted(name, answer["text"], answer["metadata"], by)
                 elif name is not None:
-                    yield Unread(name, f"message {names.total():,}: {refused}")
+                    yield Extracted(name, reason=f"message {names.total():,}: {refused}")
                     refused = None
                 name = None
             if self._process is None:
@@ -207,7 +192,7 @@ class Extractor:
     def _converted(self, path: str, command: list[str]) -> Extracted:
         """The output of a user's command for a file."""
         words = [word.replace("{}", os.path.abspath(path)) for word in command]
-        printed = user_programs.output(words, self.options.extract_timeout, self.largest)
+        printed = user_programs.output(words, self._options.extract_timeout, self._largest)
         text = normalized([printed.decode("utf-8", "replace")], of_paper=False)
         kind = os.path.splitext(path)[1].lower()[1:]
         return Extracted(None, text, {"type": kind}, json.dumps({"by": shlex.join(command)}))

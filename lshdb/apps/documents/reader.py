@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from shutil import copyfileobj
 
-from lshdb.apps.documents.extracting import Extracted, Extractor, Unread
+from lshdb.apps.documents.extracting import Extracted, Extractor
 from lshdb.apps.documents.extraction.kinds import LIBRARIES
 from lshdb.errors import InputError
 from lshdb.model import Failure
@@ -16,22 +16,17 @@ from lshdb.read import identity, inputs, json_rows, paths, records
 from lshdb.read.batch import Batch, Record
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import File
-from lshdb.read.session import SessionOptions
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.rows import FileState
 
 
-class DocumentReader:
+class DocumentReader(Extractor):
     """See lshdb.read.readers.Reader."""
-
-    def __init__(self, options: SessionOptions) -> None:
-        self._extractor = Extractor(options.taken, options.limits.largest_text, options.source)
-        self.kind_of = self._extractor.kind_of
 
     @staticmethod
     def lacks_library(kind: str) -> bool:
         """Whether the library that reads a kind is not installed."""
-        return find_spec(LIBRARIES[kind].module) is None
+        return find_spec(LIBRARIES[kind].name.replace("-", "_") or "email") is None
 
     def read(
         self, source: inputs.Input, file: File, kind: str, counts: ReadCounts
@@ -45,7 +40,7 @@ class DocumentReader:
         is_whole = True
         try:
             with _on_disk(source, file) as (copy, digest):
-                for document in self._extractor.documents(copy, kind):
+                for document in self.documents(copy, kind):
                     batch = _batch(document, source, file, digest, counts)
                     first = first or [*batch.states]
                     is_whole &= not batch.unread
@@ -67,7 +62,7 @@ class DocumentReader:
         cells are null. Lines are blank for the header and what is before it, and for blank rows.
         """
         with _on_disk(source, file) as (copy, _):
-            cells = self._extractor.cells(copy, file.sheet)
+            cells = self.cells(copy, file.sheet)
         counts.bytes_read += source.size
         first, *rows = map(json.loads, cells.splitlines())
         if not rows:
@@ -100,28 +95,27 @@ def _on_disk(source: inputs.Input, file: File) -> Iterator[tuple[str, bytes]]:
 
 
 def _batch(
-    document: Extracted | Unread,
-    source: inputs.Input,
-    file: File,
-    digest: bytes,
-    counts: ReadCounts,
+    document: Extracted, source: inputs.Input, file: File, digest: bytes, counts: ReadCounts
 ) -> Batch:
     """The batch of a document that was taken out of a file, by the rules for all documents."""
-    if isinstance(document, Unread):
-        return _unread(file, document.name, document.reason)
     key = file.key if document.name is None else f"{file.key}#{document.name}"
-    state = file.state(document.extracted, digest)
+    state, about, reason = (
+        file.state(document.extracted, digest),
+        document.metadata,
+        document.reason,
+    )
     try:
-        text, metadata, replaced = source.options.text_document(
-            key, document.text, document.metadata
-        )
+        text, metadata, replaced = source.options.text_document(key, document.text, about)
     except InputError as error:
         if document.name is None:
             raise
-        return _unread(file, document.name, str(error))
-    if document.metadata.get("scanned"):
+        reason = reason or str(error)
+    if reason:
+        failure = Failure(f"{paths.printable_path(file.path)}#{document.name}", reason)
+        return Batch(failures=[(0, failure)], unread=[key])
+    if about.get("scanned"):
         counts.skipped.add("scanned", file.path, "a PDF of pictures: it has no text")
-    if damaged := document.metadata.get("damaged"):
+    if damaged := about.get("damaged"):
         why = f"read without {len(damaged):,} damaged: {damaged[0]}"
         counts.skipped.add("damaged", file.path, why)
     return Batch(
@@ -132,12 +126,6 @@ def _batch(
         replaced=replaced,
         size=text.__sizeof__() + len(key),
     )
-
-
-def _unread(file: File, name: str, reason: str) -> Batch:
-    """The batch of a message that cannot be read."""
-    failure = Failure(f"{paths.printable_path(file.path)}#{name}", reason)
-    return Batch(failures=[(0, failure)], unread=[f"{file.key}#{name}"])
 
 
 def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:

@@ -37,7 +37,6 @@ from lshdb.read.paths import (
     check_key_is_free,
     file_of_message,
     format_of,
-    is_mailbox,
     key_of_real,
     path_of_key,
     printable_path,
@@ -519,7 +518,7 @@ def _spend(
 
 def _batch_of(session: Session, file: File) -> Batch:
     """The batch of a text file's document; empty if it cannot be read."""
-    if not is_mailbox(file.path):
+    if kinds.kind_of(file.path) != "mbox":
         for batch in session.file(file):
             if batch.contents and batch.keys[0] == file.key:
                 return batch
@@ -548,7 +547,7 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
             is_failed |= bool(batch.failures) and not batch.unread
             keys.update(batch.keys, batch.unread)
             yield batch
-        if not is_read and not is_mailbox(file.path) and _exists(file.path):
+        if not is_read and kinds.kind_of(file.path) != "mbox" and _exists(file.path):
             # A text is binary now; but of a PDF or the like the reader may be missing.
             stored = [
                 document for document in stored if document.state and _is_plain(document.state)

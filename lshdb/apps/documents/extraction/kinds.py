@@ -26,11 +26,6 @@ class Library(NamedTuple):
     name: str
     reader: str
 
-    @property
-    def module(self) -> str:
-        """What is imported of the library."""
-        return self.name.replace("-", "_") or "email"
-
 
 LIBRARIES = {
     "pdf": Library("pypdfium2", "pdf.pages"),
