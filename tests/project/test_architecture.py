@@ -66,7 +66,7 @@ APPS = {
     "web": {"compare", "folders", "review"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
     "mcp": {"compare"},
-    "gate": {"passages", "programs"},
+    "gate": {"folders", "passages", "programs"},
     "service": set[str](),
     "spark": {"dedup", "passages"},
 }

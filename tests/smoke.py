@@ -1,0 +1,235 @@
+"""Does what each command and method is for, on two small files, where some apps are missing.
+
+Usage: python tests/smoke.py [--block] [APP...]
+       python tests/smoke.py --deletions
+
+APP are the apps that are missing: their commands must name them, and the others must work. With
+--block they are there, but cannot be imported. --deletions deletes the folder of each app in a copy
+of the package, with those that need it, and then all. Prints what goes wrong; the exit status is 1
+then.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from unittest import mock
+
+WORDS = "the fox saw that the grapes hang high upon the old wall, so they must be sour and are not"
+TEXTS = f"{WORDS} worth the climb today", f"{WORDS} worth the climb now"
+ASKED = """\
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",\
+"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+"""
+COMMANDS = (
+    ("init -d passages.db --passages 4", "passages", "passages.db made"),
+    ("add -d passages.db texts", "passages", "added 2"),
+    ("passages -d passages.db texts/a.txt", "passages", "texts/b.txt"),
+    ("init -d code.db --for programs", "programs", "code.db made"),
+    ("add -d code.db texts", "programs", "added 2"),
+    ("init", "", "lsh.db made"),
+    ("add texts", "", "added 2"),
+    ("query texts/a.txt", "", "texts/b.txt"),
+    ("pairs", "", "texts/a.txt\ttexts/b.txt"),
+    ("pairs --group-by folder", "folders", "texts/a.txt\ttexts/b.txt"),
+    ("clusters", "", "member\ttexts/b.txt"),
+    ("info", "", "documents:    2"),
+    ("show texts/a.txt", "", "shingles:"),
+    ("buckets", "", "\t2\n"),
+    ("sql SELECT+count(*)+FROM+documents", "", "2\n"),
+    ("tune", "", "lshdb reindex"),
+    ("check", "", "is whole: 2 documents"),
+    ("backup copy.db", "", "copy.db made"),
+    ("reindex --threshold 0.6", "", "reindexed: threshold 0.6"),
+    ("compare texts/a.txt texts/b.txt", "compare", "similarity"),
+    ("dedup rows.jsonl -o kept.jsonl", "dedup", "kept 1, dropped 1"),
+    ("dedup rows.jsonl --cut 4 --cuts cuts.jsonl -o cut.jsonl", "dedup", "kept"),
+    ("restore cut.jsonl --cuts cuts.jsonl", "dedup", TEXTS[1]),
+    ("sync texts", "folders", "unchanged 2"),
+    ("plot -o plot.svg", "report", "wrote plot.svg"),
+    ("report -o report.html", "report", "wrote report.html"),
+    ("decide drop texts/b.txt", "review", "drop: 1 document"),
+    ("decisions", "review", "holds"),
+    ("review", "review", "no cluster is left to decide"),
+    ("trash --yes", "folders", "moved 1"),
+    ("serve --port 0", "web", "<title>lsh"),
+    ("mcp", "mcp", "serverInfo"),
+    ("gate", "gate", "copied passages 0"),
+    ("spark-dedup --help", "spark", "Usage: lshdb spark-dedup"),
+    ("spark-passages --help", "spark", "Usage: lshdb spark-passages"),
+    ("remove texts/a.txt", "", "removed 1"),
+)
+"""Commands in their order, with + for blanks in a word; the app of each, and what it prints."""
+
+
+OFFERED = {line for line, app, _ in COMMANDS if app and line.startswith(("init", "add", "pairs"))}
+"""Commands of the core with what an app offers."""
+
+
+class Blocked(importlib.abc.MetaPathFinder):
+    """Finds no module of some apps."""
+
+    def __init__(self, apps: Sequence[str]) -> None:
+        self.names = [f"lshdb.apps.{app}" for app in apps]
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """ModuleNotFoundError for a module of these apps, as if its folder were not there."""
+        if any(name == app or name.startswith(f"{app}.") for app in self.names):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def run(*words: str) -> str:
+    """What a command of this process prints on both streams."""
+    from lshdb.cli import app
+
+    files: list[Any] = [tempfile.TemporaryFile("w+", encoding="utf-8") for _ in range(2)]  # noqa: SIM115
+    given, printed = files
+    given.write(ASKED if words[0] == "mcp" else "")
+    given.seek(0)
+    kept = os.dup(printed.fileno())  # a command may close its streams
+    streams = {"stdin": given, "stdout": printed, "stderr": printed}
+    with mock.patch.multiple(sys, **streams, argv=["lshdb", *words]):
+        if words[0] == "serve":
+            Thread(target=visit, args=(kept,), daemon=True).start()
+        with suppress(SystemExit):
+            app.main()
+        if not printed.closed:
+            printed.flush()
+    return os.pread(kept, 1 << 20, 0).decode()
+
+
+def visit(printed: int) -> None:
+    """Read the page of pairs at the address that a command has printed, and end the command."""
+    while b"\n" not in (said := os.pread(printed, 4096, 0)):
+        time.sleep(0.01)
+    if said.startswith(b"http"):
+        address = said.partition(b"\n")[0].decode()
+        try:
+            with urllib.request.urlopen(address) as page:
+                os.write(printed, page.read())
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def check_library() -> None:
+    """The core as a library."""
+    import lshdb
+
+    with lshdb.open("library.db") as db:
+        assert db.add("a", TEXTS[0])
+        assert db.add_many([("b", TEXTS[1])]).added == 1
+        assert [match.key for match in db.query(TEXTS[0])] == ["a", "b"]
+        [pair] = db.pairs()
+        [cluster] = db.clusters()
+        assert (pair.a, pair.b) == tuple(cluster.members) == ("a", "b")
+        assert db.info().documents == 2
+        assert db.get("b").content == TEXTS[1]
+        assert [*db.sql("SELECT key FROM documents")] == [("a",), ("b",)]
+        assert db.tune()
+        assert not db.check().problems
+        db.backup("library-copy.db")
+        db.reindex(threshold=0.5)
+        db.remove("b")
+        assert "b" not in db
+
+
+def failures(missing: Sequence[str]) -> list[str]:
+    """What goes wrong without some apps, in an empty directory."""
+    Path("texts").mkdir()
+    for name, text in zip("ab", TEXTS, strict=True):
+        Path(f"texts/{name}.txt").write_text(text)
+    rows = [
+        f'{{"id": "{name}", "text": "{text}"}}\n' for name, text in zip("ab", TEXTS, strict=True)
+    ]
+    Path("rows.jsonl").write_text("".join(rows))
+    subprocess.run("git init -q && git add texts", shell=True, check=True)
+    wrong = []
+
+    def attempt(what: str, step: Callable[[], object]) -> None:
+        try:
+            step()
+        except Exception:
+            wrong.append(f"{what}\n{traceback.format_exc()}")
+
+    def try_command(words: Sequence[str], app: str, says: str) -> None:
+        printed = run(*words)
+        if app in missing:
+            says = f"belongs to the app {app!r}, which is not installed"
+        elif "pip install" in printed:
+            return
+        assert says in printed, printed
+
+    for line, app, says in COMMANDS:
+        words = [word.replace("+", " ") for word in line.split()]
+        attempt(f"lshdb {line}", lambda: try_command(words, app, says))  # noqa: B023
+    attempt("library", check_library)
+
+    def check_help() -> None:
+        page = run("--help")
+        for line, app, _ in COMMANDS:
+            name = line.split()[0]
+            if line not in OFFERED:
+                assert (f"\n  {name} " in page) == (app not in missing), name
+
+    attempt("lshdb --help", check_help)
+    return wrong
+
+
+def with_needing(app: str, apps: Mapping[str, set[str]]) -> list[str]:
+    """An app and those that need it, by the table of what each needs, from the ground up."""
+    gone = [app]
+    for name, needed in apps.items():
+        if not needed.isdisjoint(gone):
+            gone.append(name)
+    return gone
+
+
+def deletions() -> int:
+    """Delete apps in copies of the package; how many copies fail."""
+    from test_architecture import APPS, PACKAGE
+
+    cases = {app: with_needing(app, APPS) for app in APPS} | {"all apps": [*APPS]}
+    failed = 0
+    for name, gone in cases.items():
+        with tempfile.TemporaryDirectory() as copy:
+            package = Path(copy, "lshdb")
+            shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+            for app in gone:
+                shutil.rmtree(package / "apps" / app)
+            if len(gone) == len(APPS):
+                shutil.rmtree(package / "apps")
+            command = [sys.executable, "-P", __file__, *gone]
+            done = subprocess.run(command, env={**os.environ, "PYTHONPATH": copy})
+        print(
+            f"without {name} ({len(gone)}): {'fails' if done.returncode else 'works'}", flush=True
+        )
+        failed += done.returncode > 0
+    return failed
+
+
+if __name__ == "__main__":
+    gone = sys.argv[1:]
+    if gone == ["--deletions"]:
+        sys.path.append(str(Path(__file__).parent / "project"))
+        sys.exit(deletions() > 0)
+    if "--block" in gone:
+        gone.remove("--block")
+        sys.meta_path.insert(0, Blocked(gone))
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        found = failures(gone)
+    print(*found, sep="\n")
+    sys.exit(bool(found))
