@@ -28,8 +28,9 @@ lshdb finds near duplicates, with a database in one file.
 lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
 GROUPS = {
-    heading: {name: command for name, command in commands.items() if offers.is_there(command.app)}
+    heading: there
     for heading, commands in offers.COMMANDS.items()
+    if (there := {name: given for name, given in commands.items() if offers.is_there(given.app)})
 }
 """Every command that is there, under the heading of `lshdb --help`."""
 COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
