@@ -4,7 +4,8 @@ Words, characters and the elements of sets are of the core. A setting of another
 opens and is shown without its app; an error names the app where texts must be cut.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from lshdb import offers
@@ -12,24 +13,20 @@ from lshdb.text.arrays import IntArray
 from lshdb.text.shingling import Shingling
 
 
-class Tokens(Protocol):
-    """The units of n texts, those of a text one after the other."""
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The units of n texts that an app has cut, those of a text one after the other.
 
-    @property
-    def text(self) -> str:
-        """One character of ASCII per unit: a shingle of K units is a run of K of them."""
+    Attributes:
+        text: one character of ASCII per unit: a shingle of K units is a run of K of them.
+        counts: int64[n], how many units each text has.
+        places: computes where each unit begins and ends in its own text, in code points: int64[u]
+            both. Signatures do without.
+    """
 
-    @property
-    def counts(self) -> IntArray:
-        """int64[n], how many units each text has."""
-
-    @property
-    def starts(self) -> IntArray:
-        """int64[u], where each unit begins in its own text, in code points."""
-
-    @property
-    def stops(self) -> IntArray:
-        """int64[u], where each ends."""
+    text: str
+    counts: IntArray
+    places: Callable[[], tuple[IntArray, IntArray]]
 
 
 class ShingleKind(Protocol):
@@ -41,7 +38,7 @@ class ShingleKind(Protocol):
     """
 
     def units(self, texts: Sequence[str], shingling: Shingling) -> Tokens:
-        """The units of n texts that count, which form one block together; places may be lazy."""
+        """The units that count of n texts, which form one block together."""
 
     def pieces(self, text: str, shingling: Shingling, size: int) -> Iterator[str]:
         """`Tokens.text` of one large text, in pieces for about `size` characters each."""

@@ -59,7 +59,7 @@ def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
         tokens = kind.units(texts, shingling)
         indices = np.arange(len(tokens.text) + 1)
         octets = tokens.text.encode("ascii") + bytes(PADDING)
-        return Units(octets, indices[:-1], indices[1:], tokens.starts, tokens.stops, tokens.counts)
+        return Units(octets, indices[:-1], indices[1:], *tokens.places(), tokens.counts)
     texts = [*shingling.read(texts)]
     return _cut_characters(texts) if shingling.kind == "char" else _cut_words(texts)
 
@@ -158,7 +158,8 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     characters = folding.code_points(text)
     (distinct,) = np.bincount(characters).nonzero()
     table = np.zeros((2, distinct[-1] + 1), dtype=np.int64)
-    table[:, distinct] = np.array([*map(_folding, distinct.tolist())]).T
+    for code, character in zip(distinct.tolist(), map(chr, distinct.tolist()), strict=True):
+        table[:, code] = len(folding.fold(character)), folding.never_combines(character)
     lengths, opens = table[:, characters]
     begins = opens != 0
     begins[:1] = True
@@ -184,12 +185,6 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     changed = np.array(longer, dtype=np.int64).reshape(-1, 2)
     counts[np.searchsorted(starts, changed[:, 0])] = changed[:, 1]
     return np.repeat(starts, counts), np.repeat(ends, counts)
-
-
-def _folding(code_point: int) -> tuple[int, bool]:
-    """How many code points a code point folds to, and whether it never combines."""
-    character = chr(code_point)
-    return len(folding.fold(character)), folding.never_combines(character)
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:

@@ -188,27 +188,23 @@ def shingle_group(
         seed: the seed of the hashes.
         tokens: of a kind that an app offers, if they have been cut already.
     """
-    shingles = _group(group, shingling, seed, tokens)
+    texts, size = cast(Sequence[str], group), shingling.size
+    if tokens is None and (kind := kind_of(shingling)):
+        tokens = kind.units(texts, shingling)
+    if tokens is not None:
+        shingles = _char_windows(tokens.text, tokens.counts, size, seed)
+    elif shingling.kind == "set":
+        shingles = _set_group(group, seed)
+    elif shingling.kind == "char":
+        folded = _changed_together(_collapsed, [*shingling.read(texts)])
+        collapsed = [text.strip(" ") for text in folded]
+        shingles = _char_windows("".join(collapsed), lengths_of(collapsed), size, seed)
+    else:
+        shingles = _word_windows(*_word_hashes([*shingling.read(texts)], seed), size, seed)
     if not shingling.base:
         return shingles
     counting = ~is_in(shingles.hashes, base_hashes(shingling, seed))
     return Shingles(shingles.hashes[counting], offsets_of(sums(counting, shingles.offsets)))
-
-
-def _group(
-    group: Sequence[Content], shingling: Shingling, seed: int, tokens: Tokens | None
-) -> Shingles:
-    if shingling.kind == "set":
-        return _set_group(group, seed)
-    texts = cast(list[str], group)
-    if tokens is None and (kind := kind_of(shingling)):
-        tokens = kind.units(texts, shingling)
-    if tokens is not None:
-        return _char_windows(tokens.text, tokens.counts, shingling.size, seed)
-    texts = [*shingling.read(texts)]
-    if shingling.kind == "char":
-        return _char_group(texts, shingling.size, seed)
-    return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
 def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
@@ -289,11 +285,6 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 
 
 # char:k
-
-
-def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
-    collapsed = [text.strip(" ") for text in _changed_together(_collapsed, texts)]
-    return _char_windows("".join(collapsed), lengths_of(collapsed), size, seed)
 
 
 def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles:

@@ -16,17 +16,9 @@ from lshdb.text.shingling import Shingling
 
 TOY = '''
 """Each line is a unit, written as its first letter."""
-from dataclasses import dataclass
-
 import numpy as np
 
-
-@dataclass
-class Lines:
-    text: str
-    counts: np.ndarray
-    starts: np.ndarray
-    stops: np.ndarray
+from lshdb.text.kinds import Tokens
 
 
 class _Lines:
@@ -36,7 +28,7 @@ class _Lines:
         stops = np.concatenate(ends)
         starts = np.concatenate([np.append(0, each)[:-1] for each in ends])
         text = "".join(line[0] for each in lines for line in each)
-        return Lines(text, np.array([*map(len, lines)]), starts, stops)
+        return Tokens(text, np.array([*map(len, lines)]), lambda: (starts, stops))
 
     def pieces(self, text, shingling, size):
         units = self.units([text], shingling).text

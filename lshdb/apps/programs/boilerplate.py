@@ -235,46 +235,20 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
     """
     if is_generated(text):
         return [Stretch(0, len(text), "generated")]
-    return in_written_program(text, blanked)
-
-
-def in_written_program(text: str, blanked: str) -> list[Stretch]:
-    """The same of a program that does not say that it is generated."""
-    long = _long_lines(blanked)
-    in_long = sum(stop - start for start, stop in long if not blanked[start:stop].isspace())
-    if 2 * in_long > len(text):
+    lines = f"\n{blanked}"
+    long = [line.span() for line in _LONG_LINE.finditer(lines)]
+    in_long = sum(stop - start for start, stop in long if not lines[start:stop].isspace())
+    if 2 * in_long > len(lines):
         return [Stretch(0, len(text), "generated")]
     statements, table = _OF_ASCII if blanked.isascii() else (_STATEMENTS, _TABLE_IN_LINE)
     stretches = [
-        Stretch(match.start() + 1, match.end(), "imports" if match.lastindex else "tables")
-        for match in statements.finditer(blanked)
+        Stretch(match.start(), match.end() - 1, "imports" if match.lastindex else "tables")
+        for match in statements.finditer(lines)
     ]
-    if first := statements.match("\n" + blanked[:_HEAD]):
-        stretches.append(Stretch(0, first.end() - 1, "imports" if first.lastindex else "tables"))
     for bounds in long:
-        rows = table.finditer(blanked, *bounds)
-        stretches += (Stretch(match.start(), match.end(), "tables") for match in rows)
+        rows = table.finditer(lines, *bounds)
+        stretches += (Stretch(match.start() - 1, match.end() - 1, "tables") for match in rows)
     return _without_overlaps([*stretches, *_regions(text, blanked)[0]])
-
-
-def _long_lines(blanked: str) -> list[tuple[int, int]]:
-    """Where the lines of _LONGEST_LINE characters are, with the line feed before; the first last.
-
-    Most programs have none, which a few steps show.
-    """
-    feed = -1
-    while feed + _LONGEST_LINE < len(blanked):
-        begin = feed + 1
-        feed = blanked.rfind("\n", begin, begin + _LONGEST_LINE)
-        if feed < 0:
-            break
-    else:
-        return []
-    long = [line.span() for line in _LONG_LINE.finditer(blanked)]
-    first_line = blanked.find("\n") if "\n" in blanked else len(blanked)
-    if first_line >= _LONGEST_LINE:
-        long.append((0, first_line))
-    return long
 
 
 def in_text(text: str) -> list[Stretch]:
@@ -355,7 +329,7 @@ def counted(text: str, shingling: Shingling) -> TokenCounts:
     if shingling.of_programs:
         blanked = families.blanked(text)
         stretches = in_program(text, blanked)
-        starts = cut_tokens([blanked]).starts
+        starts = cut_tokens([blanked]).places()[0]
     else:
         blanked, stretches = text, in_text(text)
         starts = cut([text], shingling.kind).starts

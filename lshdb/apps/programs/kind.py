@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 
 from lshdb.apps.programs import families, tokens
 from lshdb.text.folding import cut_before
-from lshdb.text.kinds import ShingleKind
+from lshdb.text.kinds import ShingleKind, Tokens
 from lshdb.text.shingling import Shingling
 
 
 class _Programs:
     """See ShingleKind."""
 
-    def units(self, texts: Sequence[str], shingling: Shingling) -> tokens.ProgramTokens:
+    def units(self, texts: Sequence[str], shingling: Shingling) -> Tokens:
         return tokens.cut_tokens([_blanked(text, shingling) for text in texts])
 
     def pieces(self, text: str, shingling: Shingling, size: int) -> Iterator[str]:
@@ -28,11 +28,9 @@ PROGRAMS: ShingleKind = _Programs()
 
 def _blanked(text: str, shingling: Shingling) -> str:
     """The program with blanks for comments and what does not count, and marks for strings."""
+    blanked = families.blanked(text)
     if shingling.boilerplate:
-        return families.blanked(text)
+        return blanked
     from lshdb.apps.programs import boilerplate  # 5 ms, which only `lshdb gate` needs
 
-    if boilerplate.is_generated(text):
-        return " " * len(text)
-    blanked = families.blanked(text)
-    return boilerplate.without(blanked, boilerplate.in_written_program(text, blanked))
+    return boilerplate.without(blanked, boilerplate.in_program(text, blanked))

@@ -167,7 +167,7 @@ def lines_that_count(text: str) -> list[int]:
     blanked = families.blanked(text)
     found = tokens.cut_tokens([without(blanked, in_program(text, blanked))])
     lines = set[int]()
-    for start, stop in zip(found.starts.tolist(), found.stops.tolist(), strict=True):
+    for start, stop in zip(*(places.tolist() for places in found.places()), strict=True):
         lines.update(range(text.count("\n", 0, start), text.count("\n", 0, stop) + 1))
     return sorted(lines)
 
