@@ -109,7 +109,7 @@ class SharedBuckets:
         return SharedBuckets(np.append(self.members, others.members), np.concatenate(offsets))
 
     def renumbered(self, numbers: IntArray) -> SharedBuckets:
-        """The same buckets where document i has the number numbers[i], int64[m]."""
+        """These buckets where document i has the number numbers[i], int64[m]."""
         bucket = np.repeat(np.arange(len(self.offsets) - 1), self.sizes)
         keys = np.sort(bucket << _32 | numbers[self.members])
         return SharedBuckets((keys & _LOW).astype(np.int32), self.offsets)

@@ -58,7 +58,7 @@ def bucket_members(
 def bucket_members_up_to(
     store: StoreReader, keys: banding.BucketKeys, max_rows: int | None, first: int | None = None
 ) -> BucketMembers | None:
-    """The same, or None if there are more rows than `max_rows`."""
+    """What `bucket_members` gives, or None if there are more rows than `max_rows`."""
     buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
     if len(keys) == 1 and max_rows is None:
         bucket, doc_ids = store.documents_of_buckets(buckets, first)

@@ -257,7 +257,10 @@ class Join:
         if options.keep == "last":
             order = np.arange(len(self))[::-1]
         elif options.keep == "longest":
-            order = order[np.argsort(-self._sizes()[order], kind="stable")]
+            # The elements of sets, not the characters of their JSON.
+            of_sets = self.settings.shingling.of_sets
+            sizes = self.shingles if of_sets else self.reader.lengths(self.doc_ids)
+            order = order[np.argsort(-sizes[order], kind="stable")]
         elif options.keep != "first" or options.field:
             order = self._ranked(options, order)
         if options.keep_in is not None:
@@ -283,11 +286,6 @@ class Join:
             *map(keeping.is_copy_name, self.reader.keys_of(self.doc_ids[repeated]))
         ]
         return np.lexsort((is_copy, self.same))
-
-    def _sizes(self) -> IntArray:
-        """The number of elements of sets, not the characters of their JSON; else characters."""
-        of_sets = self.settings.shingling.of_sets
-        return self.shingles if of_sets else self.reader.lengths(self.doc_ids)
 
     def _ranked(self, options: OrderOptions, order: IntArray) -> IntArray:
         """int64[m]: documents in the order of a field, a path or the time of a file."""

@@ -131,7 +131,7 @@ class Tabular(Result):
         return table_of(self.columns, self.rows())
 
     def df(self) -> pd.DataFrame:
-        """The same as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
+        """The rows as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
         try:
             import pandas  # noqa: F401
         except ModuleNotFoundError as error:

@@ -376,7 +376,7 @@ class Exact:
     def compared(
         self, a_documents: IntArray, b_documents: IntArray, min_similarity: Shares | float
     ) -> tuple[Shares, Shares]:
-        """The same with the containments of the first of each in the second, float64[c].
+        """Similarities of pairs as by `scores`, and containments of a in b, float64[c] both.
 
         If a pair's similarity is below its `min_similarity`, the containment may be any number up
         to the true one.

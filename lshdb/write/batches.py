@@ -228,7 +228,7 @@ def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Con
 def _of_record(
     record: dict[str, object], of_sets: OfSets, limits: Limits
 ) -> tuple[str, Content, str | None]:
-    """The same for a dict, by the rules for records of files; its key is `key`, or else `id`."""
+    """The key, content and metadata of a dict, as of a record of a file; its key: `key` or `id`."""
     key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
     if of_sets == "bag" and "bag" in record:
         content = "bag"

@@ -57,8 +57,7 @@ def test_by_command(command: Command, path: Path) -> None:
 @pytest.mark.extra("web")
 @pytest.mark.parametrize(("field", "keys"), [("smallest", "aaoe"), ("largest", "aoe")])
 def test_on_the_page(path: Path, field: str, keys: str) -> None:
-    from lshdb.apps.review import page_file
-    from lshdb.apps.web import views
+    from lshdb.apps.web import page_file, views
 
     database_of(path, TEXTS).close()
     with page_file.opened(path) as reader:

@@ -228,8 +228,7 @@ def test_few_documents_of_very_large_numbers_are_sampled(made: Path) -> None:
 
 def test_a_key_that_no_file_can_have_is_shown_with_open_files(made: Path) -> None:
     pytest.importorskip("starlette", reason="the extra `web` is not installed")
-    from lshdb.apps.review import page_file
-    from lshdb.apps.web import views
+    from lshdb.apps.web import page_file, views
 
     with lshdb.open(made) as database:
         database.add(key := "k" * 3000, "another text of words")

@@ -23,8 +23,7 @@ def command(path: Path) -> Command:
 
 @pytest.mark.extra("web")
 def test_the_same_sample_by_command_and_page(command: Command) -> None:
-    from lshdb.apps.review import page_file
-    from lshdb.apps.web import views
+    from lshdb.apps.web import page_file, views
 
     drawn = command.done(*SAMPLE, "--json")
     every = command.done("pairs", "--max-similarity", "0.8", "--json", says="").records

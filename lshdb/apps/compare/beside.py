@@ -99,7 +99,7 @@ class Beside:
 
     @property
     def renamed(self) -> str:
-        """The same in words; empty if there are none."""
+        """`renames` in words; empty if there are none."""
         names = self.renames
         each = [f"{name.a}\u2192{name.b} {counted(name.times, 'time')}" for name in names]
         shown = listed(each, _RENAMES)

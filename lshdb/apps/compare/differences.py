@@ -230,7 +230,7 @@ class _Side:
 
     @cached_property
     def all_begins(self) -> IntArray:
-        """The same with _SENTENCE_BEGINS where a sentence begins, or a part of a long one."""
+        """`begins`, with _SENTENCE_BEGINS where a sentence begins, or a part of a long one."""
         begins = self.begins.copy()
         ends = int_array(match.end() for match in _SENTENCE.finditer(self.text))
         words = np.searchsorted(self.starts, ends)

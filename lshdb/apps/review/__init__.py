@@ -7,12 +7,11 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     changes     titles of documents in a list, and how they differ from the one that stays
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
-    page_file   a file as pages read it: it cannot be changed
     dropped_files  files of dropped documents, each proved before it goes
     cli         `lshdb review`, `decide` and `decisions`
     statements  the SQL that changes decisions.sql
     file_state  whether a file has changed since a result was computed
 
-Doors: changes, decisions, drawing, dropped_files, file_state, listing, page_file, reviewing,
+Doors: changes, decisions, drawing, dropped_files, file_state, listing, reviewing,
 storing_decisions.
 """

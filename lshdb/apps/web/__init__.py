@@ -9,6 +9,7 @@ Lists, texts side by side and reviews are those of lshdb.apps.review.
     views      the fields of addresses, and the values that each page shows, as plain objects;
                rendering makes HTML of them
     api        JSON that programs post, and its description in OpenAPI
+    page_file  a file as pages read it: it cannot be changed
     computing  results that take long, kept for each state of the file
     cli        `lshdb serve`
 

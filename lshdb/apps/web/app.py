@@ -24,8 +24,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import lshdb
-from lshdb.apps.review import page_file, reviewing
-from lshdb.apps.web import api, guarding, rendering, views
+from lshdb.apps.review import reviewing
+from lshdb.apps.web import api, guarding, page_file, rendering, views
 from lshdb.errors import limits_noted
 from lshdb.json_text import dumps
 

@@ -19,8 +19,7 @@ from datasette.utils.asgi import NotFound
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb import LshdbError, NotADatabase, register_functions
-from lshdb.apps.review import page_file
-from lshdb.apps.web import guarding, rendering
+from lshdb.apps.web import guarding, page_file, rendering
 from lshdb.apps.web.app import pages
 
 if TYPE_CHECKING:

@@ -31,11 +31,12 @@ from lshdb import (
 )
 from lshdb.apps.compare import beside
 from lshdb.apps.compare.differences import shown_rows
-from lshdb.apps.review import changes, drawing, listing, page_file, reviewing
+from lshdb.apps.review import changes, drawing, listing, reviewing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.decisions import agreements as agreements_of
 from lshdb.apps.review.file_state import state_of
 from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text
+from lshdb.apps.web import page_file
 from lshdb.apps.web.computing import ResultCache, Stage
 from lshdb.apps.web.rendering import Page, similarity_scale, snippet
 from lshdb.database import store_of
@@ -49,6 +50,7 @@ from lshdb.options import (
 from lshdb.progress import Progress
 from lshdb.read.paths import file_of_message
 from lshdb.search.beginnings import UNKNOWN, beginnings_of
+from lshdb.search.pairs import pairs_within
 from lshdb.sketch.constructions import candidate_probability
 from lshdb.sketch.settings import settings_record
 from lshdb.text.shingling import Content
@@ -218,7 +220,7 @@ class Visit:
         Raises:
             Waiting: it is computed for the first time.
         """
-        path = page_file.real_path(self.database)
+        path = store_of(self.database).real_path
 
         def run(progress: Progress) -> _T:
             with page_file.opened(self.database.path, beside=self.database) as database:
@@ -369,7 +371,7 @@ def find(visit: Visit) -> Page:
     if search in visit.database:
         return Page("find", "", redirect=("document", {"key": search}))
     keys = (
-        page_file.keys_containing(visit.database, search, _SEARCHED, _MAX_HITS)
+        store_of(visit.database).keys_containing(search, _SEARCHED, _MAX_HITS)
         if words and not after
         else []
     )
@@ -572,7 +574,7 @@ def cluster(visit: Visit) -> Page:
     described["connections"] = None
     if 2 < len(item.members) <= _CONNECTED:
         request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
-        pairs = page_file.pairs_within(visit.database, item.members, request)
+        pairs = pairs_within(store_of(visit.database), item.members, request)
         edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
         if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
             described["connections"] = drawing.connections(item.members, edges)
@@ -717,7 +719,7 @@ def decisions(visit: Visit) -> Page:
 
 def _staying(visit: Visit, dropped: set[str]) -> dict[str, str]:
     """What stays in place of dropped documents, if their clusters are computed already."""
-    name = page_file.real_path(visit.database), _survey_name("clusters", Filters())
+    name = store_of(visit.database).real_path, _survey_name("clusters", Filters())
     survey = visit.results.known(name) if dropped else None
     of_key = visit.verdicts().of_key if survey else {}
     staying: dict[str, str] = {}
@@ -734,7 +736,8 @@ def _described(visit: Visit, press: reviewing.Press, staying: Mapping[str, str])
     first = press.decisions[-1]  # the newest decisions come first
     held = {decision.keys[0] for decision in press.decisions if decision.state == "holds"}
     freed = [key for key in press.dropped if key in held]
-    sizes = page_file.byte_lengths(visit.database, freed) if freed else {}
+    stored = store_of(visit.database).beginnings(freed, 0)
+    sizes = {key: length for key, (_, _, length) in stored.items()}
     instead = press.kept or list(dict.fromkeys(staying.get(key, "") for key in press.dropped))
     states = {decision.state for decision in press.decisions}
     documents = {"drop": press.dropped, "keep": press.kept, "different": press.different}

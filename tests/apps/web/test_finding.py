@@ -12,8 +12,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
 from helpers import database_of
 
-from lshdb.apps.review import page_file
-from lshdb.apps.web import views
+from lshdb.apps.web import page_file, views
 
 TEXTS = {
     "fox": "The quick brown fox's résumé",

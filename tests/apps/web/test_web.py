@@ -38,9 +38,8 @@ from web_pages import (
 )
 
 import lshdb
-from lshdb.apps.review import page_file
 from lshdb.apps.review.cli import review
-from lshdb.apps.web import rendering, views
+from lshdb.apps.web import page_file, rendering, views
 from lshdb.apps.web.computing import ResultCache
 from lshdb.progress import Progress
 

@@ -67,7 +67,10 @@ def decide(
     if undo:
         _undo(file, words)
     elif from_ is not None:
-        _import_decisions(file, from_, who)
+        decisions = list(storing_decisions.decisions_of_file(from_, files.stdin(), who))
+        with file.open("write") as database:
+            new = database.add_decisions(decisions)
+        messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")
     else:
         _decide(file, words, note, who, as_keys=as_keys)
 
@@ -119,11 +122,3 @@ def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
             )
         if len(undone) > _SHOWN_UNDONE:
             messages.message(f"undone: {len(undone) - _SHOWN_UNDONE:,} more")
-
-
-def _import_decisions(file: options.DatabaseFile, path: str, who: str | None) -> None:
-    """Store the decisions that a file lists, all or none."""
-    decisions = list(storing_decisions.decisions_of_file(path, files.stdin(), who))
-    with file.open("write") as database:
-        new = database.add_decisions(decisions)
-    messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")
