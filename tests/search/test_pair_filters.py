@@ -8,9 +8,12 @@ import pytest
 
 import lshdb
 from lshdb import offers
+from lshdb.database import store_of
+from lshdb.options import RemoveOptions
 from lshdb.search.pair_filters import PairFilter, filters_of
 from lshdb.store.lookups import StoreReader
 from lshdb.text.arrays import IntArray, Mask, int_array
+from lshdb.write.add import removed
 
 TEXTS = dict.fromkeys(("a", "b", "c", "d"), "the fox and the grapes of the old garden")
 
@@ -70,18 +73,18 @@ def test_without_its_app_a_filter_is_named(
     assert len(list(db.pairs(ignore_decisions=True))) == 6
     missing = "'decisions' belongs to the app 'review', which is not installed"
     with pytest.raises(lshdb.UsageError, match=missing):
-        db.remove_decided()
+        removed(store_of(db), RemoveOptions(decided=True))
     with lshdb.open(tmp_path / "other.db") as other:
         with pytest.raises(lshdb.UsageError, match=missing):
             other.add_files([str(tmp_path / "x.db")])
         assert not other.keys()
-        assert other.remove_decided() == []
+        assert removed(store_of(other), RemoveOptions(decided=True)) == []
 
 
 def test_a_file_without_the_part_has_no_filter(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "x.db") as db:
         db.add_many(TEXTS.items())
-        reader = db._store
+        reader = store_of(db)
         with reader.reading():
             assert filters_of(reader, reader.doc_ids(), tolerant=False) == []
 
