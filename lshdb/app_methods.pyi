@@ -5,6 +5,8 @@
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from lshdb.apps.dedup.options import DedupOptions
+from lshdb.apps.folders.options import SyncOptions
 from lshdb.groups import takes
 from lshdb.model import Admission
 from lshdb.model import Comparison
@@ -14,10 +16,8 @@ from lshdb.model import Passages
 from lshdb.model import SyncReport
 from lshdb.model import Verdict
 from lshdb.options import AdmissionOptions
-from lshdb.options import DedupOptions
 from lshdb.options import PassagePairsOptions
 from lshdb.options import PassagesOptions
-from lshdb.options import SyncOptions
 from lshdb.search.result_tables import PassageResults
 
 class AppMethods:

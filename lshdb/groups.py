@@ -4,8 +4,8 @@ A group is a frozen dataclass. A field is an option, with its type and default; 
 the type adds the range, one line of help, and how the command line writes it. Or a field is another
 group, whose options are then options of this one, too: code reads `options.walk.hidden`, and users
 write `hidden=True`. A method that `takes` a group has all of these as arguments, or the group
-itself. A command whose parameter is a group has its options (lshdb.cli.parameters). All groups of
-the library are in lshdb.options.
+itself. A command whose parameter is a group has its options (lshdb.cli.parameters). The groups
+of the core are in lshdb.options, those of an app in its folder.
 """
 
 import dataclasses
@@ -13,6 +13,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib import import_module
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -289,7 +290,7 @@ def replaced(options: _Changed, **changes: Any) -> _Changed:
 def unfold(group: Any) -> Signature:
     """The arguments by which users give the options of a group: the names of all of them.
 
-    Types that the module of the group imports late, as `--help` does not need them, are looked up.
+    Types that lshdb.options or that of the group imports late, for `--help`, are looked up.
     """
     parameters = [
         Parameter(
@@ -306,18 +307,18 @@ def unfold(group: Any) -> Signature:
 def _looked_up(annotation: Any, group: Any) -> Any:
     if not isinstance(annotation, ForwardRef):
         return annotation
-    names = _Names(sys.modules[group.__module__])
+    names = _Names(sys.modules[group.__module__], import_module("lshdb.options"))
     return eval(annotation.__forward_arg__, {}, names)  # of our own code
 
 
 class _Names(dict[str, Any]):
-    """The names of a module, also those that it makes when they are asked for."""
+    """The names of modules, also those that they make when they are asked for."""
 
-    def __init__(self, module: object) -> None:
-        self.module = module
+    def __init__(self, *modules: object) -> None:
+        self.modules = modules
 
     def __missing__(self, name: str) -> Any:
-        return getattr(self.module, name)
+        return next(getattr(module, name) for module in self.modules if hasattr(module, name))
 
 
 def _unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:

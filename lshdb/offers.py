@@ -135,6 +135,24 @@ _NAMES = {
 }
 NAMES = {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
 """The names that `import lshdb` gives."""
+_OPTIONS = {
+    "dedup": "EstimateOptions DropOptions RuleOptions RowsOptions DedupOutputs DedupOptions",
+    "frames": "DataOptions",
+    "gate": "GateOptions",
+    "report": "PlotOptions ReportOptions",
+    "review": "ClusteringOptions",
+    "folders": "SyncOptions",
+    "spark": """
+        SparkOptions SparkWriteOptions BucketOptions SparkRuleOptions SparkPairsOptions
+        SparkDedupOptions SparkPassagesOptions
+    """,
+}
+OPTIONS = {
+    name: f"lshdb.apps.{app}.options:{name}"
+    for app, names in _OPTIONS.items()
+    for name in names.split()
+}
+"""The groups of options of apps that `lshdb.options` also gives."""
 
 PARTS = {
     "fingerprints": "lshdb.apps.passages.fingerprints:PART",

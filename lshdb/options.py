@@ -1,4 +1,6 @@
-"""Every option, declared once: for the library, the command line, Spark and the docs.
+"""Every option, declared once: for the library, the command line and the docs.
+
+Those of apps are in lshdb/apps/NAME/options.py; `lshdb.options` gives their groups, too.
 
 To add one: a line here, in its group (see lshdb.groups), and one use of it. Types of its arguments,
 for type checkers and editors, are in options.pyi, which scripts/site/option_types.py writes.
@@ -14,16 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
 from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
 from lshdb.limits import DEFAULTS, Limits
+from lshdb.offers import OPTIONS, offered
 from lshdb.progress import Progress
 
 if TYPE_CHECKING:
     from lshdb.model import AddReport, DroppedRow, Failure
-    from lshdb.sketch.settings import Settings
     from lshdb.text.shingling import Content
 
 
 def __getattr__(name: str) -> object:
-    """The types above, when a signature is made of them: `--help` needs none of them."""
+    """Groups of apps, and the types above for a signature: `--help` needs none of them."""
+    if name in OPTIONS:
+        return offered(OPTIONS, name)
     if name not in ("AddReport", "Content", "DroppedRow", "Failure", "Settings"):
         raise AttributeError(f"module 'lshdb.options' has no attribute {name!r}")
     return getattr(import_module("lshdb.model"), name)
@@ -643,39 +647,6 @@ class AddTableOptions(Options):
     on_failure: OnFailure = None
 
 
-class SyncOptions(Options):
-    """Options of `Database.sync`."""
-
-    files: FilesOptions
-    texts: TextOptions
-    write: WritingOptions
-
-    reader: AnyReader = None
-    dry_run: Annotated[
-        bool,
-        Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
-    ] = False
-    extract_again: Annotated[
-        bool, uncommon("Read PDF and the like again, as after a library's update.")
-    ] = False
-    read_all: Annotated[bool, uncommon("Read all files, also those that look as they did.")] = False
-    moved_from: Annotated[
-        Sequence[str],
-        Option("The folder that the files were moved from.", metavar="OLD"),
-    ] = ()
-    remove_most: Annotated[
-        bool,
-        Option(
-            "Also remove all documents, or more than half of 100.",
-        ),
-    ] = False
-    root: Annotated[
-        FileName | None,
-        Option("Keys are paths from DIR from now on, and stay as they are.", metavar="DIR"),
-    ] = None
-    on_failure: OnFailure = None
-
-
 # similar documents
 
 
@@ -694,7 +665,8 @@ class ConditionOptions(Options):
             raise UsageError("parameters need an expression: give where")
 
 
-def _check_numbers_compared(options: "SimilarOptions | EstimateOptions") -> None:
+def check_numbers_compared(options: Any) -> None:
+    """UsageError for options that compare estimates as well as numbers."""
     if options.distinguish and options.estimate:
         raise UsageError("distinguish compares contents: give no estimate")
 
@@ -711,7 +683,7 @@ class SimilarOptions(Options):
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
-        _check_numbers_compared(self)
+        check_numbers_compared(self)
         self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
 
 
@@ -908,31 +880,6 @@ class GroupingOptions(Options):
     clusters: StarOptions
 
 
-class PlotOptions(Options):
-    """Options of `lshdb plot`."""
-
-    condition: ConditionOptions
-    threshold: Threshold = None
-    group_by: GroupBy = None
-
-
-class ReportOptions(Options):
-    """Options of `lshdb report`."""
-
-    grouping: GroupingOptions
-    group_by: GroupBy = None
-    anonymous: Annotated[
-        bool, Option("Name them submission-1, ..., in texts, too. Prints who is who.")
-    ] = False
-
-
-class ClusteringOptions(Options):
-    """How similar documents are grouped, and of which one."""
-
-    grouping: GroupingOptions
-    key: StoredKey = None
-
-
 class ClustersOptions(Options):
     """Options of `Database.clusters`."""
 
@@ -1024,306 +971,6 @@ class PassagesOptions(Options):
             raise UsageError("give either a text or a key")
         if self.search.group_by is not None:
             raise UsageError("group_by is for all pairs")
-
-
-# a repository
-
-
-class GateOptions(Options):
-    """Options of `lshdb gate`."""
-
-    exclude: Exclude = ()
-
-    since: Annotated[
-        str | None,
-        Option("Only what lines add that changed since this commit or branch.", metavar="REF"),
-    ] = None
-    min_tokens: Annotated[
-        int, Option("Shortest copied passage, in tokens of code or words of text.", min=10)
-    ] = 50
-    threshold: Annotated[
-        float, Option("Minimum similarity of near-duplicate files.", min=0.6, max=1)
-    ] = 0.8
-    baseline: Annotated[
-        str | None,
-        Option("Leave out the findings in this file, from --json.", metavar="FILE"),
-    ] = None
-    count_all: Annotated[
-        bool,
-        Option("Count imports, licences, generated files, tables and ignored regions, too."),
-    ] = False
-
-
-# deduplicating
-
-_DROP_ALL_REFUSED = (
-    "to drop all members of a group, all rows are decided on at once: give no database that gets "
-    "the kept ones"
-)
-
-
-class EstimateOptions(Options):
-    """How two documents are compared."""
-
-    estimate: Estimate = False
-    distinguish: Distinguish = None
-
-    def __post_init__(self) -> None:
-        _check_numbers_compared(self)
-
-
-class DropOptions(Options):
-    """Which rows are dropped: the options of dedup that all its doors have, also Spark."""
-
-    section = STAYS
-
-    similarity: EstimateOptions
-
-    rule: Annotated[
-        str,
-        Option(
-            "Drop what is similar (default), identical, contained or copied:WORDS.",
-            metavar="RULE",
-        ),
-    ] = "similar"
-    against: Annotated[
-        Sequence[Any] | Any,
-        Option(
-            "Also drop what resembles this; repeatable.",
-            metavar="DB|FILE[:text=NAME]",
-            section=REFERENCES,
-        ),
-    ] = None
-    only_against: Annotated[
-        bool, Option("Compare rows with --against alone.", section=REFERENCES)
-    ] = False
-    on_null: Annotated[
-        Literal["fail", "keep"],
-        Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
-    ] = "fail"
-
-
-class RuleOptions(Options):
-    """Which rows are dropped, and which of them stays."""
-
-    section = STAYS
-
-    order: OrderOptions
-    drop: DropOptions
-
-    drop_all: Annotated[bool, uncommon("Keep none of similar rows.")] = False
-    all_references: Annotated[
-        bool,
-        uncommon("List all rows of references that match.", section=REFERENCES),
-    ] = False
-
-    def __post_init__(self) -> None:
-        if self.order.ordered and self.drop_all:
-            raise UsageError("drop_all keeps none of similar rows: give no order")
-
-
-class RowsOptions(Options):
-    """Which rows are kept."""
-
-    walk: WalkingOptions
-    read: ReadingOptions
-    choice: RuleOptions
-
-    cut: Annotated[
-        int | None,
-        Option(
-            "Cut runs of earlier rows; a row goes if nothing is left.",
-            min=3,
-            metavar="WORDS",
-            section=CUTTING,
-        ),
-    ] = None
-    min_words: Annotated[
-        int,
-        uncommon(
-            "Drop rows with fewer words left (0: none).",
-            min=0,
-            metavar="WORDS",
-            section=CUTTING,
-        ),
-    ] = 1
-
-    fields: FieldNames = ()
-
-    def __post_init__(self) -> None:
-        if self.cut is None:
-            return
-        choice, text_field = self.choice, self.read.names.text_field
-        drop = choice.drop
-        in_order = not choice.order.ordered and not choice.drop_all and drop.rule == "similar"
-        if not in_order or drop.against:
-            raise UsageError("cut takes the rows as they come: give no rule, order or reference")
-        if drop.similarity.distinguish:
-            raise UsageError("cut takes out runs of words: give no distinguish")
-        if drop.similarity.estimate or "," in text_field or "[]" in text_field:
-            raise UsageError("texts can be cut in one field only, and with their contents")
-
-
-class DedupOutputs(Options):
-    """What the command dedup writes; `-` is standard output."""
-
-    output: Annotated[
-        str | None,
-        Option(
-            "For kept rows. [default: standard output]",
-            metavar="OUTPUT",
-            flags=("--output", "-o"),
-            section=OUTPUT,
-        ),
-    ] = None
-    overwrite: Annotated[
-        bool, uncommon("Delete what earlier runs wrote to the directory OUTPUT.")
-    ] = False
-    annotate: Annotated[
-        str | None,
-        Option("Write all rows, with their clusters.", metavar="OUTPUT"),
-    ] = None
-    dropped: Annotated[
-        str | None,
-        Option("List dropped rows, each with its kept row.", metavar="FILE"),
-    ] = None
-    cuts: Annotated[
-        str | None,
-        uncommon(
-            "List what --cut cuts, for lshdb restore.",
-            metavar="FILE",
-            section=CUTTING,
-        ),
-    ] = None
-
-
-class DedupOptions(Options):
-    """Options of `Database.dedup_files`."""
-
-    rows: RowsOptions
-    write: WritingOptions
-
-    reader: AnyReader = None
-    threshold: Threshold = None
-    on_failure: OnFailure = None
-
-    def __post_init__(self) -> None:
-        if self.rows.choice.drop_all:
-            raise UsageError(_DROP_ALL_REFUSED)
-
-
-class DataOptions(Options):
-    """Options of `lshdb.dedup`."""
-
-    columns: ColumnOptions
-    comparison: ComparisonOptions
-    choice: RuleOptions
-
-    base: BaseTexts = None
-    into: Annotated[
-        FileName | None,
-        argument("A database of what was kept before, to which kept rows are added."),
-    ] = None
-    workers: WorkerCount = None
-    on_failure: OnFailure = None
-    limits: OwnLimits = DEFAULTS
-
-    def __post_init__(self) -> None:
-        if self.choice.drop_all and self.into is not None:
-            raise UsageError(_DROP_ALL_REFUSED)
-
-    @property
-    def of_rows(self) -> RowsOptions:
-        """The options of rows of files that say the same."""
-        columns = self.columns
-        names = FieldOptions(
-            key_field=columns.key,
-            text_field=columns.text or "text",
-            set_field=columns.set or "set",
-        )
-        read = ReadingOptions(names=names, auto_key=True, metadata=False)
-        return RowsOptions(read=read, choice=self.choice)
-
-
-# Spark
-
-
-class SparkOptions(Options):
-    """How the rows of a DataFrame become documents: keys are all different, sets are arrays."""
-
-    columns: ColumnOptions
-
-    settings: Annotated[
-        "Settings",
-        argument(
-            "Those of a file, or of `make_settings`.",
-            kind=("settings", lambda value: hasattr(value, "shingling")),
-        ),
-    ] = field(kw_only=False)
-    counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
-
-
-class SparkWriteOptions(Options):
-    """Options of `lshdb.spark.write_databases`."""
-
-    data: SparkOptions
-
-    directory: Annotated[
-        FileName,
-        argument("A path that the driver and every executor see; created if missing."),
-    ] = field(kw_only=False)
-    shards: Annotated[int, argument("How many files.", min=1)] = field()
-
-
-class BucketOptions(Options):
-    """Which documents that share a bucket are compared."""
-
-    limit: Annotated[
-        int | None,
-        uncommon("In larger buckets, compare each with the first only.", min=2),
-    ] = 2000
-
-
-class SparkRuleOptions(Options):
-    """Which documents are dropped, and which of them stays."""
-
-    buckets: BucketOptions
-    drop: DropOptions
-
-    keep: Annotated[
-        Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
-    ] = "first"
-
-    @property
-    def of_rows(self) -> RuleOptions:
-        """The options of rows that say the same."""
-        return RuleOptions(drop=self.drop, keep=self.keep)
-
-
-class SparkPairsOptions(Options):
-    """Options of `lshdb.spark.pairs`."""
-
-    data: SparkOptions
-    similarity: EstimateOptions
-    buckets: BucketOptions
-
-    threshold: Threshold = None
-
-
-class SparkDedupOptions(Options):
-    """Options of `lshdb.spark.dedup`."""
-
-    data: SparkOptions
-    choice: SparkRuleOptions
-
-    threshold: Threshold = None
-
-
-class SparkPassagesOptions(Options):
-    """Options of `lshdb.spark.passage_pairs`."""
-
-    data: SparkOptions
-    copied: CopiedOptions
 
 
 # choosing an index

@@ -12,8 +12,10 @@ usage: python scripts/site/option_types.py [DIRECTORY]
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from importlib import import_module
@@ -23,7 +25,7 @@ from typing import Any, Final
 
 from lshdb import options
 from lshdb.groups import declared, is_group
-from lshdb.offers import METHODS, NAMES
+from lshdb.offers import METHODS, NAMES, OPTIONS
 
 _SOURCE: Final = Path(options.__file__)
 _HEAD: Final = """\
@@ -40,8 +42,10 @@ def pages() -> dict[str, str]:
     texts = {
         "__init__": "\n".join(["__version__: str", f"__all__ = {[*NAMES]}", *names]) + "\n",
         "app_methods": _of_methods(),
-        "options": _of_options(),
+        "options": _of_options(_SOURCE),
     }
+    for file in sorted(_SOURCE.parent.glob("apps/*/options.py")):
+        texts[f"apps/{file.parent.name}/options"] = _of_options(file)
     return {f"{name}.pyi": _HEAD + text for name, text in texts.items()}
 
 
@@ -65,30 +69,32 @@ def _of_methods() -> str:
     return "\n".join([*sorted(imports), "", "class AppMethods:", *lines]) + "\n"
 
 
-def _of_options() -> str:
-    """The groups of options."""
-    tree = ast.parse(_SOURCE.read_text("utf-8"))
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    written = {
-        (name, line.target.id): line
-        for name, node in classes.items()
-        for line in node.body
-        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
-    }
-    lines = ["from typing import overload", ""]
+def _of_options(source: Path) -> str:
+    """The groups of options of a module."""
+    core, tree = (ast.parse(path.read_text("utf-8")) for path in (_SOURCE, source))
+    lines = ["from typing import overload", *_imports(core)]
+    if source == _SOURCE:
+        groups = (place.replace(":", " import ") for place in OPTIONS.values())
+        lines += (f"from {group} as {group.split()[-1]}" for group in groups)
+    else:
+        lines += ["from lshdb.options import *", *_imports(tree)]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            lines += ["", *_of_class(node, written)]
+            lines += ["", *_of_class(node)]
         elif isinstance(node, ast.FunctionDef):
             if not node.name.startswith("_"):
                 lines += _of_function(node)
-        elif isinstance(node, ast.If):  # what only type checkers import
-            lines += map(ast.unparse, node.body)
         elif isinstance(node, ast.Assign) and not ast.unparse(node).startswith("_"):
             lines.append(_of_value(node))
-        elif isinstance(node, ast.ImportFrom | ast.Import):
-            lines.append(ast.unparse(node))
     return "\n".join(lines) + "\n"
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.If):  # what only type checkers import
+            yield from map(ast.unparse, node.body)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            yield ast.unparse(node)
 
 
 def _of_value(node: ast.Assign) -> str:
@@ -105,7 +111,18 @@ def _of_function(node: ast.FunctionDef, indent: str = "") -> Iterator[str]:
     yield f"{indent}def {node.name}({ast.unparse(node.args)}) -> {returned}: ..."
 
 
-def _of_class(node: ast.ClassDef, written: dict[tuple[str, str], ast.AnnAssign]) -> Iterator[str]:
+def _written(group: Any) -> dict[str, ast.AnnAssign]:
+    """The declarations of a group, by the names of its fields."""
+    (found,) = ast.parse(textwrap.dedent(inspect.getsource(group))).body
+    assert isinstance(found, ast.ClassDef)
+    return {
+        line.target.id: line
+        for line in found.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+    }
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[str]:
     group: Any = getattr(options, node.name)
     parts = [field.name for field in fields(group) if is_group(field.type)]
     yield f"class {node.name}(Options):"
@@ -120,11 +137,11 @@ def _of_class(node: ast.ClassDef, written: dict[tuple[str, str], ast.AnnAssign])
         return
     options_of = declared(group)
     yield from _constructor(
-        (written[one.group.__name__, one.name], one.kw_only) for one in options_of.values()
+        (_written(one.group)[one.name], one.kw_only) for one in options_of.values()
     )
     # A part as a whole can be left out if none of its options must be given.
     yield from _constructor(
-        (written[node.name, field.name], field.name in parts or options_of[field.name].kw_only)
+        (_written(group)[field.name], field.name in parts or options_of[field.name].kw_only)
         for field in fields(group)
     )
 
@@ -172,6 +189,6 @@ def _type(annotation: ast.expr) -> str:
 
 if __name__ == "__main__":
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else _SOURCE.parent
-    directory.mkdir(exist_ok=True)
     for name, text in pages().items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text, "utf-8")

@@ -14,6 +14,7 @@ from typing import Any, Final
 from lshdb import options
 from lshdb.cli.parameters import flags_of
 from lshdb.groups import Declared, Option, Options, declared, is_group, kind_of
+from lshdb.offers import OPTIONS
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 _HEAD: Final = """\
@@ -27,7 +28,8 @@ name in Python, the second what a command takes; what has no second is for Pytho
 
 def groups() -> list[Any]:
     """The groups, in the order of their declaration."""
-    every = [one for one in vars(options).values() if isinstance(one, type)]
+    of_apps = [getattr(options, name) for name in OPTIONS]
+    every = [one for one in [*vars(options).values(), *of_apps] if isinstance(one, type)]
     return [one for one in every if issubclass(one, Options) and one is not Options]
 
 

@@ -132,6 +132,6 @@ def test_what_is_generated_is_up_to_date(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", f"import runpy, sys; {code}"], check=True)
     for script, made in GENERATED.items():
         written = tmp_path / script
-        for file in written.iterdir() if written.is_dir() else [written]:
+        for file in [one for one in [written, *written.rglob("*")] if one.is_file()]:
             kept = ROOT / made / file.relative_to(written)
             assert file.read_text("utf-8") == kept.read_text("utf-8"), f"run {script} again"

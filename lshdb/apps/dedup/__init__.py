@@ -3,6 +3,7 @@
 In: rows of files or of a program (lshdb.read), references, a database of earlier runs. Out: each
 row, kept or dropped because of another; files of rows; the database with what was kept.
 
+    options     groups of options
     methods     that of `Database`
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
     matching    compares a batch with a collection by codes that documents share
@@ -18,6 +19,6 @@ row, kept or dropped because of another; files of rows; the database with what w
     statements  the SQL that changes runs.sql
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
-Doors: containing, file_rows, input_tables, output_directory, references, rules, run, run_outputs,
-whole_texts.
+Doors: containing, file_rows, input_tables, options, output_directory, references, rules, run,
+run_outputs, whole_texts.
 """

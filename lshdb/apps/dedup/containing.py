@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.apps.dedup.collection import Collection, MatchedReferences, picked_fields
+from lshdb.apps.dedup.options import RowsOptions
 from lshdb.model import DroppedRow
-from lshdb.options import RowsOptions
 from lshdb.store.spool import Spool, SpooledDocument
 from lshdb.text import arrays
 from lshdb.text.content import digest, from_stored

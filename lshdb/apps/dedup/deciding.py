@@ -21,10 +21,11 @@ from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
 from lshdb.apps.dedup.cutting import Cutting, covering, without
 from lshdb.apps.dedup.matching import Matcher
+from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.review.decisions import MarkedDocuments
 from lshdb.errors import warn_of_limit
 from lshdb.model import AddReport, DroppedRow
-from lshdb.options import AddManyOptions, RowsOptions
+from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
 from lshdb.read.sinks import rows_of
 from lshdb.search import cut_notes

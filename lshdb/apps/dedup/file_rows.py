@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lshdb.apps.dedup.deciding import DecidedBatch
+from lshdb.apps.dedup.options import DedupOptions, RowsOptions
 from lshdb.apps.dedup.rules import CopiedRule, Rule, rule_of
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
-from lshdb.options import DedupOptions, RowsOptions
 from lshdb.progress import Progress
 from lshdb.read import json_rows
 from lshdb.read.batch import Batch

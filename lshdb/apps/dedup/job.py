@@ -22,13 +22,14 @@ from lshdb.apps.dedup import (
     rules,
     run_outputs,
 )
+from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
 from lshdb.keys import is_key_of
 from lshdb.maintain.resolve import OF_INDEX, as_in, resolve
-from lshdb.options import DedupOutputs, RowsOptions, SettingsOptions
+from lshdb.options import SettingsOptions
 from lshdb.progress import Progress
 from lshdb.read import formats, identity, proof, sinks
 from lshdb.read.counts import ReadCounts

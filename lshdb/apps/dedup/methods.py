@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from lshdb.apps.dedup.file_rows import decided_files, rows_of
+from lshdb.apps.dedup.options import DedupOptions
 from lshdb.database import Database, store_of
 from lshdb.groups import takes
 from lshdb.model import DecidedRow
-from lshdb.options import DedupOptions
 
 
 @takes(DedupOptions)

@@ -16,6 +16,7 @@ import numpy as np
 from lshdb.apps.dedup import identical, matching
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
+from lshdb.apps.dedup.options import RuleOptions
 from lshdb.apps.dedup.whole_texts import WholeTexts
 from lshdb.apps.passages.lookups import documents_of_fingerprints
 from lshdb.apps.passages.passages import CopiedShares
@@ -23,7 +24,7 @@ from lshdb.columns import COPIED, Columns
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
 from lshdb.maintain.resolve import resolve, with_passages
-from lshdb.options import RuleOptions, SettingsOptions
+from lshdb.options import SettingsOptions
 from lshdb.search import similarity
 from lshdb.search.query import contents_of, exact_of
 from lshdb.sketch.banding import bucket_codes

@@ -30,10 +30,10 @@ from lshdb.apps.dedup import deciding, rules
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
+from lshdb.apps.dedup.options import RowsOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
-from lshdb.options import RowsOptions, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.read import data_frames, keeping
 from lshdb.read.batch import Batch, Origin

@@ -2,6 +2,7 @@
 
 In: directories, decisions. Out: a database that has what the directories have; files moved aside.
 
+    options      groups of options
     methods      that of `Database`
     sync         updates documents from the files below directories
     renames      which files and messages are stored ones under other keys, by contents
@@ -10,5 +11,5 @@ In: directories, decisions. Out: a database that has what the directories have; 
     trash        moves files of dropped documents aside, and back
     cli          `lshdb sync` and `lshdb trash`
 
-Doors: folder_documents.
+Doors: folder_documents, options.
 """

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.folders.sync import sync as sync_store
 from lshdb.database import Database, store_of
 from lshdb.groups import takes
 from lshdb.model import SyncReport
-from lshdb.options import SyncOptions
 
 
 @takes(SyncOptions)

@@ -20,10 +20,11 @@ from itertools import chain
 
 from lshdb import model
 from lshdb.apps.folders import renames
+from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
-from lshdb.options import AddManyOptions, SyncOptions
+from lshdb.options import AddManyOptions
 from lshdb.progress import shown
 from lshdb.read import kinds, walking
 from lshdb.read.batch import Batch

@@ -2,6 +2,7 @@
 
 In: a frame of pandas, Polars, Arrow, DuckDB or Hugging Face, or dicts. Out: the same, fewer rows.
 
+    options      groups of options
     frames       `lshdb.dedup`
 
 Doors: .

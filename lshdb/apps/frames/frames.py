@@ -18,11 +18,12 @@ from lshdb.apps.dedup import input_tables, output_directory, rules, run_outputs
 from lshdb.apps.dedup.file_rows import session_of_rows
 from lshdb.apps.dedup.references import Reference
 from lshdb.apps.dedup.run import Run, references_checked
+from lshdb.apps.frames.options import DataOptions
 from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.maintain.resolve import check_against, resolve
 from lshdb.model import Failure
-from lshdb.options import DataOptions, SettingsOptions, WalkingOptions
+from lshdb.options import SettingsOptions, WalkingOptions
 from lshdb.read import added_columns, counts, data_frames, sinks
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.files import FilesRead

@@ -1,5 +1,6 @@
 """The gate of a repository: what its changes copy from elsewhere in it.
 
+    options      groups of options
     gate         compares changed lines with the other files, by an index that it keeps
     cli          `lshdb gate`
 

@@ -37,16 +37,12 @@ from lshdb import (
     formatting,
 )
 from lshdb import open as open_database
+from lshdb.apps.folders.options import SyncOptions
+from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import line_ends
 from lshdb.apps.programs import boilerplate
 from lshdb.json_text import loads
-from lshdb.options import (
-    GateOptions,
-    OpenOptions,
-    PassagePairsOptions,
-    PassagesOptions,
-    SyncOptions,
-)
+from lshdb.options import OpenOptions, PassagePairsOptions, PassagesOptions
 from lshdb.read import git, paths
 from lshdb.read.session import session_of
 from lshdb.text import positions

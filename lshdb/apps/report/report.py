@@ -23,6 +23,7 @@ from lshdb.apps.folders.folder_documents import FolderFile, Folders
 from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
 from lshdb.apps.report.hidden_names import Names
+from lshdb.apps.report.options import PlotOptions, ReportOptions
 from lshdb.apps.review import drawing, listing
 from lshdb.apps.web import rendering
 from lshdb.errors import limits_noted
@@ -32,8 +33,6 @@ from lshdb.options import (
     ConditionOptions,
     GroupingOptions,
     JoinOptions,
-    PlotOptions,
-    ReportOptions,
     SimilarOptions,
 )
 from lshdb.progress import Progress

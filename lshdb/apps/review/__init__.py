@@ -2,6 +2,7 @@
 
 In: a database, filters, decisions. Out: plain objects; no HTML, and no colours of a terminal.
 
+    options     groups of options
     methods     those of `Database`
     listing     all clusters and all pairs of a file, and lists of them, filtered and sorted
     changes     titles of documents in a list, and how they differ from the one that stays

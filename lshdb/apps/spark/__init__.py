@@ -15,7 +15,7 @@ package, by the same functions that fill an lshdb file.
 Limits: keys give the order, as rows of a DataFrame have none. Spark Connect cannot count: there
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
-    sketching    signatures and bands; frame_documents checks the columns
+    sketching    signatures and bands, by options; frame_documents checks the columns
     candidates   candidate pairs, with a limit on one bucket; containing and identical for rules
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb import Construction, Settings
 from lshdb.apps.spark.counts import Counts
+from lshdb.apps.spark.options import BucketOptions
 from lshdb.apps.spark.sketching import Batches
-from lshdb.options import BucketOptions
 from lshdb.sketch.constructions import evaluate
 from lshdb.text.arrays import Mask
 

@@ -20,7 +20,7 @@ from lshdb.apps.spark.candidates import of_reference
 from lshdb.apps.spark.clustering import checkpointed
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.frame_documents import schema_of
-from lshdb.options import SparkDedupOptions
+from lshdb.apps.spark.options import SparkDedupOptions
 from lshdb.text import arrays, content
 from lshdb.text.hashing import secret_seed
 from lshdb.text.shingles import distinct_shingles

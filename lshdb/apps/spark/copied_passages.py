@@ -21,10 +21,10 @@ from lshdb.apps.passages import passage_runs, passage_windows, passages
 from lshdb.apps.passages.winnowing import fingerprints as winnowed
 from lshdb.apps.spark import candidates, clustering, frame_documents, sketching, verifying
 from lshdb.apps.spark.counts import LIMITS, Counts
+from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
 from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_values, passage_values
 from lshdb.errors import limits_to
 from lshdb.groups import takes
-from lshdb.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
 from lshdb.text import arrays
 from lshdb.text import shingling as shingling_
 

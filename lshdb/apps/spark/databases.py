@@ -17,9 +17,10 @@ import lshdb
 from lshdb import Database, UsageError, shards
 from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import LIMITS
+from lshdb.apps.spark.options import SparkWriteOptions
 from lshdb.apps.spark.sketching import Batches, usable
 from lshdb.groups import takes
-from lshdb.options import SparkWriteOptions, SqlValue
+from lshdb.options import SqlValue
 from lshdb.text.arrays import bounded
 
 _ROW = 800

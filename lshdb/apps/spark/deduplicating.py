@@ -29,9 +29,9 @@ from lshdb.apps.spark import (
     sketching,
 )
 from lshdb.apps.spark.counts import Counts
+from lshdb.apps.spark.options import SparkDedupOptions
 from lshdb.apps.spark.verifying import similar
 from lshdb.columns import DROPPED
-from lshdb.options import SparkDedupOptions
 
 _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {

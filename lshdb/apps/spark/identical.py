@@ -7,7 +7,7 @@ from lshdb import Settings
 from lshdb.apps.spark import sketching
 from lshdb.apps.spark.candidates import of_reference
 from lshdb.apps.spark.counts import Counts
-from lshdb.options import SparkDedupOptions
+from lshdb.apps.spark.options import SparkDedupOptions
 from lshdb.text import content
 from lshdb.text.shingling import Content
 

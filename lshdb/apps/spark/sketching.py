@@ -12,8 +12,8 @@ from pyspark.sql.types import StructType
 from lshdb import Settings
 from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import Counts
+from lshdb.apps.spark.options import SparkOptions
 from lshdb.groups import takes
-from lshdb.options import SparkOptions
 from lshdb.sketch.signing import sign
 from lshdb.text.shingling import Content
 

@@ -14,12 +14,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lshdb import Settings
+from lshdb.apps.dedup.options import DropOptions
 from lshdb.apps.spark import frame_documents, sketching
 from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.counts import LIMITS
+from lshdb.apps.spark.options import SparkDedupOptions, SparkPairsOptions, SparkRuleOptions
 from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
-from lshdb.options import DropOptions, SparkDedupOptions, SparkPairsOptions, SparkRuleOptions
 from lshdb.search.similarity import (
     check_numbers,
     estimates,

@@ -20,8 +20,8 @@ import lshdb
 from lshdb import Limits
 from lshdb.apps.dedup.cut_list import CutList, restore
 from lshdb.apps.dedup.file_rows import decided_files
+from lshdb.apps.dedup.options import DedupOptions
 from lshdb.database import store_of
-from lshdb.options import DedupOptions
 from lshdb.read.outputs import Output
 from lshdb.read.sinks import rows_of
 

@@ -22,9 +22,9 @@ from rows import as_file
 import lshdb
 from lshdb.apps.dedup.collection import Collection, DropReason
 from lshdb.apps.dedup.matching import Matcher
+from lshdb.apps.dedup.options import RuleOptions
 from lshdb.apps.dedup.rules import RULES, Comparing, RowRule
 from lshdb.errors import UsageError
-from lshdb.options import RuleOptions
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.text.arrays import Mask
@@ -226,7 +226,7 @@ def test_a_toy_option_is_a_declaration_and_a_use_for_all_doors(tmp_path: Path, s
     package = Path(lshdb.__file__).parent
     shutil.copytree(package, tmp_path / "lshdb", ignore=shutil.ignore_patterns("__pycache__"))
     for name, before, after in (
-        ("options.py", DECLARED.partition("\n")[2], DECLARED),
+        ("apps/dedup/options.py", DECLARED.partition("\n")[2], DECLARED),
         ("apps/dedup/rules.py", USED.rpartition("\n")[2], USED),
     ):
         path = tmp_path / "lshdb" / name

@@ -25,10 +25,10 @@ import lshdb
 from lshdb import DroppedRow, Limits
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.file_rows import decided_files
+from lshdb.apps.dedup.options import DedupOptions
 from lshdb.database import store_of
 from lshdb.keys import distinct_key
 from lshdb.model import Failure
-from lshdb.options import DedupOptions
 
 THRESHOLD = 0.5
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}

@@ -16,12 +16,12 @@ from helpers import database_of
 
 import lshdb
 from lshdb.apps.gate.gate import gate
+from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import passage_windows
 from lshdb.apps.passages.passages import CopiedShares
 from lshdb.apps.passages.shared_runs import Segments
 from lshdb.apps.report import evidence
 from lshdb.limits import Limits
-from lshdb.options import GateOptions
 from lshdb.progress import silent
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings

@@ -45,11 +45,12 @@ import lshdb.spark
 from lshdb.apps.spark import clustering, reading
 from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.frame_documents import documents, keys_of, number_order
+from lshdb.apps.spark.options import SparkOptions
 from lshdb.apps.spark.starting import session, translated_errors
 from lshdb.cli.app import make_app
 from lshdb.columns import DROPPED, PASSAGE_PAIR
 from lshdb.keys import key_of_id
-from lshdb.options import Keep, SparkOptions
+from lshdb.options import Keep
 from lshdb.search.pairs import Components
 from lshdb.search.result_tables import dropped_columns, dropped_row
 

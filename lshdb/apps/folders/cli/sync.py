@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from lshdb import model
+from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.folders.sync import check_directories
 from lshdb.cli import documents, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, ListSkipped
 from lshdb.database import Database
 from lshdb.groups import replaced
-from lshdb.options import Mode, SyncOptions
+from lshdb.options import Mode
 
 
 def sync(

@@ -8,12 +8,13 @@ import typer
 from lshdb import __version__, groups
 from lshdb.apps.gate.gate import Finding, Findings, left_out, sarif, summary
 from lshdb.apps.gate.gate import gate as check
+from lshdb.apps.gate.options import GateOptions
 from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import Form
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.json_text import encode
-from lshdb.options import OUTPUT, GateOptions
+from lshdb.options import OUTPUT
 from lshdb.read.json_rows import in_ascii
 from lshdb.read.paths import escaped
 

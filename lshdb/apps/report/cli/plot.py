@@ -3,10 +3,10 @@
 from typing import Annotated
 
 from lshdb.apps.report.cli import pages
+from lshdb.apps.report.options import PlotOptions
 from lshdb.cli.options import DatabaseFile
 from lshdb.database import store_of
 from lshdb.groups import Option
-from lshdb.options import PlotOptions
 from lshdb.read.paths import printable_path
 
 

@@ -13,19 +13,14 @@ import typer
 from lshdb import model
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.cli import pages
+from lshdb.apps.report.options import ReportOptions
 from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
 from lshdb.maintain.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
-from lshdb.options import (
-    GroupBy,
-    PurposeOptions,
-    ReindexOptions,
-    ReportOptions,
-    SettingsOptions,
-)
+from lshdb.options import GroupBy, PurposeOptions, ReindexOptions, SettingsOptions
 from lshdb.progress import shown
 from lshdb.read import paths
 from lshdb.sketch.settings import Settings, plain_settings

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from lshdb.apps.compare.cli.compare import differing_lines
 from lshdb.apps.review import listing, reviewing
+from lshdb.apps.review.options import ClusteringOptions
 from lshdb.cli import messages
 from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.database import Database
@@ -20,7 +21,7 @@ from lshdb.errors import UsageError
 from lshdb.formatting import sameness, share
 from lshdb.groups import Option, values_of
 from lshdb.model import Cluster
-from lshdb.options import ClusteringOptions, ClustersOptions
+from lshdb.options import ClustersOptions
 from lshdb.progress import silent
 from lshdb.read.paths import escaped
 

@@ -12,6 +12,7 @@ import typer
 
 from lshdb import errors, groups, options
 from lshdb.apps.spark.cli import on_spark
+from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkRuleOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +38,7 @@ def spark_dedup(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
-    choice: options.SparkRuleOptions,
+    choice: SparkRuleOptions,
     dropped: Annotated[
         str | None,
         groups.Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
@@ -72,9 +73,9 @@ def spark_dedup(
 
         kind = "set" if resolved.shingling.of_sets else "text"
         columns = {"key": fields.key_field, kind: getattr(fields, f"{kind}_field")}
-        data = options.SparkOptions(resolved, **columns)
+        data = SparkOptions(resolved, **columns)
         against = [_reference(session, reference, columns, resolved) for reference in references]
-        dedup_options = options.SparkDedupOptions(
+        dedup_options = SparkDedupOptions(
             data=data,
             choice=groups.replaced(choice, against=against or None),
             threshold=comparison.threshold,
@@ -112,7 +113,7 @@ def _reference(
                     f"{line['where']}: {line['reason']} (what resembles a row of the reference "
                     "that cannot be read would be kept: repair or remove it)"
                 )
-            rows = documents(source.rows, options.SparkOptions(settings, **names))
+            rows = documents(source.rows, SparkOptions(settings, **names))
     except errors.UsageError as error:
         raise errors.UsageError(
             f"{path}: {error}; --against {path}:key=NAME,text=NAME names its columns"

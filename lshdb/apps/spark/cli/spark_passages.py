@@ -8,6 +8,7 @@ import typer
 
 from lshdb import groups, options
 from lshdb.apps.spark.cli import on_spark
+from lshdb.apps.spark.options import SparkOptions, SparkPassagesOptions
 from lshdb.cli.documents import ignored_texts
 from lshdb.cli.options import Base
 
@@ -61,12 +62,10 @@ def spark_passages(
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
-        data = options.SparkOptions(wanted, **columns, counts=counts)
+        data = SparkOptions(wanted, **columns, counts=counts)
         copied = options.CopiedOptions(runs=copying.runs, base=base)
         source = spark.read(running, input, columns)
-        passages = passage_pairs(
-            source.rows, options.SparkPassagesOptions(data=data, copied=copied)
-        )
+        passages = passage_pairs(source.rows, SparkPassagesOptions(data=data, copied=copied))
         passages.write.option("ignoreNullFields", "false").save(output, source.format)
         written = running.read.schema(passages.schema).load(output, source.format)
         pairs = written.select("a", "b").distinct().count()

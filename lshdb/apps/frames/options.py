@@ -1,0 +1,52 @@
+"""Options of `lshdb.dedup`."""
+
+from typing import Annotated
+
+from lshdb.apps.dedup.options import DROP_ALL_REFUSED, RowsOptions, RuleOptions
+from lshdb.errors import UsageError
+from lshdb.groups import Options, argument
+from lshdb.limits import DEFAULTS
+from lshdb.options import (
+    BaseTexts,
+    ColumnOptions,
+    ComparisonOptions,
+    FieldOptions,
+    FileName,
+    OnFailure,
+    OwnLimits,
+    ReadingOptions,
+    WorkerCount,
+)
+
+
+class DataOptions(Options):
+    """Options of `lshdb.dedup`."""
+
+    columns: ColumnOptions
+    comparison: ComparisonOptions
+    choice: RuleOptions
+
+    base: BaseTexts = None
+    into: Annotated[
+        FileName | None,
+        argument("A database of what was kept before, to which kept rows are added."),
+    ] = None
+    workers: WorkerCount = None
+    on_failure: OnFailure = None
+    limits: OwnLimits = DEFAULTS
+
+    def __post_init__(self) -> None:
+        if self.choice.drop_all and self.into is not None:
+            raise UsageError(DROP_ALL_REFUSED)
+
+    @property
+    def of_rows(self) -> RowsOptions:
+        """The options of rows of files that say the same."""
+        columns = self.columns
+        names = FieldOptions(
+            key_field=columns.key,
+            text_field=columns.text or "text",
+            set_field=columns.set or "set",
+        )
+        read = ReadingOptions(names=names, auto_key=True, metadata=False)
+        return RowsOptions(read=read, choice=self.choice)

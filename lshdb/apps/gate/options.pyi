@@ -1,0 +1,30 @@
+# Written by scripts/site/option_types.py.
+# ruff: noqa
+# fmt: off
+
+from typing import overload
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
+from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
+from lshdb.limits import DEFAULTS, Limits
+from lshdb.offers import OPTIONS, offered
+from lshdb.progress import Progress
+from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.text.shingling import Content
+from lshdb.options import *
+from typing import Annotated
+from lshdb.groups import Option, Options
+from lshdb.options import Exclude
+
+class GateOptions(Options):
+    exclude: Exclude = ()
+    since: str | None = None
+    min_tokens: int = 50
+    threshold: float = 0.8
+    baseline: str | None = None
+    count_all: bool = False

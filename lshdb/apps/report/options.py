@@ -1,0 +1,24 @@
+"""Options of `lshdb report` and `lshdb plot`."""
+
+from typing import Annotated
+
+from lshdb.groups import Option, Options
+from lshdb.options import ConditionOptions, GroupBy, GroupingOptions, Threshold
+
+
+class PlotOptions(Options):
+    """Options of `lshdb plot`."""
+
+    condition: ConditionOptions
+    threshold: Threshold = None
+    group_by: GroupBy = None
+
+
+class ReportOptions(Options):
+    """Options of `lshdb report`."""
+
+    grouping: GroupingOptions
+    group_by: GroupBy = None
+    anonymous: Annotated[
+        bool, Option("Name them submission-1, ..., in texts, too. Prints who is who.")
+    ] = False

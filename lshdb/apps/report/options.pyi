@@ -1,0 +1,73 @@
+# Written by scripts/site/option_types.py.
+# ruff: noqa
+# fmt: off
+
+from typing import overload
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
+from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
+from lshdb.limits import DEFAULTS, Limits
+from lshdb.offers import OPTIONS, offered
+from lshdb.progress import Progress
+from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.text.shingling import Content
+from lshdb.options import *
+from typing import Annotated
+from lshdb.groups import Option, Options
+from lshdb.options import ConditionOptions, GroupBy, GroupingOptions, Threshold
+
+class PlotOptions(Options):
+    condition: ConditionOptions
+    threshold: Threshold
+    group_by: GroupBy
+    @overload
+    def __init__(
+        self,
+        *,
+        where: str | None = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        group_by: GroupBy = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        condition: ConditionOptions = ...,
+        threshold: Threshold = None,
+        group_by: GroupBy = None,
+    ) -> None: ...
+
+class ReportOptions(Options):
+    grouping: GroupingOptions
+    group_by: GroupBy
+    anonymous: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        where: str | None = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
+        keep_in: str | None = None,
+        star: bool = False,
+        group_by: GroupBy = None,
+        anonymous: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        grouping: GroupingOptions = ...,
+        group_by: GroupBy = None,
+        anonymous: bool = False,
+    ) -> None: ...

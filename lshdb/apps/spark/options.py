@@ -1,0 +1,89 @@
+"""Options of `lshdb.spark`."""
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any
+
+from lshdb.apps.dedup.options import DropOptions, EstimateOptions, RuleOptions
+from lshdb.groups import Option, Options, argument, uncommon
+from lshdb.options import ColumnOptions, CopiedOptions, FileName, Keep, Threshold
+
+if TYPE_CHECKING:
+    from lshdb.sketch.settings import Settings
+
+
+class SparkOptions(Options):
+    """How the rows of a DataFrame become documents: keys are all different, sets are arrays."""
+
+    columns: ColumnOptions
+
+    settings: Annotated[
+        "Settings",
+        argument(
+            "Those of a file, or of `make_settings`.",
+            kind=("settings", lambda value: hasattr(value, "shingling")),
+        ),
+    ] = field(kw_only=False)
+    counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
+
+
+class SparkWriteOptions(Options):
+    """Options of `lshdb.spark.write_databases`."""
+
+    data: SparkOptions
+
+    directory: Annotated[
+        FileName,
+        argument("A path that the driver and every executor see; created if missing."),
+    ] = field(kw_only=False)
+    shards: Annotated[int, argument("How many files.", min=1)] = field()
+
+
+class BucketOptions(Options):
+    """Which documents that share a bucket are compared."""
+
+    limit: Annotated[
+        int | None,
+        uncommon("In larger buckets, compare each with the first only.", min=2),
+    ] = 2000
+
+
+class SparkRuleOptions(Options):
+    """Which documents are dropped, and which of them stays."""
+
+    buckets: BucketOptions
+    drop: DropOptions
+
+    keep: Annotated[
+        Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
+    ] = "first"
+
+    @property
+    def of_rows(self) -> RuleOptions:
+        """The options of rows that say the same."""
+        return RuleOptions(drop=self.drop, keep=self.keep)
+
+
+class SparkPairsOptions(Options):
+    """Options of `lshdb.spark.pairs`."""
+
+    data: SparkOptions
+    similarity: EstimateOptions
+    buckets: BucketOptions
+
+    threshold: Threshold = None
+
+
+class SparkDedupOptions(Options):
+    """Options of `lshdb.spark.dedup`."""
+
+    data: SparkOptions
+    choice: SparkRuleOptions
+
+    threshold: Threshold = None
+
+
+class SparkPassagesOptions(Options):
+    """Options of `lshdb.spark.passage_pairs`."""
+
+    data: SparkOptions
+    copied: CopiedOptions
