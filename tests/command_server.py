@@ -319,8 +319,9 @@ if __name__ == "__main__":
     for name in _LOADED:
         try:
             import_module(name)
-        except ModuleNotFoundError as missing:  # of an extra that is not installed
-            if str(missing.name).startswith("lshdb"):
+        except ModuleNotFoundError as missing:  # of an extra, or an app, that is not installed
+            module = str(missing.name)
+            if module.startswith("lshdb") and not module.startswith("lshdb.apps"):
                 raise
     for name in loaded:
         import_module(name)
