@@ -9,11 +9,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from lshdb import groups, options
+from lshdb import groups, offers, options
 from lshdb.errors import SettingsError, SettingsMismatch
 from lshdb.maintain.analysis import mean_below
 from lshdb.sketch.constructions import Construction, candidate_probability
-from lshdb.sketch.settings import Settings, SketchName, settings_record
+from lshdb.sketch.settings import Settings, SketchName, parts_of, settings_record
 from lshdb.text.content import normalized
 from lshdb.text.hashing import LARGEST_SEED
 from lshdb.text.shingles import base_hashes
@@ -260,6 +260,8 @@ def resolve(request: options.SettingsOptions) -> Settings:
     # Checked before a construction is chosen, which needs valid numbers.
     settings = _shaped(request.shape, Settings(**_settings_of(values)))
     bits = 32 if shingling.foreign else lane_bits_for(settings.construction)
+    for part in parts_of(settings):
+        offers.check_is_there(offers.TABLES[part], part)
     return replace(settings, lane_bits=bits)
 
 
