@@ -31,10 +31,12 @@ class PartRows:
 
     def numbered(self, numbers: IntArray) -> PartRows:
         """The rows of documents 0 to n - 1, which get these numbers int64[n]; -1 drops them."""
-        documents = numbers[self.documents]
-        kept = documents >= 0
+        rows = PartRows(self.value, numbers[self.documents], self.columns)
+        if (numbers >= 0).all():
+            return rows
+        kept = rows.documents >= 0
         columns = tuple(column[kept] for column in self.columns)
-        return PartRows(self.value, documents[kept], columns)
+        return PartRows(self.value, rows.documents[kept], columns)
 
     @classmethod
     def joined(cls, value: int, parts: Sequence[PartRows]) -> PartRows:
