@@ -200,7 +200,9 @@ class Walk:
         """Whether an entry, or the path of the directory, is an archive to be read as one."""
         if self._archives is None or isinstance(entry, Member):
             return False
-        return is_archive(os.fspath(entry)) and os.path.isfile(entry)
+        if isinstance(entry, str):
+            return is_archive(entry) and os.path.isfile(entry)
+        return is_archive(entry.path) and entry.is_file()
 
     def _listed(self, path: str, rules: _Rules, packed: bool) -> tuple[list[Entry], _Rules]:
         """The entries of a directory or archive, by name, and the rules for them."""
