@@ -4,7 +4,6 @@ A list of values goes in as one JSON array, so that one statement, prepared once
 number of them.
 """
 
-from lshdb.columns import STORED_PAIR
 from lshdb.offers import TABLES as _PARTS
 
 SELECT_SETTINGS = f"""
@@ -274,9 +273,9 @@ SIMILAR_PAIRS = {
 }
 DEFINITION_OF = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE"
 DELETE_PAIRS = {name: f"DELETE FROM main.{name}" for name in SIMILAR_PAIRS}
-INSERT_PAIR = f"""
-    INSERT INTO main.similar_pairs ({", ".join(STORED_PAIR)})
-    VALUES ({", ".join("?" for _ in STORED_PAIR)})"""
+INSERT_PAIR = """
+    INSERT INTO main.similar_pairs (a, b, similarity, exact, estimate, identical, same_text)
+    VALUES (?, ?, ?, ?, ?, ?, ?)"""
 STAMP_PAIRS = """
     INSERT INTO main.similar_pairs_made
     SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, (SELECT count(*) FROM documents),
