@@ -40,36 +40,28 @@ def loads(data: bytes) -> Any:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
         RecursionError: more than MAX_DEPTH levels.
     """
-    return loads_exactly(data, decimals=False)
+    return loads_exactly(data, decimals=False)[0]
 
 
-def loads_exactly(data: bytes, *, decimals: bool = True) -> Any:
-    """The value of JSON as `loads` gives it.
+def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
+    """The value of JSON as `loads` gives it, and whether `text_fields` may find any.
 
     Args:
         data: the text.
         decimals: whether numbers that no float prints are decimals, and not rounded.
     """
-    value = loads_rounded(data)
-    if has_many_digits(data) and (floats := _leaves(value, _EXACT)):
-        if decimals and _has_other_digits(data, floats):
-            return json.loads(data, parse_float=_exact)
-        if max(map(abs, floats)) >= _LARGE:
-            return json.loads(data)
-    return value
-
-
-def loads_rounded(data: bytes) -> Any:
-    """The value of JSON as `loads` gives it, if it has not many digits in a row."""
     value = orjson.loads(data)
+    if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):  # most records
+        return value, False
     if _may_be_deep(data):
         check_depth(value)
-    return value
-
-
-def has_many_digits(data: bytes | bytearray) -> bool:
-    """Whether JSON has more digits in a row than 15, which all floats keep."""
-    return _MANY_DIGITS in data.translate(_DIGITS)
+    # Fewer digits in a row than 16 are those of every float.
+    if _MANY_DIGITS in data.translate(_DIGITS) and (floats := _leaves(value, _EXACT)):
+        if decimals and _has_other_digits(data, floats):
+            return json.loads(data, parse_float=_exact), True
+        if max(map(abs, floats)) >= _LARGE:
+            return json.loads(data), True
+    return value, False
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:

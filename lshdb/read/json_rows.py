@@ -4,7 +4,6 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from json.encoder import encode_basestring_ascii
 from typing import cast
@@ -126,7 +125,6 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
         documents = Collector(options, Origin(source.name, [number]))
         documents.fail(0, longer_than(options.limits.largest_document))
         return documents.batch()
-    may_round = json_text.has_many_digits(data)
     size, lines = len(data), lines_in(data)
     del data
     numbers = range(number, number + len(lines))
@@ -139,7 +137,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
             documents.fail(index, reason)
             continue
         try:
-            record, is_invalid_utf8 = _record_of(line, options, may_round=may_round)
+            record, is_invalid_utf8, has_large = _record_of(line, options)
         except InputError as error:
             if not is_blank(line):
                 hint = ""
@@ -148,7 +146,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
                     hint = f"; if the file is one text, give {how}"
                 documents.fail(index, f"{error}{hint}")
         else:
-            if may_round:
+            if has_large:
                 documents.note_texts(record)
             documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
@@ -166,31 +164,25 @@ def rows_of(lines: list[bytes]) -> TextRows:
     )
 
 
-def _record_of(
-    line: bytes, options: RecordOptions, *, may_round: bool = True
-) -> tuple[Record, bool]:
-    """The record of a line of JSON, and whether U+FFFD replaces what is not Unicode in it.
+def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]:
+    """The record of a line of JSON, and what is so of it.
 
-    Args:
-        line: the line.
-        options: how records become documents.
-        may_round: whether its block has many digits in a row, so that orjson may round numbers.
+    Returns:
+        The record, whether U+FFFD replaces what is not Unicode in it, and whether it may have
+        numbers of many digits.
 
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_invalid_utf8, reason, loads = False, "", json_text.loads_rounded
-    if may_round:
-        decimals = options.metadata or bool(options.order_field)
-        loads = partial(json_text.loads_exactly, decimals=decimals)
+    is_invalid_utf8, reason, exact = False, "", options.metadata or bool(options.order_field)
     try:
-        record = loads(line)
+        record, has_large = json_text.loads_exactly(line, decimals=exact)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
     if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
         is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
-            record, reason = loads(clean), ""
+            (record, has_large), reason = json_text.loads_exactly(clean, decimals=exact), ""
         except (ValueError, RecursionError) as error:
             reason = json_reason(error)
     if reason:
@@ -199,7 +191,7 @@ def _record_of(
         raise InputError(f"not a JSON object but {kind_of(record)}")
     if is_invalid_utf8 and options.strict:
         raise InputError("a lone surrogate, which is not Unicode text")
-    return record, is_invalid_utf8
+    return record, is_invalid_utf8, has_large
 
 
 def is_blank(line: bytes) -> bool:
