@@ -150,11 +150,12 @@ def _write(
             page = web.report(units, connected, options, about, pairs, hidden, progress)
             page_file.write(page.encode())
     if hidden is not None:
-        messages.message(f"names replaced in texts: {hidden.count:,}")
+        masked = f"mail addresses and numbers {hidden.masked:,}"
+        messages.message(f"replaced in texts: names {hidden.count:,}, {masked}")
 
 
 def _hidden(units: "folder_documents.Folders") -> "Names":
-    """The names that texts are shown without; names that stay in them are printed."""
+    """The names that texts are shown without; what stays in them is printed."""
     from lshdb.apps.report.hidden_names import Names  # nothing else needs it
 
     database = Database(units.store)
@@ -163,6 +164,9 @@ def _hidden(units: "folder_documents.Folders") -> "Names":
     for name in hidden.usual:
         shown_name = paths.printable_path(name)
         messages.warn(f"lshdb: {shown_name} is a word of many submissions: it stays in the texts")
+    for key in hidden.nameless:
+        shown_name = paths.printable_path(units.names[key])
+        messages.warn(f"lshdb: {shown_name}: no name is found in it: look for one in the texts")
     return hidden
 
 
