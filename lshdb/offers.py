@@ -32,7 +32,6 @@ COMMANDS: dict[str, dict[str, Command]] = {
         "compare": Command("Show why two documents are similar, or why not.", "compare"),
         "dedup": Command("Drop rows that are similar to an earlier row.", "dedup"),
         "gate": Command("Find what changes of a repository copy from its other files.", "gate"),
-        "restore": Command("Put back what dedup --cut cut out of rows.", "dedup"),
     },
     "Change": {
         "init": Command("Make a database with settings of your own."),

@@ -57,7 +57,6 @@ COMMANDS = (
     ("compare texts/a.txt texts/b.txt", "compare", "similarity"),
     ("dedup rows.jsonl -o kept.jsonl", "dedup", "kept 1, dropped 1"),
     ("dedup rows.jsonl --cut 4 --cuts cuts.jsonl -o cut.jsonl", "dedup", "kept"),
-    ("restore cut.jsonl --cuts cuts.jsonl", "dedup", TEXTS[1]),
     ("sync texts", "folders", "unchanged 2"),
     ("plot -o plot.svg", "report", "wrote plot.svg"),
     ("report -o report.html", "report", "wrote report.html"),

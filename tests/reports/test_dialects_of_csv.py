@@ -56,9 +56,9 @@ def test_an_escape_that_is_named(command: Command) -> None:
     contents: dict[Any, Any] = dict(command.rows("SELECT key, content FROM documents"))
     assert contents["1"] == f'he said "go", then {TEXT}'
     assert contents["3"] == "back\\slash"
-    command.done("dedup", "a.csv", "-o", "c.csv", "--cut", "4", "--cuts", "l", "--escape", "\\")
-    command.done("restore", "c.csv", "--cuts", "l", "-o", "again.csv")
-    assert command.path("again.csv").read_text() == rows
+    command.done("dedup", "a.csv", "-o", "c.csv", "--cut", "4", "--escape", "\\")
+    rest = [rows.splitlines()[0], rows.splitlines()[1], "2, at", rows.splitlines()[3]]
+    assert command.path("c.csv").read_text().splitlines() == rest
 
 
 def texts(*marks: str) -> st.SearchStrategy[list[list[str]]]:

@@ -15,7 +15,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   files as the source of a run, for Database.dedup_files
-    job         the door of the command: input_tables, run_outputs, cut_list, cutting
+    job         the door of the command: input_tables, run_outputs, cutting
     statements  the SQL that changes runs.sql
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 

@@ -55,8 +55,7 @@ class DecidedBatch:
         indices: the indices of their rows in the origin.
         dropped: why each document is dropped; None for a kept one.
         clusters: the number of each document's cluster, if it is wanted (see Clusters).
-        cuts: the passages that are cut out, each with the index of its document; to be read once.
-        before: the rows as they were read, if passages are cut out of those of `origin`.
+        cuts: the passages that are cut out; to be read once.
     """
 
     origin: Origin | None
@@ -64,8 +63,7 @@ class DecidedBatch:
     indices: Sequence[int]
     dropped: Sequence[DroppedRow | None]
     clusters: Sequence[int] = ()
-    cuts: Iterable[tuple[int, DroppedRow]] = ()
-    before: Origin | None = None
+    cuts: Iterable[DroppedRow] = ()
 
     @property
     def kept(self) -> list[int]:
@@ -77,13 +75,13 @@ class DecidedBatch:
         self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[_Copied]]
     ) -> "DecidedBatch":
         """The rows without what is copied in their texts."""
-        changed, chosen, dropped = dict[int, str](), list[tuple[int, _Copied]](), [*self.dropped]
+        changed, chosen, dropped = dict[int, str](), list[_Copied](), [*self.dropped]
         for index, (text, passages) in enumerate(zip(texts, copied, strict=True)):
             if not passages:
                 continue
             reasons, describe = zip(*passages, strict=True)
             cuts = covering(reasons, text, cutting.kind)
-            chosen += ((index, (reason, describe[number])) for number, reason in cuts)
+            chosen += ((reason, describe[number]) for number, reason in cuts)
             left = changed[self.indices[index]] = without(text, (reason for _, reason in cuts))
             if cuts and count(left, cutting.kind) < cutting.min_words:
                 number, reason = cuts[0]
@@ -92,8 +90,8 @@ class DecidedBatch:
             return self
         rows = rows_of(self.origin).with_texts(changed, cutting.field)
         origin = replace(self.origin, rows=rows)
-        cut_rows = ((index, describe(reason)) for index, (reason, describe) in chosen)
-        return replace(self, origin=origin, dropped=dropped, cuts=cut_rows, before=self.origin)
+        cut_rows = (describe(reason) for reason, describe in chosen)
+        return replace(self, origin=origin, dropped=dropped, cuts=cut_rows)
 
 
 @dataclass(eq=False)

@@ -14,7 +14,6 @@ from typing import Any, BinaryIO
 
 from lshdb import model
 from lshdb.apps.dedup import (
-    cut_list,
     deciding,
     file_rows,
     input_tables,
@@ -49,6 +48,11 @@ from lshdb.search import result_tables
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
 from lshdb.write.merging import rebased
+
+_Lines = list[tuple[Any, ...]]
+"""Lines of the list of dropped rows."""
+_Write = Callable[[deciding.DecidedBatch, _Lines], None]
+"""Writes a batch to all outputs, and its lines to the list."""
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -108,7 +112,7 @@ class DedupJob:
         self.annotated: Mapping[str, Sequence[str]] = {}
         self._directories: list[output_directory.OutputDirectory] = []
         self._find_inputs()
-        self._written_files = run_outputs.Written()
+        self._flushed: Sequence[run_outputs.KeptRows | sinks.Sink] = ()
         self._check_outputs()
         self.columns = result_tables.dropped_columns(rows.fields, **self._further)
         self._of_references = ReadCounts()
@@ -151,8 +155,6 @@ class DedupJob:
         paths_of_tables = input_tables.find_tables(
             self.inputs, walked, self.reading.skipped, rowless=rowless
         )
-        if out.cuts is not None and len(paths_of_tables) > 1:
-            raise UsageError("--cuts lists the cuts of one table: give one at a time")
 
         def targets(output: str | None) -> Mapping[str, Sequence[str]]:
             if output is None:
@@ -227,7 +229,7 @@ class DedupJob:
         name = ", ".join(reference.name for reference in self.references)
         return [(name, counts)] if self.references else []
 
-    def run(self) -> Generator[list[tuple[Any, ...]]]:
+    def run(self) -> Generator[_Lines]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with contextlib.ExitStack() as stack:
             settings, store = self._settings(stack)
@@ -255,13 +257,13 @@ class DedupJob:
             outputs = self._tables_written
             with (
                 contextlib.suppress(_Left),
-                self._written(session) as written,
+                self._writing(session) as write,
                 session.shown(self.progress, "dedup", self.paths) as run.progress,
                 contextlib.closing(run.decided()) as decided,
             ):
                 for rows in decided:
                     lines = self._count(rows)
-                    written.write(rows, lines)
+                    write(rows, lines)
                     yield lines
                 self._check_written(run, outputs)
             # The output is complete, and has its name.
@@ -368,36 +370,38 @@ class DedupJob:
 
     def _on_batch(self, report: model.AddReport) -> None:
         self.counts["empty"] += report.empty
-        self._written_files.flush()
+        for file in self._flushed:
+            file.flush()
 
     @contextlib.contextmanager
-    def _written(self, session: Session) -> Iterator[run_outputs.Written]:
-        """What is written, with its files; they get their names at the end."""
+    def _writing(self, session: Session) -> Iterator[_Write]:
+        """What writes each batch to all outputs; the files get their names at the end."""
         out, beside = self.outputs, self._beside()
         with contextlib.ExitStack() as stack:
-            written = self._written_files
             for directory in self._directories:
                 stack.enter_context(directory)
-
-            def rows_to(
-                targets: Mapping[str, Sequence[str]], *, annotates: bool = False
-            ) -> run_outputs.KeptRows | None:
-                if not targets:
-                    return None
-                return stack.enter_context(
+            dropped, cuts = (
+                None if path is None else stack.enter_context(self._list(path))
+                for path in (out.dropped, out.cuts)
+            )
+            rows_files = [
+                stack.enter_context(
                     run_outputs.KeptRows(targets, session, beside, annotates, self._output)
                 )
+                for targets, annotates in ((self.targets, False), (self.annotated, True))
+                if targets
+            ]
+            self._flushed = [*rows_files, *filter(None, [dropped])]
 
-            if out.dropped is not None:
-                written.dropped = stack.enter_context(self._list(out.dropped))
-            written.kept = rows_to(self.targets)
-            written.annotated = rows_to(self.annotated, annotates=True)
-            if out.cuts is not None and written.kept is not None:
-                file = stack.enter_context(self._output(out.cuts))
-                written.cuts = cut_list.CutList(file, written.kept.same_format)
-            yield written
-            if written.cuts is not None:
-                written.cuts.finish()
+            def write(rows: deciding.DecidedBatch, listed: _Lines) -> None:
+                if cuts is not None:
+                    cuts.put([*map(self._listed, rows.cuts)])
+                for file in rows_files:
+                    file.put(rows)
+                if dropped is not None:
+                    dropped.put(listed)
+
+            yield write
 
     def _output(self, path: str) -> Output:
         """A file to be written."""
@@ -414,7 +418,7 @@ class DedupJob:
         ):
             yield rows
 
-    def _count(self, rows: deciding.DecidedBatch) -> list[tuple[Any, ...]]:
+    def _count(self, rows: deciding.DecidedBatch) -> _Lines:
         """Count what is decided; the lines of the list of dropped rows."""
         counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
         counts["kept"] += len(rows.keys) - len(dropped)
@@ -429,7 +433,10 @@ class DedupJob:
             counts["stored"] += sum(
                 not row.reference and is_key_of(row.kept, row.key, row.same_text) for row in dropped
             )
-        return [result_tables.dropped_row(row, **self._further) for row in dropped]
+        return [*map(self._listed, dropped)]
+
+    def _listed(self, row: model.DroppedRow) -> tuple[Any, ...]:
+        return result_tables.dropped_row(row, **self._further)
 
     def _is_proved(self, row: model.DroppedRow) -> bool:
         """Whether a file can be deleted: it and the kept one are read again. If not, it is noted.

@@ -158,7 +158,7 @@ class DedupOutputs(Options):
     cuts: Annotated[
         str | None,
         uncommon(
-            "List what --cut cuts, for lshdb restore.",
+            "List what --cut cuts.",
             metavar="FILE",
             section=CUTTING,
         ),

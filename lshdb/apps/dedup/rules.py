@@ -30,7 +30,7 @@ from lshdb.search.query import contents_of, exact_of
 from lshdb.sketch.banding import bucket_codes
 from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.lookups import StoreReader
-from lshdb.text.arrays import IntArray, Mask
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask
 from lshdb.write.parts import SignedPart
 from lshdb.write.writing import query_batch
 
@@ -200,7 +200,8 @@ class CopiedRule(RowRule):
             query = query_batch(part)
             prints = query.signed.parts["fingerprints"]
             shown = decided[prints.documents]
-            codes = prints.documents[shown], prints.columns[0][shown]
+            values, *_ = prints.columns or (NO_NUMBERS,)  # no text of the batch has a run
+            codes = prints.documents[shown], values[shown]
 
             def scored(doc_ids: IntArray) -> matching.Scored:
                 exact = exact_of(reader, query, doc_ids, None, False)

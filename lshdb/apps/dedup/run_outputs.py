@@ -1,4 +1,4 @@
-"""The outputs of a run: kept rows, annotated rows, the lists of dropped rows and of cuts.
+"""The outputs of a run: kept rows, and all rows with their clusters.
 
 Files get their names together at the end, if nothing failed: a run that fails leaves no file that
 looks complete.
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from lshdb import errors
-from lshdb.apps.dedup.cut_list import CutList
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.input_tables import binary_kind_of, checked_format
 from lshdb.model import DroppedRow
@@ -65,13 +64,15 @@ class KeptRows:
         self._now, self._rows = 0, next(self._writers)
         return self
 
-    @property
-    def same_format(self) -> bool:
-        """Whether rows go out as they came, in lines or rows of CSV."""
-        format_of = self.session.options.format_of
-        came = {format_of(path) for paths in self.tables.values() for path in paths}
-        gone = {format for _, format, *_ in self._targets}
-        return len(came) == 1 and came == gone <= {"jsonl", "csv", "tsv"}
+    def put(self, rows: DecidedBatch) -> None:
+        """Write the rows of a batch that belong here."""
+        if rows.origin is None:
+            return
+        if self.annotates:
+            origin = annotated(rows, rows.origin)
+            self.write(origin, range(len(origin.numbers)))
+        else:
+            self.write(rows.origin, rows.kept)
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write some rows of a table."""
@@ -103,41 +104,6 @@ class KeptRows:
         else:
             with contextlib.suppress(type(error)):
                 self._writers.throw(error)
-
-
-@dataclasses.dataclass(eq=False)
-class Written:
-    """All that a run writes.
-
-    Attributes:
-        kept: takes the kept rows; None if nobody wants them.
-        annotated: takes all rows.
-        dropped: takes the list of dropped rows.
-        cuts: takes the list of what is cut out.
-    """
-
-    kept: KeptRows | None = None
-    annotated: KeptRows | None = None
-    dropped: sinks.Sink | None = None
-    cuts: CutList | None = None
-
-    def write(self, rows: DecidedBatch, listed: Sequence[Sequence[object]]) -> None:
-        """Write the rows of a batch; `listed` are their lines of the list of dropped rows."""
-        if self.cuts is not None:
-            self.cuts.write(rows)
-        if self.kept is not None and rows.origin is not None:
-            self.kept.write(rows.origin, rows.kept)
-        if self.annotated is not None and rows.origin is not None:
-            origin = annotated(rows, rows.origin)
-            self.annotated.write(origin, range(len(origin.numbers)))
-        if self.dropped is not None:
-            self.dropped.put(listed)
-
-    def flush(self) -> None:
-        """Pass buffered output to the system."""
-        for file in (self.kept, self.annotated, self.dropped):
-            if file is not None:
-                file.flush()
 
 
 def annotated(rows: DecidedBatch, origin: Origin) -> Origin:

@@ -1,4 +1,4 @@
-"""Cutting repeated passages: what is cut, against lists of words; every row comes back."""
+"""Cutting repeated passages: what is cut, against lists of words."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from tempfile import TemporaryDirectory
 
 import oracles
 import pyarrow.parquet as pq
-import pytest
 from direct_command import command as command
 from helpers import Command
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.apps.dedup.cut_list import CutList, restore
 from lshdb.apps.dedup.file_rows import decided_files
 from lshdb.apps.dedup.options import DedupOptions
 from lshdb.database import store_of
-from lshdb.read.outputs import Output
+from lshdb.model import DroppedRow
 from lshdb.read.sinks import rows_of
 
 WORDS = st.sampled_from(["ann", "Bob", "bob", 'É"', "d\x1ce", "7,", "\u00df\U0001f600x"])
@@ -50,8 +48,9 @@ def words_left(text: str) -> list[str]:
     return oracles.words(text) if any(map(oracles.is_word_character, text)) else []
 
 
+@example([""], "jsonl", 0, 1)
 @given(TEXTS, st.sampled_from(["jsonl", "csv"]), st.integers(0, 2), st.sampled_from([0, 1, 3]))
-def test_what_earlier_rows_have_is_cut_and_comes_back(
+def test_what_earlier_rows_have_is_cut(
     texts: list[str], suffix: str, form: int, min_words: int
 ) -> None:
     size, left, kept = 3, [], []
@@ -64,41 +63,28 @@ def test_what_earlier_rows_have_is_cut_and_comes_back(
         left.append([word for at, word in enumerate(words) if at not in covered])
         kept.append(not covered or len(left[-1]) >= min_words)
     with TemporaryDirectory() as directory:
-        path, cuts = Path(directory, f"rows.{suffix}"), Path(directory, "cuts.jsonl")
+        path = Path(directory, f"rows.{suffix}")
         written(path, texts, form)
         limits = Limits(batch_documents=3)
-        with (
-            lshdb.open(f"{directory}/a.db", passages=size, limits=limits) as db,
-            Output(str(cuts)) as file,
-        ):
-            listed = CutList(file, same_format=True)
+        found, cuts = list[str](), list[DroppedRow]()
+        with lshdb.open(f"{directory}/a.db", passages=size, limits=limits) as db:
             options = DedupOptions(cut=size, min_words=min_words, workers=0)
-            data, found = b"", []
             for outcome in decided_files(store_of(db), [str(path)], options):
-                listed.write(outcome)
-                if outcome.origin is None:
-                    continue
-                rows = rows_of(outcome.origin)
-                data += rows.schema.heading if rows.schema and not data else b""
-                data += b"".join(rows.lines(outcome.kept))
-                found += [str(record["text"]) for record in rows.records(outcome.kept)]
-            listed.finish()
+                cuts += outcome.cuts
+                if outcome.origin is not None:
+                    rows = rows_of(outcome.origin).records(outcome.kept)
+                    found += [str(record["text"]) for record in rows]
         assert [*map(words_left, found)] == [
             words for words, stays in zip(left, kept, strict=True) if stays
         ]
-        for line in cuts.read_text().splitlines():
-            row = json.loads(line)
-            if "start" in row:
-                one, other = texts[int(row["key"])], texts[int(row["kept"])]
-                assert int(row["kept"]) < int(row["key"])
-                assert row["text"] == one[row["start"] : row["end"]]
-                source = other[row["kept_start"] : row["kept_end"]]
-                assert oracles.words(source) == oracles.words(row["text"])
-                assert row["words"] == len(oracles.words(source)) >= size
-        original = Path(directory, "original")
-        with cuts.open("rb") as list_file, Output(str(original)) as output:
-            restore(io.BytesIO(data), list_file, output)
-        assert original.read_bytes() == path.read_bytes()
+        for row in cuts:
+            passage, one, other = row.passage, texts[int(row.key)], texts[int(row.kept)]
+            assert passage is not None
+            assert int(row.kept) < int(row.key)
+            assert passage.text == one[passage.start : passage.end]
+            source = other[passage.stored_start : passage.stored_end]
+            assert oracles.words(source) == oracles.words(passage.text)
+            assert passage.words == len(oracles.words(source)) >= size
 
 
 def windows(text: str, size: int) -> list[tuple[str, ...]]:
@@ -126,31 +112,18 @@ def test_passages_are_cut_from_tables_over_several_runs(command: Command) -> Non
         "id": "c",
         "text": "a museum opens;  June",
     }
-    assert command.done("restore", "short.jsonl", "--cuts", "cuts.jsonl").out == (
-        command.path("b.jsonl").read_text()
-    )
-    # As Parquet: the column is cut, and what was cut is listed; bytes do not come back.
+    cuts = [*map(json.loads, command.path("cuts.jsonl").read_text().splitlines())]
+    assert [(cut["key"], cut["kept"], cut["text"]) for cut in cuts] == [
+        ("b", "a", "The bridge is closed, until the end of May"),
+        ("c", "a", "the bridge is closed until the end of"),
+    ]
+    # As Parquet: the column is cut, and what was cut is a table, too.
     command.done("dedup", "b.jsonl", "-o", "b.parquet", "--threshold", "1")
-    command.done("dedup", "b.parquet", "-o", "c.parquet", "--cut", "5", "--cuts", "cuts.jsonl")
+    command.done("dedup", "b.parquet", "-o", "c.parquet", "--cut", "5", "--cuts", "cuts.csv")
     assert pq.read_table(command.path("c.parquet")).to_pylist() == [
         rows[0],
         {"id": "b", "text": "news of today: "},
         {"id": "c", "text": "a museum opens;  June"},
     ]
-    assert "not JSON lines or CSV" in command.fails("restore", "c.parquet", "--cuts", "cuts.jsonl")
-
-
-@pytest.mark.parametrize("change", ["shorter", "longer", "other list", "no list"])
-def test_rows_that_changed_are_not_restored(command: Command, change: str) -> None:
-    command.write("a.jsonl", [{"id": n, "text": text} for n, text in enumerate(PAGES)])
-    command.done("dedup", "a.jsonl", "-o", "b.jsonl", "--cut", "5", "--cuts", "cuts.jsonl")
-    rows = command.path("b.jsonl").read_text()
-    if "list" in change:
-        line = '{"offset": "x"}' if change == "no list" else '{"size": 1e999}'
-        command.write("cuts.jsonl", f"{line}\n")
-    else:
-        command.write("b.jsonl", rows[:-9] if change == "shorter" else f"{rows}{{}}\n")
-    asked = ["restore", "b.jsonl", "--cuts", "cuts.jsonl", "-o", "original.jsonl"]
-    says = "line 1 of the list" if "list" in change else "have changed since"
-    assert says in command.fails(*asked)
-    assert not command.path("original.jsonl").exists()
+    with command.path("cuts.csv").open(newline="") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == [cut["text"] for cut in cuts]
