@@ -368,6 +368,7 @@ def without_none(annotation: Any) -> Any:
     return Union[tuple(member for member in get_args(annotation) if member is not NoneType)]  # noqa: UP007
 
 
+@functools.cache
 def kind_of(annotation: Any) -> ValueKind:
     """What the values of a type are called, and how to tell; of some types anything fits."""
     known = without_none(annotation)

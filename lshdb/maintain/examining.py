@@ -20,7 +20,7 @@ from lshdb.maintain.findings import Problem
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
 from lshdb.sketch import signing
-from lshdb.sketch.settings import Settings, parts_of, plain_settings
+from lshdb.sketch.settings import Settings, parts_of
 from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
@@ -314,7 +314,7 @@ class CheckedBatch:
         """The id of each document, and its problems; `deep`: its content is signed again."""
         signed = {}
         if deep and self.contents:
-            again = signing.sign([*self.contents.values()], plain_settings(self.settings))
+            again = signing.sign([*self.contents.values()], self.settings, parts=False)
             lanes = again.signatures.astype(self.settings.lane_type.newbyteorder("<"))
             rows = zip(self.contents, again.shingles.tolist(), lanes, strict=True)
             signed = {

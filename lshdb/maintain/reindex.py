@@ -15,7 +15,7 @@ from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.sketch.settings import Settings, parts_of, plain_settings
+from lshdb.sketch.settings import Settings, parts_of
 from lshdb.sketch.signing import sign
 from lshdb.store.index import BANDS, Index, Signatures, rows_of, sorted_bands
 from lshdb.store.parts import part as part_of_index
@@ -63,7 +63,7 @@ def _sign_again(store: Store, settings: Settings, progress: Progress) -> None:
     """Sign all documents again, under other base texts."""
     documents = 0
     for doc_ids, texts in _texts(store, min_shingles=0):
-        store.index.sign_again(doc_ids, sign(texts, plain_settings(settings)))
+        store.index.sign_again(doc_ids, sign(texts, settings, parts=False))
         documents += len(texts)
         progress(documents, None, "documents")
 

@@ -26,7 +26,7 @@ from lshdb.read.metadata import picked
 from lshdb.search import cut_notes, similarity, weighted
 from lshdb.search.lookup import bucket_members_up_to
 from lshdb.sketch import banding, constructions, minhash, signing
-from lshdb.sketch.settings import Settings, plain_settings
+from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -230,7 +230,7 @@ def _batch_of_content(
 ) -> QueryBatch:
     content = cleaned(content, settings.shingling)
     return QueryBatch(
-        [encoded(content)], [], signing.sign([content], plain_settings(settings)), files=files
+        [encoded(content)], [], signing.sign([content], settings, parts=False), files=files
     )
 
 
@@ -628,7 +628,7 @@ def _sameness(
     same_text, identical = ([False] * len(pairs.query) for _ in range(2))
     (possible,) = (pairs.estimates == 1).nonzero()
     if len(possible) and not store.settings.shingling.foreign:
-        # Only if all lanes agree: computing a digest loads OpenSSL.
+        # Only if all lanes agree: most queries need no digest.
         digests = batch.digests or [digest(text.encode()) for text in batch.stored]
         for pair, query in zip(possible.tolist(), pairs.query[possible].tolist(), strict=True):
             same_text[pair] = bool(digests) and digests[query] == text_digests[pair]

@@ -76,7 +76,7 @@ class Signed:
                 self, signatures=signatures, bucket_keys=keys, construction=settings.construction
             )
         if {name: rows.value for name, rows in self.parts.items()} != parts_of(settings):
-            making = _Making(settings)
+            making = _Making(settings, parts_of(settings))
             for group in shingles.groups(texts, settings.shingling):
                 making.add([texts[index] for index in group], group)
             signed = dataclasses.replace(signed, parts=making.parts())
@@ -108,9 +108,9 @@ class Signed:
 class _Making:
     """Makes the rows of all parts that settings name, group by group of documents."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._made: dict[str, list[PartRows]] = {name: [] for name in parts_of(settings)}
+    def __init__(self, settings: Settings, parts: dict[str, int]) -> None:
+        self._settings, self._values = settings, parts
+        self._made: dict[str, list[PartRows]] = {name: [] for name in parts}
 
     def add(
         self, contents: Sequence[Content], numbers: Sequence[int], tokens: Tokens | None = None
@@ -123,19 +123,23 @@ class _Making:
 
     def parts(self) -> dict[str, PartRows]:
         """The rows of all documents."""
-        values = parts_of(self._settings)
-        return {name: PartRows.joined(values[name], rows) for name, rows in self._made.items()}
+        return {
+            name: PartRows.joined(self._values[name], rows) for name, rows in self._made.items()
+        }
 
 
-def sign(contents: Sequence[Content], settings: Settings) -> Signed:
-    """The signatures, shingle counts and bucket keys of a batch of n documents."""
+def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True) -> Signed:
+    """The signatures, shingle counts and bucket keys of a batch of n documents.
+
+    Also the rows of the parts of the index that settings name, unless `parts` is False.
+    """
     sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
     kind = kind_of(shingling)
     # What is assigned to narrow lanes is cut to its low half.
     signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
-    making = _Making(settings)
+    making = _Making(settings, parts_of(settings) if parts else {})
     for group in shingles.groups(contents, shingling):
         group_contents = [contents[i] for i in group]
         content, cut = group_contents[0], None
