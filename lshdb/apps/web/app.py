@@ -6,7 +6,7 @@ import logging
 import signal
 import socket
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -18,10 +18,9 @@ from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 import lshdb
 from lshdb.apps.review import reviewing
@@ -31,9 +30,8 @@ from lshdb.json_text import dumps
 
 HOST = "127.0.0.1"
 Endpoint = Callable[[Request], Awaitable[Response]]
-_files = StaticFiles(directory=rendering.STATIC)
-_kept_files = guarding.ruled(_files, {"cache-control": "max-age=86400"})
-"""What pages load. Browsers keep it for a day, as its addresses change with it."""
+_KEPT = {"cache-control": "max-age=86400"}
+"""Of what pages load: browsers keep it for a day, as its addresses change with it."""
 _LARGEST_BODY = 2_000_000
 """Maximum bytes of a request: a form with the longest text, each character escaped."""
 
@@ -52,6 +50,7 @@ def pages(
         routes=site.routes(),
         exception_handlers=dict.fromkeys([HTTPException, *_STATUS], site.problem),
     )
+    application.router.redirect_slashes = False
     policy = "content-security-policy"
     scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
     return guarding.ruled(application, guarding.RULES | scripts)
@@ -73,9 +72,8 @@ class _Site:
     review: reviewing.Review | None
     open_files: bool
 
-    def routes(self) -> list[BaseRoute]:
+    def routes(self) -> list[Route]:
         """A route for each path, and for the other files that pages load."""
-        # Each path has one route with all its methods, which refuses the other methods.
         table: dict[str, dict[str, Endpoint]] = defaultdict(dict)
         for page in views.PAGES:
             if page != "decide":
@@ -87,8 +85,13 @@ class _Site:
         for operation in api.OPERATIONS:
             table[f"/{operation}.json"]["POST"] = partial(self.answer, operation)
         table["/openapi"]["GET"] = table["/openapi.json"]["GET"] = self.describe
-        by_path = [Route(path, _ByMethod(endpoints)) for path, endpoints in table.items()]
-        return [*by_path, Mount("/", _static)]
+        for file in rendering.STATIC.iterdir():
+            table[f"/{file.name}"]["GET"] = partial(_file, file)
+        # Each path has one route with all its methods, which refuses the other methods.
+        return [
+            Route(path, partial(_by_method, endpoints), methods=[*endpoints])
+            for path, endpoints in table.items()
+        ]
 
     async def show(self, page: str, request: Request) -> Response:
         """Answer a request for a page."""
@@ -159,40 +162,14 @@ class _Site:
         return response
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _ByMethod:
-    """The endpoints of a path by method; that of GET also answers HEAD."""
-
-    endpoints: Mapping[str, Endpoint]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse its method and name the methods of the path."""
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        request = Request(scope, receive, send)
-        if method in self.endpoints:
-            response = await self.endpoints[method](request)
-        else:
-            response = _other_method(method, self.endpoints)
-        await response(scope, receive, send)
+async def _by_method(endpoints: Mapping[str, Endpoint], request: Request) -> Response:
+    """Answer a request by the endpoint of its method; that of GET also answers HEAD."""
+    return await endpoints["POST" if request.method == "POST" else "GET"](request)
 
 
-def _other_method(method: str, known: Collection[str]) -> Response:
-    """The answer to OPTIONS; HTTPException for any other method."""
-    names = [*known, *["HEAD"] * ("GET" in known), "OPTIONS"]
-    headers = {"allow": ", ".join(names)}
-    if method != "OPTIONS":
-        raise HTTPException(405, headers=headers)
-    return Response(status_code=204, headers=headers)
-
-
-async def _static(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request for one of the files that pages load; 404 for any other address."""
-    if scope["method"] in ("GET", "HEAD"):
-        await _kept_files(scope, receive, send)
-    elif _files.lookup_path(_files.get_path(scope))[1] is None:
-        raise HTTPException(404)
-    else:
-        await _other_method(scope["method"], ["GET"])(scope, receive, send)
+async def _file(path: Path, _: Request) -> Response:
+    """One of the files that pages load."""
+    return FileResponse(path, headers=_KEPT)
 
 
 class _Server(uvicorn.Server):

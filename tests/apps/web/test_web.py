@@ -834,7 +834,7 @@ def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(path: Path) -> None:
         assert "Line 0 of a text that is 0 long." in rows[0]
         row_of = {key: row for row in rows for key in ("book", "named") if key in row}
         assert "1987, Reuters" in row_of["named"]
-        assert "2 more" in row_of["book"]  # the first line, and those with 9
+        assert "2 more lines differ" in row_of["book"]  # beside the first line, and that with 3
         assert as_json(site, "clusters")["titles"]["named"] == "A title"
         # From the cluster to its pairs, one by one, and then to the next cluster.
         (compare,) = [link for link in answer.page.values("href") if "b=named" in link]
@@ -848,6 +848,48 @@ def test_a_cluster_shows_texts_and_leads_from_pair_to_pair(path: Path) -> None:
         assert (sorted(seen[:2]), seen[2:]) == (["book", "named"], ["x"])
         said = answer.page.texts("span", class_="last")[0]
         assert "Dropped 1 from cluster 1" in " ".join(said.split())
+
+
+def test_what_a_cluster_shows_of_a_document_is_what_differs(path: Path) -> None:
+    """No end of a cut, all of a line that is shown; and that none differs only where none does."""
+    lines = [f"Line {i} of a manual says {i * i} things of {i**3} others." for i in range(240)]
+    kept = "\n".join(lines)
+    edits = {"Line 9": "Row 9", "says 81 things": "tells 81 things", "of 729 others": "of some"}
+    several = kept
+    for before, after in edits.items():
+        several = several.replace(before, after)
+    documents = {
+        "kept": kept,
+        "one line": kept.replace("Line 20 of", "Line 20 in"),
+        "longer": "\n".join([*lines[:20], *(f"A line {i} more." for i in range(400)), *lines[20:]]),
+        "several": several,
+        "late too": several.replace("Line 230 ", "Row 230 "),
+        "blanks": kept.replace("manual says", "manual   says", 1),
+    }
+    database_of(path, documents, threshold=0.3).close()
+    programs = path.with_name("programs.db")
+    code = (
+        "def mean(values):\n    total = sum(values)\n    return total / len(values) + values[0]\n"
+    )
+    renamed = {"mean.py": code, "other.py": code.replace("values", "numbers")}
+    database_of(programs, renamed, purpose="programs").close()
+    with direct(path) as site, direct(programs) as other:
+        answer = check(eventually(site, "cluster", key="kept"))
+        rows = {key: row for row in answer.page.texts("tr") for key in documents if key in row}
+        members = as_json(site, "cluster", key="kept")["cluster"]["members"]
+        changes = {member["key"]: member["changes"] for member in members}
+        of_program = eventually(other, "cluster", key="mean.py")
+    (only,) = changes["one line"]["first"]
+    assert [[text for text, differs in side if differs] for side in only] == [["of"], ["in"]]
+    assert (changes["one line"]["more"], changes["one line"]["whole"]) == (0, True)
+    (shown,) = changes["several"]["first"]
+    assert [text for text, differs in shown[1] if differs] == ["Row", "tells", "some"]
+    assert changes["longer"]["more"] == 398
+    assert changes["late too"]["first"] == [shown]
+    assert "The rest is not compared here" in rows["late too"]
+    said = [key for key, row in rows.items() if "No word differs." in row]
+    assert said == ["blanks"]
+    assert of_program.page.texts("ins")[0] == "numbers"
 
 
 def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
