@@ -6,7 +6,6 @@ a second time, by Python's json.
 
 import json
 import re
-from collections.abc import Iterable
 from types import NoneType
 from typing import Any, TypeGuard
 
@@ -19,9 +18,8 @@ _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _LARGE = 2.0**63
 _LONGEST_PLAIN = 100
 """Digits before or after the point of a decimal that is written without an exponent."""
-_DIGITS = bytes(48 if byte in b".0123456789" else 32 for byte in range(256))
-"""Makes 0 of each digit and point, and a blank of all else."""
-_MANY_DIGITS = b"0" * 16
+_DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
+"""Leaves digits and points as they are, and makes a blank of all else."""
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
@@ -55,9 +53,11 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
         return value, False
     if _may_be_deep(data):
         check_depth(value)
-    # Fewer digits in a row than 16 are those of every float.
-    if _MANY_DIGITS in data.translate(_DIGITS) and (floats := _leaves(value, _EXACT)):
-        if decimals and _has_other_digits(data, floats):
+    # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
+    longest = 15 if decimals else 18
+    long = [bytes(run) for run in data.translate(_DIGITS).split() if len(run) > longest]
+    if long and (floats := _leaves(value, _EXACT)):
+        if decimals and not set(long).issubset(orjson.dumps(floats).translate(_DIGITS).split()):
             return json.loads(data, parse_float=_exact), True
         if max(map(abs, floats)) >= _LARGE:
             return json.loads(data), True
@@ -143,12 +143,6 @@ def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
         if type(element) not in left_out
         for leaf in _leaves(element, left_out)
     ]
-
-
-def _has_other_digits(data: bytes | bytearray, floats: Iterable[float]) -> bool:
-    """Whether JSON has many digits in a row that are those of no float."""
-    written = {repr(abs(number)).partition("e")[0].encode() for number in floats}
-    return not written.issuperset(re.findall(rb"[\d.]{16,}", data))
 
 
 def _exact(text: str) -> object:
