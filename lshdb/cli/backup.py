@@ -30,27 +30,21 @@ def backup(
     The copy is the database as it was when the command began. It gets its name when it is
     complete and on the disk.
 
-    --restore checks the copy, and puts it in the place of the database, which nobody may have open.
-    The old file stays beside it, and a note names it. Do not copy a file over a database: the old
-    log would stay beside it.
+    --restore checks the copy, and gives the database what it has, also while others have it open.
+    Nothing of the old database stays. Do not copy a file over a database: the old log would stay
+    beside it.
 
     Example: lshdb backup -d code.db monday.db
     """
     if restore and options.replace:
-        raise UsageError("--restore keeps what it replaces: leave out --replace")
+        raise UsageError("--replace is for a copy: --restore always replaces the database")
     if restore:
-        _restore(target, file, options)
+        restored = lshdb.restore_backup(
+            target, file.db, timeout=running.timeout(), progress=options.progress
+        )
+        documents = counted(restored.documents, "document")
+        messages.message(f"{file.db} restored from {target}: {documents}")
         return
     with file.reading() as database:
         database.backup(target, options)
     messages.message(f"{target} made: {target.stat().st_size:,} bytes")
-
-
-def _restore(backup: Path, file: DatabaseFile, options: BackupOptions) -> None:
-    restored = lshdb.restore_backup(
-        backup, file.db, timeout=running.timeout(), progress=options.progress
-    )
-    text = f"{file.db} restored from {backup}: {counted(restored.documents, 'document')}"
-    if restored.replaced:
-        text += f"; {restored.replaced} is what it was before: delete it when you do not need it"
-    messages.message(text)

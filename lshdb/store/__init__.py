@@ -16,11 +16,10 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     readonly_sql   runs a user's SELECT, or condition on documents
     functions      SQL functions such as lsh_similarity, for any connection
     backup         copies a file in use
-    replacing      changes a file for another one, in one step
     location       where a file is, and whether it has other names with logs of their own
     spool          temporary files: documents until their turn to be decided on, elements of sets
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, guard, index, late, location, lookups, migrating, partial_files, parts,
-readonly_sql, replacing, rows, schema, snapshot, spool, sqlite_errors, statements, store.
+readonly_sql, rows, schema, snapshot, spool, sqlite_errors, statements, store.
 """

@@ -7,10 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from lshdb.errors import StoreError, UsageError
+from lshdb.errors import Busy, DamagedFile, StoreError, UsageError
 from lshdb.options import BackupOptions
 from lshdb.progress import Progress, shown
-from lshdb.store import guard, partial_files, sqlite_errors
+from lshdb.store import connection, guard, partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
@@ -93,3 +93,34 @@ def copied(
             yield partial
         finally:
             partial.discard()
+
+
+def overwrite(path: Path, source: Path, timeout: float, progress: Progress) -> None:
+    """Let a database have what a private file of this process has, in one transaction.
+
+    The database may be damaged, or missing; others may have it open.
+
+    Raises:
+        DamagedFile: SQLite cannot open it.
+        NotADatabase: another file is there.
+        Busy: another process writes to it for longer than the timeout.
+    """
+
+    def report(status: int, left: int, total: int) -> None:
+        if status == sqlite3.SQLITE_BUSY:  # Python would try again for ever
+            raise Busy(f"{path} is locked by another process; try again when it has finished")
+        progress(total - left, total, "pages")
+
+    try:
+        old = connection.connect(path, "create", timeout, whole=False)
+    except DamagedFile as error:
+        raise DamagedFile(
+            f"{path} is too damaged to be opened: move it and its {path.name}-wal away, and "
+            "restore again"
+        ) from error
+    with (
+        contextlib.closing(old),
+        contextlib.closing(sqlite3.connect(source)) as new,
+        old.errors(),
+    ):
+        new.backup(old, pages=_BLOCK_PAGES, progress=report)
