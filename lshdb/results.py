@@ -1,13 +1,14 @@
 """How results show themselves, in Python and in notebooks: short, whatever is in them.
 
-A `repr` is as a dataclass makes it, and says where it left out characters and items. A notebook
+A `repr` is as a dataclass makes it, with dots in place of further characters and items. A notebook
 gets HTML from the template in lshdb/pages; this needs jinja2, of the extra `web`.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard, cast
+from reprlib import Repr
+from typing import Any, TypeGuard
 
 from lshdb import formatting
 
@@ -21,14 +22,15 @@ _MAX_TEXT = 500
 """Maximum characters of a text in a `repr`."""
 _MAX_CELLS = 2_000
 """Maximum characters of a row of HTML."""
-_MAX_LINES = 56
-_LINES_AROUND = 6
-"""Maximum number of lines of a table's HTML that are no rows."""
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxother = 4, _VALUES
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = SHOWN
+_SHORT.maxstring = _MAX_TEXT
 _PAGES = Path(__file__).parent / "pages"
 
 
 class Result:
-    """A result whose `repr` and HTML have at most 6,000 characters, on at most 60 lines."""
+    """A result whose `repr` and HTML have at most 6,000 characters."""
 
     __slots__ = ()
 
@@ -78,11 +80,16 @@ class Table:
     whole: bool = False
 
 
-def short(value: object, characters: int = _VALUES) -> str:
-    """The `repr` of a value on one line, which says what it leaves out beyond the characters."""
-    text = _Short(characters).of(value)
-    limit = characters + _MAX_CHARACTERS - _VALUES
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+def short(value: Any) -> str:
+    """The `repr` of a list, a named tuple or a dataclass, with at most 6,000 characters."""
+    if isinstance(value, list):
+        text = _SHORT.repr([*value])
+    else:
+        names = getattr(value, "_fields", None)
+        names = names or [field.name for field in dataclasses.fields(value) if field.repr]
+        shown = (f"{name}={_SHORT.repr(getattr(value, name))}" for name in names)
+        text = f"{type(value).__qualname__}({', '.join(shown)})"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 3]}..."
 
 
 def html_tables(*tables: Table) -> str | None:
@@ -93,19 +100,17 @@ def html_tables(*tables: Table) -> str | None:
         template = templates.environment(_PAGES).get_template("notebook.html")
     except ModuleNotFoundError:
         return None
-    characters, lines, shown = _VALUES, _MAX_LINES, []
+    characters, shown = _VALUES, []
     for table in tables:
         names, rows = _filled(table)
         columns = len(rows[0]) if rows else 0
-        lines -= _LINES_AROUND
         kept: list[list[str]] = []
-        for row in [names, *rows][: max(0, min(SHOWN, lines)) + 1] if rows else ():
+        for row in [names, *rows][: SHOWN + 1] if rows else ():
             cells = [_cell(value, _MAX_CELLS // min(columns, SHOWN)) for value in row[:SHOWN]]
             characters -= sum(_length(cell) + 9 for cell in cells) + 10
             if characters < 0:
                 break
             kept.append(cells)
-        lines -= len(kept)
         head, *body = kept or [[]]
         count = len(body)
         notes = [_cell(table.none, _MAX_TEXT)] if table.none and not rows else []
@@ -143,7 +148,7 @@ def _cell(value: Any, maximum: int) -> str:
         text = ", ".join(_cell(item, maximum) for item in value[:SHOWN]) or "none"
         text += f" and {len(value) - SHOWN:,} more" if len(value) > SHOWN else ""
     elif isinstance(value, Mapping | Result | bytes):
-        text = short(value, maximum)
+        text = _SHORT.repr(value)
     else:
         text = formatting.worded(value)
     from lshdb import templates  # of no use to --help
@@ -177,56 +182,3 @@ def _fields(value: Any) -> Mapping[str, object]:
         for field in dataclasses.fields(value)
         if field.repr and not field.name.startswith("_")
     }
-
-
-@dataclasses.dataclass
-class _Short:
-    """Makes the `repr` of a value short; `left` is the number of characters that may follow."""
-
-    left: int
-
-    def of(self, value: Any) -> str:
-        """A value as it is shown."""
-        if isinstance(value, str | bytes):
-            return self._text(value)
-        if isinstance(value, Mapping):
-            entries = ((f"{self.of(name)}: ", item) for name, item in value.items())
-            return self._joined("{", entries, len(value), "}")
-        if isinstance(value, list):
-            return self._joined("[", (("", item) for item in value), len(value), "]")
-        if isinstance(value, tuple):
-            named = [f"{name}=" for name in getattr(value, "_fields", ())]
-            opening = f"{type(value).__name__}(" if named else "("
-            closing = ",)" if len(value) == 1 and not named else ")"
-            return self._joined(
-                opening, zip(named or [""] * len(value), value, strict=True), len(value), closing
-            )
-        if isinstance(value, Result) and type(value).__repr__ == Result.__repr__:
-            names = [field.name for field in dataclasses.fields(cast(Any, value)) if field.repr]
-            fields = ((f"{name}=", getattr(value, name)) for name in names)
-            return self._joined(f"{type(value).__qualname__}(", fields, len(names), ")")
-        text = " ".join(repr(value).split())
-        self.left -= len(text)
-        more = len(text) - _MAX_TEXT
-        return f"{text[:_MAX_TEXT]}... {more:,} more characters" if more > 0 else text
-
-    def _text(self, value: str | bytes) -> str:
-        length = maximum = max(min(self.left, _MAX_TEXT), 1)
-        while len(text := repr(value[:length])) > maximum + len(repr(value[:0])):
-            length //= 2
-        self.left -= len(text)
-        more = len(value) - length
-        return f"{text}... {more:,} more characters" if more > 0 else text
-
-    def _joined(
-        self, opening: str, entries: Iterable[tuple[str, object]], count: int, closing: str
-    ) -> str:
-        """The entries, each a value with what is before it, and the number of those left out."""
-        parts: list[str] = []
-        for prefix, value in entries:
-            if self.left <= 0:
-                parts.append(f"... {count - len(parts):,} more")
-                break
-            self.left -= len(prefix) + 2
-            parts.append(prefix + self.of(value))
-        return f"{opening}{', '.join(parts)}{closing}"

@@ -2,17 +2,13 @@
 
 A check reads a snapshot of the file and blocks no writer. A repair is one transaction of several
 steps; after each step the file is examined again. The steps repair tables, then documents, then
-the index, and each needs the repairs before it. Where few documents have wrong rows, only these
-rows are written; otherwise the table is rebuilt.
+the index, and each needs the repairs before it. A table of the index with wrong rows is rebuilt.
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-
-import numpy as np
 
 from lshdb import errors
 from lshdb.groups import takes
@@ -27,15 +23,11 @@ from lshdb.store import late, schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import audited
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, Index, IndexRows
+from lshdb.store.index import BANDS, Index
 from lshdb.store.parts import part as part_of_index
 from lshdb.store.store import Store
 from lshdb.text.arrays import int_array
 from lshdb.text.content import encoded
-
-_FEW = 256
-"""Maximum number of slots with wrong rows for which only these rows are written: 40,000 documents
-of 10 million, whose rows take some 100 MB."""
 
 
 @takes(CheckOptions)
@@ -48,7 +40,7 @@ def check(options: CheckOptions) -> CheckReport:
 
     `repair` writes, in one transaction, missing tables, indexes and views; counts of shingles and
     signatures from contents whose digests are right; band rows from signatures and fingerprints
-    from contents: single rows where those of few documents differ, otherwise the whole table.
+    from contents, the whole table if any of its rows is wrong.
     Signatures without a document are removed. Band rows that a killed addition left to be written
     are written, if the file is whole then. Other problems stay, and are in
     `CheckReport.remaining`. A file that SQLite finds damaged, or whose triggers and the like would
@@ -124,10 +116,10 @@ def _repair_documents(examination: Examination) -> Counter[str]:
     index = Index(file)
     index.delete_signatures(examination.orphans)
     repairs = Counter({"signatures": len(examination.orphans)})
-    settings, slots = examination.settings, examination.derivable
-    if settings is None or not settings.content or not slots:
+    settings = examination.settings
+    if settings is None or not settings.content or not examination.is_derivable:
         return repairs
-    for batch in batches(file, settings, contents=True, slots=slots):
+    for batch in batches(file, settings, contents=True):
         right = batch.derivable()
         contents = [batch.contents[number] for number in right]
         doc_ids = [batch.documents[number].doc_id for number in right]
@@ -145,20 +137,10 @@ def _repair_index(examination: Examination) -> Counter[str]:
     settings, index = examination.settings, Index(file)
     if settings is None:
         return repairs
-    for name, slots in examination.differing.items():
-        table = BANDS if name == BANDS.name else part_of_index(name).table
-        few = len(slots) <= _FEW and table is not None
-        checked_batches = batches(
-            file, settings, contents=table is not BANDS, slots=slots if few else None
-        )
-        if few and table is not None:
-            expected = (batch.rows(name) for batch in checked_batches)
-            stored_rows, wanted_rows = _tuples(index.rows(table, slots)), _tuples(expected)
-            index.delete(table, stored_rows - wanted_rows)
-            missing = np.array(sorted(wanted_rows - stored_rows), dtype=np.int64)
-            index.insert(table, missing.reshape(-1, 3).T)
-            repairs[name] = len(wanted_rows ^ stored_rows)
-        elif table is BANDS:
+    for name in examination.differing:
+        is_bands = name == BANDS.name
+        checked_batches = batches(file, settings, contents=not is_bands)
+        if is_bands:
             file.rows(sql.SET_INDEXED, None, None)
             file.rows(sql.DELETE_INDEXED)
             signatures = (batch.signatures() for batch in checked_batches)
@@ -173,7 +155,3 @@ def _repair_index(examination: Examination) -> Counter[str]:
 
 
 _STEPS = _repair_schema, _repair_documents, _repair_index
-
-
-def _tuples(parts: Iterable[IndexRows]) -> set[tuple[int, ...]]:
-    return {row for rows in parts for row in zip(*rows.tolist(), strict=True)}

@@ -8,7 +8,7 @@ signatures, then the tables that are derived from them, each compared by checksu
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -65,25 +65,21 @@ class ExaminedDocument(NamedTuple):
         return _ROW + len(self.signature or b"") + len(self.content or "")
 
 
-@dataclasses.dataclass(eq=False)
 class TableComparison:
     """Compares the rows of a table with the rows that it should have, in constant memory.
 
-    The rows of the documents of each slot are a set. Different sets have equal sums of hashes with
-    probability 2^-64, and the hashes are secret, so that nobody can make a file that deceives it.
+    Different sets of rows have equal sums of hashes with probability 2^-64, and the hashes are
+    secret, so that nobody can make a file that deceives it.
 
     Attributes:
         expected: the number of rows that the table should have.
         stored: the number of rows that the table has.
-        sums: for each slot, 0 if the rows are as expected.
+        sum: 0 if the rows are as expected, modulo 2^64.
     """
 
-    name: str
-
-    def __post_init__(self) -> None:
-        self._document = index.BANDS.document if self.name == index.BANDS.name else 1
+    def __init__(self) -> None:
         self.expected = self.stored = 0
-        self.sums = np.zeros(index.SLOTS, dtype=np.int64)
+        self.sum = np.zeros(1, dtype=np.int64)
         self._hash = hashing.span_hash(hashing.secret_seed(), "rows").integers
 
     def add(self, rows: index.IndexRows, *, expected: bool) -> None:
@@ -96,7 +92,7 @@ class TableComparison:
         else:
             self.stored += len(hashes)
             hashes = -hashes
-        np.add.at(self.sums, rows[self._document] & (index.SLOTS - 1), hashes)
+        self.sum += hashes.sum()
 
 
 @dataclasses.dataclass(eq=False)
@@ -112,12 +108,11 @@ class Examination:
         settings: those of the file; None if they are invalid.
         documents: how many documents were examined.
         orphans: the doc_ids of signatures without a document.
-        derivable: slots of documents with values that may be derived again.
+        is_derivable: whether some documents have values that may be derived again.
         problems: the first ones of each table and column.
         counts: how many there are, by their tables and columns.
         tables: the comparison of bands, and of each part of the index that the file has.
-        differing: those with wrong rows, and the slots of these rows; empty unless all documents
-            were read.
+        differing: the names of those with wrong rows; empty unless all documents were read.
     """
 
     connection: Connection
@@ -129,9 +124,9 @@ class Examination:
         self.settings: Settings | None = None
         self.documents = 0
         self.orphans: list[int] = []
-        self.derivable: set[int] = set()
-        self.tables = {index.BANDS.name: TableComparison(index.BANDS.name)}
-        self.differing: dict[str, list[int]] = {}
+        self.is_derivable = False
+        self.tables = {index.BANDS.name: TableComparison()}
+        self.differing: list[str] = []
         self._rows = self.connection.rows
         self.problems: list[Problem] = []
         self.counts: Counter[str] = Counter()
@@ -240,7 +235,7 @@ class Examination:
         if self.deep:
             offers.check_is_there(app, name)
         if offers.is_there(app):
-            self.tables[name] = TableComparison(name)
+            self.tables[name] = TableComparison()
         else:
             self._add(_unchecked(name, f"checked where the app {app!r} is installed"))
 
@@ -248,10 +243,9 @@ class Examination:
         contents = parts_of(settings) or settings.shingling.of_sets
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
         for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
-            for doc_id, problems in batch.problems(deep=self.deep):
+            for problems in batch.problems(deep=self.deep):
                 yield from problems
-                if _is_derivable(problems):
-                    self.derivable.add(doc_id % index.SLOTS)
+                self.is_derivable |= _is_derivable(problems)
             for name, compared in self.tables.items():
                 compared.add(batch.rows(name), expected=True)
             self.documents += len(batch.documents)
@@ -265,16 +259,16 @@ class Examination:
             compared = self.tables[name]
             part = None if name == index.BANDS.name else part_of_index(name)
             try:
-                for rows in part.stored(reader, None) if part else reader.rows(index.BANDS):
+                for rows in part.stored(reader) if part else reader.rows(index.BANDS):
                     compared.add(rows, expected=False)
                     self.progress(compared.stored, compared.expected, f"rows of {name}")
             except errors.DamagedFile:
-                if part is None or part.table is not None:
+                if part is None:
                     raise
-                compared.sums[:] = 1  # of a virtual table, which SQLite repairs by making it again
+                compared.sum[:] = 1  # as of a virtual table, which is repaired by making it again
         for name, compared in self.tables.items() if whole else ():
-            if slots := np.flatnonzero(compared.sums).tolist():
-                self.differing[name] = slots
+            if compared.sum.any():
+                self.differing.append(name)
                 same = compared.stored == compared.expected
                 stored = f"{compared.stored} rows{', some of them wrong' if same else ''}"
                 yield Problem(name, "", stored, f"{compared.expected} rows")
@@ -310,8 +304,8 @@ class CheckedBatch:
             if content is not None:
                 self.contents[number] = content
 
-    def problems(self, *, deep: bool) -> Iterator[tuple[int, list[Problem]]]:
-        """The id of each document, and its problems; `deep`: its content is signed again."""
+    def problems(self, *, deep: bool) -> Iterator[list[Problem]]:
+        """The problems of each document; `deep`: its content is signed again."""
         signed = {}
         if deep and self.contents:
             again = signing.sign([*self.contents.values()], self.settings, parts=False)
@@ -321,11 +315,11 @@ class CheckedBatch:
                 number: (count, row.tobytes() if count else None) for number, count, row in rows
             }
         for number, document in enumerate(self.documents):
-            yield document.doc_id, [*self._problems(number, document, signed.get(number))]
+            yield [*self._problems(number, document, signed.get(number))]
 
     def derivable(self) -> list[int]:
         """The indices of documents with values that can be derived from their contents."""
-        problems = [problems for _, problems in self.problems(deep=True)]
+        problems = [*self.problems(deep=True)]
         return [number for number in self.contents if _is_derivable(problems[number])]
 
     def signatures(self) -> index.Signatures:
@@ -400,18 +394,13 @@ class CheckedBatch:
 
 
 def batches(
-    connection: Connection,
-    settings: Settings,
-    *,
-    contents: bool,
-    slots: Collection[int] | None = None,
+    connection: Connection, settings: Settings, *, contents: bool
 ) -> Iterator[CheckedBatch]:
-    """All documents by their ids, or those in some slots (see Index), some thousands at a time.
+    """All documents by their ids, some thousands at a time.
 
     The caller may change the documents of earlier batches.
     """
-    slot_list = None if slots is None else dumps(list(slots))
-    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content, slot_list)
+    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content)
     documents = (record(ExaminedDocument, row) for row in rows)
     for batch in arrays.bounded(documents, ExaminedDocument.size, _BATCH_BYTES):
         yield CheckedBatch(connection, settings, batch)

@@ -1,13 +1,12 @@
 """The index: signatures, and the rows of bands that follow from documents."""
 
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
 
-from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.sketch import banding
 from lshdb.sketch.settings import Settings
@@ -24,7 +23,6 @@ IndexRows = IntArray
 
 BEFORE_ALL = -(1 << 48)
 """settings.indexed_bucket before the first bucket."""
-SLOTS = sql.SLOTS
 _ROWS = 100_000
 """Maximum number of rows that are Python objects at one time."""
 
@@ -35,14 +33,12 @@ class IndexTable:
 
     Attributes:
         name: name of the table.
-        document: the index of the column of doc_ids.
-        read: reads the rows of some slots, or all rows.
+        read: reads all rows.
         insert: inserts a row, and `insert_many` BLOCK_ROWS of them.
         delete: deletes a row, and `clear` all of them; their pages are free for new rows.
     """
 
     name: str
-    document: int
     read: str
     insert: str
     insert_many: str
@@ -52,7 +48,6 @@ class IndexTable:
 
 BANDS = IndexTable(
     "bands",
-    2,
     sql.BAND_ROWS,
     sql.INSERT_BAND,
     sql.INSERT_BANDS,
@@ -154,13 +149,9 @@ class Index:
         self.connection = connection
         self._run_many = connection.run_many
 
-    def rows(self, table: IndexTable, slots: Collection[int] | None = None) -> Iterator[IndexRows]:
-        """All rows, or those of the documents in some slots, some thousands at a time.
-
-        A document is in the slot of its id modulo SLOTS.
-        """
-        slot_list = None if slots is None else dumps(list(slots))
-        for rows in self.connection.parts(table.read, slot_list, size=_ROWS):
+    def rows(self, table: IndexTable) -> Iterator[IndexRows]:
+        """All rows, some thousands at a time."""
+        for rows in self.connection.parts(table.read, size=_ROWS):
             yield integers(rows).reshape(-1, 3).T
 
     def clear(self, table: IndexTable) -> None:

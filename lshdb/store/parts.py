@@ -1,13 +1,13 @@
 """The door for parts of the index: tables that an app derives from the texts of documents."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from lshdb import offers
 from lshdb.progress import Progress
 from lshdb.sketch.part_rows import PartRows
 from lshdb.sketch.settings import Settings
-from lshdb.store.index import Index, IndexRows, IndexTable
+from lshdb.store.index import Index, IndexRows
 from lshdb.text.arrays import IntArray
 from lshdb.text.kinds import Tokens
 
@@ -29,12 +29,9 @@ class IndexPart(Protocol):
     Attributes:
         collects: whether rows of several batches are held, up to `limits.fingerprints`, and then
             written together, as a table is filled fastest in the order of its key.
-        table: the table, if its rows are three integers, each of which can be inserted and deleted;
-            else the part is rebuilt where few rows are wrong.
     """
 
     collects: bool
-    table: IndexTable | None
 
     def made(self, texts: Sequence[str], settings: Settings, tokens: Tokens | None, /) -> PartRows:
         """The rows of n texts, documents 0 to n - 1.
@@ -64,11 +61,8 @@ class IndexPart(Protocol):
     def expected(self, doc_ids: IntArray, texts: Sequence[str], settings: Settings, /) -> IndexRows:
         """What `stored` must give for documents int64[n] with n texts, in any order."""
 
-    def stored(self, index: Index, slots: Collection[int] | None, /) -> Iterator[IndexRows]:
-        """Three integers of each row, int64[3, r], some thousands at a time; the doc_id is second.
-
-        Of the documents in some slots (see Index.rows) where there is a `table`, else of all.
-        """
+    def stored(self, index: Index, /) -> Iterator[IndexRows]:
+        """Three integers of each row, int64[3, r], some thousands at a time."""
 
 
 def part(name: str) -> IndexPart:

@@ -317,18 +317,12 @@ OTHER_TABLES_WITH_CODE = """
     SELECT s.name FROM main.sqlite_schema AS s CROSS JOIN pragma_index_list(s.name) AS i
     WHERE s.type = 'table' AND s.name NOT IN (SELECT value FROM json_each(?1))
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))"""
-SLOTS = 1 << 16
-"""Number of groups of documents in `check`, by the lowest bits of their ids."""
-# Of documents in some slots, given as a JSON array, or of all for NULL.
-ALL_AS_STORED = f"""
+ALL_AS_STORED = """
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
         CASE WHEN ?1 THEN d.content END, d.metadata
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
-    WHERE ?2 IS NULL OR d.doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?2))
     ORDER BY d.doc_id"""
-BAND_ROWS = f"""
-    SELECT band_no, bucket_key, doc_id FROM bands
-    WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
+BAND_ROWS = "SELECT band_no, bucket_key, doc_id FROM bands"
 # Each decision, and whether it is invalid: its rows disagree, or are too many or too few for its
 # verdict.
 JUDGED_DECISIONS = """

@@ -358,28 +358,25 @@ def test_a_file_without_settings_or_documents_is_reported_and_left_alone(
     assert inspection.files(path.parent) == before
 
 
-@pytest.mark.parametrize("changes", [40, 300])
-def test_single_rows_are_repaired_where_few_differ(path: Path, changes: int) -> None:
+def test_bands_are_rebuilt_where_rows_differ(path: Path) -> None:
     """Random rows deleted, added and changed."""
-    rng = random.Random(changes)
+    rng = random.Random(0)
     shape = {"permutations": 64, "bands": 16, "rows": 4}
     database_of(path, ((str(i), [i, i + 1]) for i in range(1000)), shingle="set", **shape).close()
     wanted = set(inspection.rows(path, "SELECT * FROM bands"))
-    removed = rng.sample(sorted(wanted), changes)
+    removed = rng.sample(sorted(wanted), 40)
     added = [(band, key + 1, doc_id) for band, key, doc_id in removed[::2]]
     added += [(rng.randrange(-1, 18), rng.randrange(9), rng.randrange(-9, 5000)) for _ in removed]
     with inspection.sqlite(path) as connection:
         where = "band_no = ? AND bucket_key = ? AND doc_id = ?"
         connection.executemany(f"DELETE FROM bands WHERE {where}", removed)
         connection.executemany("INSERT INTO bands VALUES (?, ?, ?)", added)
-    differing = wanted ^ set(inspection.rows(path, "SELECT * FROM bands"))
     (problem,) = lshdb.check(path).problems
     assert problem.table == "bands"
     report = lshdb.check(path, repair=True)
     assert report.ok
     (repair,) = report.repairs
-    written = len(wanted) if changes == 300 else len(differing)
-    assert (repair.table, repair.count) == ("bands", written)
+    assert (repair.table, repair.count) == ("bands", len(wanted))
     assert set(inspection.rows(path, "SELECT * FROM bands")) == wanted
 
 
@@ -498,7 +495,7 @@ def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     ]
     repaired = command.done("check", "--repair", "--json")
     assert repaired.err == (
-        "lsh.db was repaired, and is whole (rows written: sqlite_schema 1, bands 19)\n"
+        "lsh.db was repaired, and is whole (rows written: sqlite_schema 1, bands 152)\n"
     )
     assert repaired.records[1] == {
         "table": "bands",

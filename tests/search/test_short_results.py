@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
 import pickle
@@ -168,14 +167,13 @@ def test_a_result_is_shown_short(db: lshdb.Database, name: str) -> None:
         check_short(result)
 
 
-def test_what_is_left_out_is_counted() -> None:
-    match = made(lshdb.Match)
+def test_dots_stand_for_what_is_left_out() -> None:
     matches = lshdb.Matches([lshdb.Match("a", 1.0, True, 1.0, 3)] * 960, {"key": str})
-    assert repr(matches).count("Match(") + int(repr(matches).split()[-2]) == 960
-    assert repr(matches).endswith(" more]")
-    text, _, more = repr(match).removeprefix("Match(key=").partition("... ")
-    assert len(ast.literal_eval(text)) + int(more.split()[0].replace(",", "")) == len(LONG)
-    assert " more characters, similarity=0.123456789123456" in more
+    assert repr(matches).count("Match(") == 20
+    assert repr(matches).endswith(", ...]")
+    key, _, others = repr(made(lshdb.Match)).removeprefix("Match(key=").partition(", similarity=")
+    assert "..." in key
+    assert others.startswith("0.123456789123456")
 
 
 @pytest.mark.extra("web")

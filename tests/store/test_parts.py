@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import inspection
@@ -63,9 +63,9 @@ class _Lengths:
         lengths = np.array([*map(len, texts)], dtype=np.int64)
         return np.stack([lengths, doc_ids, lengths])
 
-    def stored(self, index: Index, slots: Collection[int] | None) -> Iterator[IndexRows]:
+    def stored(self, index: Index) -> Iterator[IndexRows]:
         """See IndexPart."""
-        return index.rows(self.table, slots)
+        return index.rows(self.table)
 
 
 LENGTHS = _Lengths()

@@ -1,6 +1,6 @@
 """The part of the index that finds passages: the fingerprints of texts, with their positions."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -24,7 +24,6 @@ class _Fingerprints:
     collects = True
     table = IndexTable(
         "fingerprints",
-        1,
         sql.FINGERPRINT_ROWS,
         sql.INSERT_FINGERPRINT,
         sql.INSERT_FINGERPRINTS,
@@ -78,9 +77,9 @@ class _Fingerprints:
         prints = winnowing.fingerprints(texts, settings.shingling, run, seed)
         return np.stack([prints.values, doc_ids[prints.documents], prints.positions])
 
-    def stored(self, index: Index, slots: Collection[int] | None) -> Iterator[IndexRows]:
+    def stored(self, index: Index) -> Iterator[IndexRows]:
         """See IndexPart."""
-        return index.rows(self.table, slots)
+        return index.rows(self.table)
 
 
 PART = _Fingerprints()

@@ -1,6 +1,6 @@
 """The part of the index that finds reworded copies: a full-text table of the terms of texts."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -25,7 +25,6 @@ class _RareWords:
     """See lshdb.store.parts.IndexPart; a row is a term's secret hash, the document, and 0."""
 
     collects = False
-    table = None
 
     def made(self, texts: Sequence[str], _settings: Settings, _tokens: object) -> PartRows:
         """See IndexPart; the column has the terms of each text."""
@@ -65,7 +64,7 @@ class _RareWords:
         distinct = [sorted(set(terms.split())) for terms in rare_words.indexed(texts)]
         return _rows([*chain.from_iterable(distinct)], doc_ids.repeat([*map(len, distinct)]))
 
-    def stored(self, index: Index, _slots: Collection[int] | None) -> Iterator[IndexRows]:
+    def stored(self, index: Index) -> Iterator[IndexRows]:
         """See IndexPart."""
         connection = index.connection
         connection.rows(sql.ALLOW_TEMPORARY)

@@ -1,6 +1,6 @@
 """All SQL that the app runs on its parts of a file, fingerprints.sql and rare_words.sql."""
 
-from lshdb.store.statements import BLOCK_ROWS, SLOTS
+from lshdb.store.statements import BLOCK_ROWS
 
 INSERT_FINGERPRINT = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
 INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
@@ -18,9 +18,7 @@ FIRST_OF_FINGERPRINTS = """
                  ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
             END,
             9223372036854775807)"""
-FINGERPRINT_ROWS = f"""
-    SELECT fingerprint, doc_id, position FROM fingerprints
-    WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
+FINGERPRINT_ROWS = "SELECT fingerprint, doc_id, position FROM fingerprints"
 # One number a row, of 48 and 15 bits: fetching two takes twice as long.
 SHARED_FINGERPRINTS = """
     SELECT fingerprint << 15 | min(count(*), 32767)
