@@ -408,67 +408,6 @@ def sheet(rows: str, slash: str = "/") -> bytes:
     )
 
 
-def test_a_value_in_the_last_cell_of_a_sheet_is_read(tmp_path: Path) -> None:
-    cell = "<row r='{1}'><c r='{0}{1}' t='inlineStr'><is><t>{2}</t></is></c></row>"
-    rows = cell.format("A", 1, "first") + cell.format("XFD", 1_048_576, "last")
-    assert text(tmp_path / "a.xlsx", sheet(rows)) == "S\nfirst\nlast"
-    # What the sheet says of its size need not be true.
-    for size in ((0, 1_048_575, 0, 16_383), (0, 0, 0, 0)):
-        assert text(tmp_path / "a.xlsb", binary_sheet(size)) == "S\nfirst\nlast"
-    cell = "<table:table-cell office:value-type='string'><text:p>{}</text:p></table:table-cell>"
-    blank = "<table:table-cell table:number-columns-repeated='16383'/>"
-    row = "<table:table-row table:number-rows-repeated='{}'>{}</table:table-row>"
-    three = (
-        (1, cell.format("first") + blank),
-        (1_048_574, blank),
-        (1, blank + cell.format("last")),
-    )
-    rows = "".join(row.format(*own) for own in three)
-    spaces = " ".join(
-        f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'"
-        for name in ("office", "table", "text")
-    )
-    files: dict[str, str | bytes] = {
-        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
-        "META-INF/manifest.xml": "<manifest/>",
-        "content.xml": f"<office:document-content {spaces}><office:body><office:spreadsheet>"
-        f"<table:table table:name='S'>{rows}</table:table>"
-        "</office:spreadsheet></office:body></office:document-content>",
-    }
-    assert text(tmp_path / "a.ods", packed(files)) == "S\nfirst\nlast"
-
-
-def binary_sheet(size: tuple[int, ...]) -> bytes:
-    """An XLSB file with a value in its first and its last cell ([MS-XLSB] 2.3)."""
-
-    def record(kind: int, data: bytes = b"") -> bytes:
-        start = bytes([kind]) if kind < 128 else bytes([kind & 127 | 128, kind >> 7])
-        return start + bytes([len(data)]) + data
-
-    def string(words: str) -> bytes:
-        return struct.pack("<I", len(words)) + words.encode("utf-16-le")
-
-    cells = b"".join(
-        record(0, struct.pack("<I13x", row))
-        + record(6, struct.pack("<I4x", column) + string(words))
-        for row, column, words in ((0, 0, "first"), (1_048_575, 16_383, "last"))
-    )
-    named = record(156, struct.pack("<II", 0, 1) + string("r0") + string("S"))
-    return packed(
-        {
-            "_rels/.rels": relations(("officeDocument", "xl/workbook.bin")),
-            "xl/_rels/workbook.bin.rels": relations(("worksheet", "worksheets/sheet1.bin")),
-            "xl/workbook.bin": record(131) + record(143) + named + record(144) + record(132),
-            "xl/worksheets/sheet1.bin": record(129)
-            + record(148, struct.pack("<4I", *size))
-            + record(145)
-            + cells
-            + record(146)
-            + record(130),
-        }
-    )
-
-
 OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(512, b"\0")
 """How files of the Office before 2007 begin."""
 

@@ -102,7 +102,7 @@ def test_sheets_that_cannot_be_read_are_named(command: Command) -> None:
         "a.xlsx#d": "a.xlsx#d: no sheet 'd': it has 'of rows', 'b#c'",
         "c.xlsx": "c.xlsx: no sheets that can be read",
         "empty.xlsx": "empty.xlsx: an empty sheet: its first row must name the columns",
-        "far.xlsx": "far.xlsx: a sheet with more than 4,000,000 cells",
+        "far.xlsx": "far.xlsx: the library that reads it crashed, or took too much memory",
         "none.xlsx#a": "none.xlsx: no such file",
     }.items():
         done = command("dedup", name, "-o", "out.jsonl")

@@ -60,18 +60,9 @@ class Package:
         return _small(name) in self._entries
 
     @property
-    def has_backslashes(self) -> bool:
-        """Whether a program wrote names of parts with backslashes."""
-        return any("\\" in entry.filename for entry in self._entries.values())
-
-    @property
     def names(self) -> list[str]:
         """The names of the parts, in small letters."""
         return [*self._entries]
-
-    def name_of(self, name: str) -> str:
-        """The name of a part as its program wrote it, but for slashes."""
-        return self._entries[name].filename.replace("\\", "/").lstrip("/")
 
     def read(self, name: str) -> bytes:
         """A part; KeyError if no part has this name."""

@@ -6,7 +6,6 @@ a line. What loads long is imported when a file needs it.
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -29,10 +28,6 @@ _STREAMS = {
     "PowerPoint Document": "an old PowerPoint file (.ppt): give --convert a program that reads it",
 }
 """What old files of Office have in them, and files of Office that are locked."""
-_BOOK = re.compile(rb"\x09\x08[\x08\x10]\0\0[\x05\x06]\x05\0", re.DOTALL)
-"""How the stream of an old Excel file begins ([MS-XLS] 2.4.21, of Excel 5 and later)."""
-_LOCKING, _BEFORE_LOCKING = b"\x2f\0", 10
-"""The record that says how a file is encrypted (FilePass), and how many may be before it."""
 _PAGE = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
 _SHEETS_2003 = b"urn:schemas-microsoft-com:office:spreadsheet"
 
@@ -76,22 +71,7 @@ def _kind_of_old(path: str, kind: str) -> str | None:
     for stream, message in _STREAMS.items():
         if stream.encode("utf-16-le") in data:
             raise Refused(message)
-    if _is_locked_book(data):
-        raise Refused(_STREAMS["EncryptedPackage"])
     return "xlsx" if kind != "zip" else None
-
-
-def _is_locked_book(data: bytes) -> bool:
-    """Whether an old Excel file is encrypted; calamine says that it is no such file."""
-    for match in _BOOK.finditer(data):
-        offset = match.start()
-        if offset % 64:  # a sector begins elsewhere
-            continue
-        for _ in range(_BEFORE_LOCKING):
-            if data[offset : offset + 2] == _LOCKING:
-                return True
-            offset += 4 + int.from_bytes(data[offset + 2 : offset + 4], "little")
-    return False
 
 
 def pages_within(pages: Iterable[str], largest: int) -> list[str]:
