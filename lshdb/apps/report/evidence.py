@@ -16,16 +16,17 @@ product, the mean or the root of both gain where half of a class copied one text
 as a template, and lose more elsewhere; with the score of a reworded passage itself, licences of one
 family come before versions of one licence.
 
-Pairs stand apart if there is a gap between their scores and all others: a step from one score to
-the next of MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as
-are above it and at least NEXT. Of several such steps the lowest is the gap; above it are at most as
-many pairs as there are documents. Without such a step no pair stands apart.
+Pairs stand apart if there is a gap in the scores without reworded passages, which would make a gap
+by themselves: a step from one score to the next of MIN_GAP or more, and STEPS times as large as
+each step among the next pairs, as many as are above it and at least NEXT. Of several such steps the
+lowest is the gap; above it are at most as many pairs as there are documents. Without such a step no
+pair stands apart.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,8 +80,9 @@ class Connections:
         pairs: the first MAX_PAIRS of them.
         total: how many there are.
         apart: how many stand apart from the others.
-        gap: the scores above and below the gap; None if no pair stands apart.
-        counts: how many pairs have which score, in equal bins from 0 to 1.
+        gap: the scores above and below the gap, without reworded passages; None without a gap.
+        of_shingles: the scores of the pairs without reworded passages.
+        counts: how many pairs have which of these scores, in equal bins from 0 to 1.
         limit: the similarity below which pairs may be missing, as the index is made for it.
     """
 
@@ -88,8 +90,44 @@ class Connections:
     total: int
     apart: int
     gap: tuple[float, float] | None
+    of_shingles: Sequence[float]
     counts: Sequence[int]
     limit: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ring:
+    """Documents that pairs connect: their keys, and the pairs, the highest score first."""
+
+    keys: Sequence[str]
+    pairs: Sequence[ConnectedPair]
+
+    def values(self, *names: str) -> list[float]:
+        """The largest of some numbers of each pair."""
+        return [max(getattr(pair, name) or 0.0 for name in names) for pair in self.pairs]
+
+
+def rings(pairs: Sequence[ConnectedPair], *, every_two: bool) -> list[Ring]:
+    """The pairs, the highest score first, in groups of documents that they connect.
+
+    If every two documents of a group must be a pair, a pair of two groups is one by itself.
+    """
+    connected = {frozenset((pair.a, pair.b)) for pair in pairs}
+    members = {key: [key] for pair in pairs for key in (pair.a, pair.b)}
+    for pair in pairs:
+        a, b = members[pair.a], members[pair.b]
+        crossing = (frozenset((key, other)) for key in a for other in b)
+        if a is not b and (not every_two or connected.issuperset(crossing)):
+            a += b
+            members.update(dict.fromkeys(b, a))
+    grouped: dict[int, list[ConnectedPair]] = {}
+    for pair in pairs:
+        a, b = members[pair.a], members[pair.b]
+        grouped.setdefault(id(a) if a is b else pair.number, []).append(pair)
+    return [
+        Ring(tuple(dict.fromkeys(key for pair in group for key in (pair.a, pair.b))), group)
+        for group in grouped.values()
+    ]
 
 
 def connections(
@@ -116,17 +154,18 @@ def connections(
         keys = reader.keys_of(join.doc_ids)
         last = None if new is None else int(join.doc_ids[new - 1]) if new else 0
         numbers = {key: number for number, key in enumerate(keys)}
-        similar_pairs, limit = _similar(store, join, keys, lowest, progress, new)
-        values = {(numbers[pair.a], numbers[pair.b]): pair for pair in similar_pairs}
+        values: dict[tuple[int, int], ConnectedPair] = {}
         long: set[tuple[str, str]] = set()
 
         def note(a: str, b: str, **evidence: Any) -> None:
             """Note what connects two documents, if both count."""
-            if a in numbers and b in numbers:
+            if a in numbers and b in numbers and (new is None or numbers[a] < new):
                 pair = numbers[a], numbers[b]
                 known = values.get(pair) or ConnectedPair(a, b)
                 values[pair] = dataclasses.replace(known, **evidence)
 
+        for a, b, similarity in _similar(store, join, keys, lowest, progress):
+            note(a, b, similarity=similarity)
         if settings.passages and settings.content:
             copied = passage_totals(store, options.PassagePairsOptions(), [], last)
             for a, b, words, share, b_share, *_ in copied:
@@ -138,7 +177,10 @@ def connections(
                 note(reworded.a, reworded.b, reworded=score)
                 if max(passage.words for passage in reworded.passages) >= MIN_WORDS:
                     long.add((reworded.a, reworded.b))
-        return _ranked(join, values, long, limit, lowest)
+        ranked = _ranked(join, values, long, lowest)
+        if len(keys) > MAX_EXHAUSTIVE and settings.threshold > lowest:
+            return dataclasses.replace(ranked, limit=settings.threshold)
+        return ranked
 
 
 def _similarities(join: Join, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
@@ -150,45 +192,28 @@ def _similarities(join: Join, a: IntArray, b: IntArray, lowest: float) -> npt.ND
 
 
 def _similar(
-    store: Store,
-    join: Join,
-    keys: Sequence[str],
-    lowest: float,
-    progress: Progress,
-    new: int | None,
-) -> tuple[list[ConnectedPair], float | None]:
-    """The similar pairs, and the similarity below which the index may miss some."""
+    store: Store, join: Join, keys: Sequence[str], lowest: float, progress: Progress
+) -> Iterator[Sequence[Any]]:
+    """The similar pairs: both keys, and the similarity; of many documents those of the index."""
     count = len(keys)
-    pairs: list[ConnectedPair] = []
-    if count <= MAX_EXHAUSTIVE:
-        a, b = np.triu_indices(count, 1)
-        if new is not None:
-            a, b = a[a < new], b[a < new]
-        for part in chunks(len(a), store.limits.pairs_chunk):
-            left, right = a[part], b[part]
-            progress(part.start, len(a), "pairs compared")
-            scores = _similarities(join, left, right, lowest)
-            chosen = np.flatnonzero(scores >= lowest)
-            rows = zip(left[chosen], right[chosen], scores[chosen], strict=True)
-            pairs += [
-                ConnectedPair(keys[i], keys[j], similarity=float(score)) for i, j, score in rows
-            ]
-        return pairs, None
-    threshold = max(lowest, store.settings.threshold)
-    request = options.PairsOptions(join=replaced(join.request, threshold=threshold))
-    number_of = dict(zip(keys, range(count), strict=True))
-    for block in pair_blocks(store, request, progress):
-        for key, other, score in block.rows(("a", "b", "similarity")):
-            if new is None or number_of[key] < new:
-                pairs.append(ConnectedPair(key, other, similarity=score))
-    return pairs, threshold if threshold > lowest else None
+    if count > MAX_EXHAUSTIVE:
+        threshold = max(lowest, store.settings.threshold)
+        request = options.PairsOptions(join=replaced(join.request, threshold=threshold))
+        for block in pair_blocks(store, request, progress):
+            yield from block.rows(("a", "b", "similarity"))
+        return
+    a, b = np.triu_indices(count, 1)
+    for part in chunks(len(a), store.limits.pairs_chunk):
+        progress(part.start, len(a), "pairs compared")
+        scores = _similarities(join, a[part], b[part], lowest)
+        for index in np.flatnonzero(scores >= lowest).tolist():
+            yield keys[a[part][index]], keys[b[part][index]], float(scores[index])
 
 
 def _ranked(
     join: Join,
     values: dict[tuple[int, int], ConnectedPair],
     long: set[tuple[str, str]],
-    limit: float | None,
     lowest: float,
 ) -> Connections:
     """The pairs with all columns, in order.
@@ -197,7 +222,6 @@ def _ranked(
         join: of the documents.
         values: what connects pairs, by their numbers.
         long: the pairs with a reworded passage that is long enough to count.
-        limit: as for Connections.
         lowest: minimum similarity of a pair that nothing else connects.
     """
     a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
@@ -224,7 +248,8 @@ def _ranked(
     scores = 1 - (1 - by_shingles) * (1 - by_passages)
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     floor = 0.0 if reader.settings.passages else lowest
-    apart, gap = standing_apart(scores[order], len(join), floor)
+    apart, gap = standing_apart(np.sort(by_shingles)[::-1], len(join), floor)
+    stand_apart = by_shingles >= (gap[0] if gap else np.inf)
     (identical, same_text), root = join.sameness(a, b), reader.files_root
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
@@ -233,7 +258,7 @@ def _ranked(
             pair,
             number=rank,
             score=float(scores[index]),
-            stands_apart=rank <= apart,
+            stands_apart=bool(stand_apart[index]),
             similarity=float(similarities[index]),
             exact=join.exact,
             identical=bool(identical[index]),
@@ -244,8 +269,9 @@ def _ranked(
         is_similar = similarities[index] >= lowest
         words = _connected_by(described, is_similar=is_similar, root=root)
         ranked.append(dataclasses.replace(described, connected_by=words))
-    counts = np.histogram(scores, _BINS, (0, 1))[0].tolist()
-    return Connections(ranked, len(pairs), apart, gap, counts, limit)
+    counts = np.histogram(by_shingles, _BINS, (0, 1))[0].tolist()
+    of_shingles = by_shingles[order[:MAX_PAIRS]].tolist()
+    return Connections(ranked, len(pairs), apart, gap, of_shingles, counts)
 
 
 def _connected_by(pair: ConnectedPair, *, is_similar: bool, root: str) -> str:

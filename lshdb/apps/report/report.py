@@ -7,10 +7,12 @@ numbers of clusters, pairs and decisions, and on the bytes of texts side by side
 import base64
 import hashlib
 import itertools
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import attrgetter
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +43,17 @@ _PAGES = Path(__file__).parent / "pages"
 _PAIRS_BYTES = 6_000_000
 """Maximum bytes of the texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
-"""Pairs shown of each cluster, if there are enough clusters."""
+"""Pairs shown of each ring, if there are enough others."""
 _OPEN = 5
 """Pairs that are unfolded."""
-_EQUAL = 2
-"""Equal lines of a text shown at the beginning and the end of a long run of them."""
 _COPIES = 50
-"""Maximum number of pairs with the same text that are listed."""
+"""Maximum number of rings of the same text that are listed."""
 _CLUSTERS = 50
 _MEMBERS = 8
 _TEXT = 100_000
 """Maximum number of characters compared of a text."""
 _ROWS = 200
-"""Maximum number of rows shown of two texts, and of elements of a set."""
+"""Maximum number of rows shown of two texts, of folded ones, and of elements of a set."""
 _WHOLE = 40
 """Maximum number of rows of two texts that are shown whole; of longer texts, only differences."""
 _AROUND = 2
@@ -84,16 +84,21 @@ def report(
     """
     database = Database(folders.store)
     with limits_noted() as limits:
-        survey = _survey_clusters(database, folders, options.grouping, progress)
-        scale = rendering.similarity_scale(survey.threshold, database.settings.shingling)
-        same_text = [pair for pair in connected.pairs if pair.same_text]
-        # Of each document on the right only the first pair.
-        copies = list({pair.b: pair for pair in reversed(same_text)}.values())[: -_COPIES - 1 : -1]
-        others = [pair for pair in connected.pairs if not pair.same_text]
-        chosen = _chosen(others, survey.items, pairs)
-        comparisons = _side_by_side(folders, database, chosen, hidden, scale, progress)
-        shown = chosen[: len(comparisons)]
-        listed = sorted([*copies, *(shown or chosen)], key=lambda pair: pair.number)
+        found = _found(database, folders, connected, options.grouping, progress)
+        in_rings = {pair.number for ring in found["rings"] for pair in ring.pairs}
+        rings = [
+            *found["rings"],
+            *(
+                evidence.Ring((pair.a, pair.b), [pair])
+                for pair in connected.pairs
+                if pair.number not in in_rings
+            ),
+        ]
+        chosen = _chosen(rings, pairs)
+        scale = rendering.similarity_scale(found["threshold"] or 0, database.settings.shingling)
+        common = {"scale": scale, "start": _start(folders.files)}
+        comparisons = _side_by_side(folders, database, chosen, hidden, common, progress)
+        shown = {pair.number for pair in chosen[: len(comparisons)]}
         return rendering.rendered(
             "report",
             _PAGES,
@@ -104,22 +109,62 @@ def report(
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             keep=listing.rule_words(options.grouping.clusters.order),
             info=database.info(),
-            threshold=survey.threshold,
             connected=connected,
-            histogram=_histogram(connected, {pair.number for pair in shown}),
+            histogram=_histogram(connected, shown),
             min_gap=evidence.MIN_GAP,
-            scale=scale,
-            same_text=len(same_text),
-            copies=copies,
-            orders=_orders(listed, database),
-            shown={pair.number for pair in shown},
+            orders=_orders(_listed(rings, shown or {pair.number for pair in chosen}), database),
+            shown=shown,
             left_out=len(chosen) - len(comparisons),
             comparisons=comparisons,
             hidden=hidden,
             **{**about, "notes": [*about["notes"], *limits]},
+            **found,
+            **common,
             **_style(),
-            **_clusters_and_decisions(database, survey),
         )
+
+
+def _found(
+    database: Database,
+    folders: Folders,
+    connected: evidence.Connections,
+    grouping: GroupingOptions,
+    progress: Progress,
+) -> dict[str, Any]:
+    """What a report says first: pairs, and the clusters of their documents.
+
+    Of folders they are the pairs that stand apart or have similarity 1, or those of a threshold; of
+    a database what `lshdb clusters` lists, and the pairs of its threshold.
+    """
+    survey, threshold = None, grouping.threshold
+    if not folders.files:
+        survey = _survey_clusters(database, folders, grouping, progress)
+        threshold = survey.threshold
+    pairs = [
+        pair
+        for pair in connected.pairs
+        if (threshold is None and pair.stands_apart)
+        or (pair.similarity or 0) >= (1 if threshold is None else threshold)
+    ]
+    decisions = database.decisions()
+    found: dict[str, Any] = {
+        "survey": survey,
+        "threshold": threshold,
+        "found": pairs,
+        "rings": evidence.rings(pairs, every_two=True),
+        "decisions": decisions,
+        "verdicts": Counter(each.verdict for each in decisions if each.state == "holds"),
+    }
+    if survey is None:
+        clusters = evidence.rings(pairs, every_two=grouping.clusters.star)
+        sizes = [len(cluster.keys) for cluster in clusters]
+        picture = drawing.sizes(sizes)
+        clusters.sort(key=lambda cluster: -len(cluster.keys))
+        return {**found, "count": len(sizes), "picture": picture, "clusters": clusters[:_CLUSTERS]}
+    listed = listing.Listing(survey, listing.held_decisions(database), listing.Filters())
+    described = [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]]
+    count = len(survey.items)
+    return {**found, "count": count, "picture": survey.picture, "clusters": described}
 
 
 def _similar(folders: Folders, grouping: GroupingOptions, threshold: float | None) -> JoinOptions:
@@ -131,17 +176,9 @@ def _similar(folders: Folders, grouping: GroupingOptions, threshold: float | Non
 def _survey_clusters(
     database: Database, folders: Folders, grouping: GroupingOptions, progress: Progress
 ) -> listing.Survey[Cluster]:
-    """The clusters that have a new document."""
     join = _similar(folders, grouping, grouping.threshold)
     request = ClustersOptions(join=join, clusters=grouping.clusters)
-    survey = listing.survey_clusters(database, request, progress)
-    if not folders.old:
-        return survey
-    items = [cluster for cluster in survey.items if not folders.old.issuperset(cluster.members)]
-    members = sum(len(cluster.members) for cluster in items)
-    totals = replace(survey.totals, count=len(items), members=members)
-    picture = drawing.sizes(len(cluster.members) for cluster in items)
-    return replace(survey, items=items, totals=totals, picture=picture)
+    return listing.survey_clusters(database, request, progress)
 
 
 def _histogram(connected: evidence.Connections, shown: Container[int]) -> list[dict[str, Any]]:
@@ -151,35 +188,37 @@ def _histogram(connected: evidence.Connections, shown: Container[int]) -> list[d
         column["pair"] = next(
             (
                 pair.number
-                for pair in connected.pairs
-                if pair.number in shown and column["low"] <= pair.score <= column["high"]
+                for pair, score in zip(connected.pairs, connected.of_shingles, strict=True)
+                if pair.number in shown and column["low"] <= score <= column["high"]
             ),
             None,
         )
     return columns
 
 
-def _largest(*names: str) -> Callable[[ConnectedPair], float]:
-    """What gives the largest of some values of a pair."""
-    return lambda pair: max(getattr(pair, name) or 0 for name in names)
+def _listed(rings: Sequence[evidence.Ring], shown: Container[int]) -> list[evidence.Ring]:
+    """Those of which a pair is shown, and the first of which all texts are the same."""
+    copies = [ring for ring in rings if all(pair.same_text for pair in ring.pairs)][:_COPIES]
+    return [
+        ring for ring in rings if ring in copies or any(pair.number in shown for pair in ring.pairs)
+    ]
 
 
 def _orders(
-    pairs: Sequence[ConnectedPair], database: Database
-) -> list[tuple[str, str, list[ConnectedPair]]]:
-    """The orders of the list: the name, the heading of its column, the pairs."""
+    rings: Sequence[evidence.Ring], database: Database
+) -> list[tuple[str, Sequence[str], list[evidence.Ring]]]:
+    """The orders of the list: the heading of its column, the fields that have it, the rings."""
     settings = database.settings
-    orders = [("score", "Score"), ("similarity", "Similarity")]
+    columns = {"Score": ["score"], "Similarity": ["similarity"]}
     if settings.passages:
-        orders += [("weighted", "Weighted"), ("a_coverage", "Copied")]
+        columns |= {"Weighted": ["weighted"], "Copied": ["a_coverage", "b_coverage"]}
     if settings.reworded:
-        orders += [("reworded", "Reworded")]
-    result = []
-    for name, heading in orders:
-        other = "b_coverage" if name == "a_coverage" else name
-        result.append((name, heading, sorted(pairs, key=_largest(name, other), reverse=True)))
-    result.append(("a", "Documents", sorted(pairs, key=lambda pair: (pair.a, pair.b))))
-    return result
+        columns["Reworded"] = ["reworded"]
+    orders: list[tuple[str, Sequence[str], list[evidence.Ring]]] = [
+        (heading, names, sorted(rings, key=lambda ring: -max(ring.values(*names))))
+        for heading, names in columns.items()
+    ]
+    return [*orders, ("Documents", (), sorted(rings, key=attrgetter("keys")))]
 
 
 def _side_by_side(
@@ -187,24 +226,24 @@ def _side_by_side(
     database: Database,
     pairs: Sequence[ConnectedPair],
     hidden: Names | None,
-    scale: dict[str, Any],
+    common: Mapping[str, Any],
     progress: Progress,
 ) -> list[Markup]:
     """The HTML of pairs side by side, up to the first that exceeds the bytes of a report."""
     comparisons: list[Markup] = []
     size = 0
-    for number, pair in enumerate(pairs, 1):
-        progress(number, len(pairs), "pairs shown side by side")
-        following = pairs[number].number if number < len(pairs) else None
-        values = _comparison_values(folders, database, pair, hidden)
+    numbers = [None, *(pair.number for pair in pairs), None]
+    for index, pair in enumerate(pairs):
+        progress(index + 1, len(pairs), "pairs shown side by side")
         comparison = rendering.rendered(
             "report_pair",
             _PAGES,
-            open=number <= _OPEN,
-            following=following,
+            open=index < _OPEN,
+            previous=numbers[index],
+            following=numbers[index + 2],
             pair=pair,
-            scale=scale,
-            **values,
+            **common,
+            **_comparison_values(folders, database, pair, hidden),
         )
         size += len(comparison.encode())
         if size > _PAIRS_BYTES:
@@ -219,22 +258,6 @@ def _style() -> dict[str, object]:
     style = "".join(sheet.read_text("utf-8") for sheet in sheets)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {"style": Markup(style), "style_hash": digest}  # our own files
-
-
-def _clusters_and_decisions(
-    database: Database, survey: listing.Survey[Cluster]
-) -> dict[str, object]:
-    """The first clusters, all decisions, and how many decisions of each verdict hold."""
-    decisions = database.decisions()
-    listed = listing.Listing(survey, listing.held_decisions(database), listing.Filters())
-    return {
-        "cluster_survey": survey,
-        "clusters": [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]],
-        "decisions": decisions,
-        "verdicts": Counter(
-            decision.verdict for decision in decisions if decision.state == "holds"
-        ),
-    }
 
 
 def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) -> str:
@@ -262,14 +285,19 @@ def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) 
     )
 
 
-def _chosen(
-    candidates: list[ConnectedPair], clusters: list[Cluster], pairs: int
-) -> list[ConnectedPair]:
-    """The pairs to show: a few of each cluster, or more of each if there are few clusters."""
-    cluster_of = {key: number for number, cluster in enumerate(clusters) for key in cluster.members}
-    seen: defaultdict[int | None, Iterator[int]] = defaultdict(itertools.count)
-    first = sorted(candidates, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
-    return sorted(first[:pairs], key=lambda pair: pair.number)
+def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:
+    """The pairs to show, of texts that differ: a few of each ring, or more if there are few."""
+    differ = [[pair for pair in ring.pairs if not pair.same_text] for ring in rings]
+    first = [pair for ring in differ for pair in ring[:_EACH]]
+    more = [pair for ring in differ for pair in ring[_EACH:]]
+    by_number = attrgetter("number")
+    return sorted([*sorted(first, key=by_number), *more][:pairs], key=by_number)
+
+
+def _start(keys: Iterable[str]) -> str:
+    """The directories that the keys of all submissions begin with."""
+    start = commonprefix([*keys])  # noqa: RUF071  # whole directories are cut from it
+    return start[: start.rfind("/") + 1]
 
 
 def _comparison_values(
@@ -301,13 +329,19 @@ def _comparison_values(
     shown = differences.shown_rows(
         texts.rows, around, _has_copied if copied else differences.differs
     )
-    if not texts.code:
-        shown = _folded(texts.rows, shown)
     lines = list(itertools.islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
+    folded, count = dict[int, list[beside.Shown]](), 0
+    for line in lines[:_ROWS]:
+        count += line.skipped
+        if line.skipped and count <= _ROWS:
+            behind = line.first + line.skipped
+            inside = range(line.first, behind)
+            folded[line.first] = [*beside.lines_of(texts, inside, line.first, behind)]
     cut = len(lines) > _ROWS or texts.cut
     return {
         "texts": texts,
         "lines": lines[:_ROWS],
+        "folded": folded,
         "cut": cut,
         "copied": copied,
         "submissions": folders.files,
@@ -336,31 +370,6 @@ def _without_names(
     return FILES.join(parts), moved
 
 
-def _folded(rows: Sequence[differences.Row], shown: Sequence[int]) -> list[int]:
-    """The shown rows without the middle of long runs of equal ones, which begin no file."""
-    folded: list[int] = []
-    run: list[int] = []
-    for index in [*shown, -1]:
-        is_equal = index >= 0 and rows[index].kind == "same" and not _begins_file(rows[index])
-        if is_equal and (not run or index == run[-1] + 1):
-            run.append(index)
-            continue
-        folded += run if len(run) <= 2 * _EQUAL + 1 else [*run[:_EQUAL], *run[-_EQUAL:]]
-        run = [index] if is_equal else []
-        folded += [] if is_equal or index < 0 else [index]
-    return folded
-
-
-def _pieces(row: differences.Row) -> Iterator[differences.Piece]:
-    """The pieces of the lines of a row."""
-    return (piece for line in (row.a, row.b) if line for piece in line.pieces)
-
-
-def _begins_file(row: differences.Row) -> bool:
-    """Whether a row begins a file in one of the texts."""
-    return any(piece.kind == "file" for piece in _pieces(row))
-
-
 def _in_files(
     files_of: Mapping[str, Sequence[FolderFile]], key: str, lines: Iterable[differences.Line | None]
 ) -> Iterator[differences.Line | None]:
@@ -378,4 +387,5 @@ def _in_files(
 
 def _has_copied(row: differences.Row) -> bool:
     """Whether a row has a part of a copied passage, or begins a file."""
-    return any(piece.number or piece.kind == "file" for piece in _pieces(row))
+    pieces = (piece for line in (row.a, row.b) if line for piece in line.pieces)
+    return any(piece.number or piece.kind == "file" for piece in pieces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
+from html.parser import HTMLParser
 
 import pytest
 from direct_command import command as command
@@ -52,7 +53,7 @@ def submissions(command: Command) -> Command:
     return command
 
 
-PAIR = re.compile(r'"#pair-1".*?class="key">(.*?)</bdi><br><bdi class="key">(.*?)<', re.DOTALL)
+PAIR = re.compile(r'"#pair-1"><bdi class="key">(.*?)</bdi>, <bdi class="key">(.*?)<', re.DOTALL)
 ASKED = ("report", "hw", "--for", "programs", "-o", "out.html")
 
 
@@ -68,8 +69,8 @@ def test_copies_come_first_and_are_marked(submissions: Command) -> None:
     text = submissions.path("out.html").read_text("utf-8")
     assert {path.name for path in submissions.directory.iterdir()} == before | {"out.html"}
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
-    assert (figures["submissions"], figures["duplicated"]) == ("4", "2")
-    assert first_pair(text) == ("hw/anna_lee", "hw/ben")
+    assert (figures["submissions"], figures["in these pairs"]) == ("4", "2")
+    assert first_pair(text) == ("anna_lee", "ben")
     article = text.partition("<article")[2].partition("</article>")[0]
     marked = re.findall(r'<span class="([\w -]+)">(.*?)</span>', article, re.DOTALL)
     files = {name for kind, name in marked if kind == "file"}
@@ -81,7 +82,7 @@ def test_copies_come_first_and_are_marked(submissions: Command) -> None:
     assert 'id="decisions"' not in text
     submissions.done(*ASKED, "--threshold", "0.2")
     text = submissions.path("out.html").read_text("utf-8")
-    assert "duplicated</dt><dd>4<" in text, "without the base the template counts"
+    assert "in these pairs</dt><dd>4<" in text, "without the base the template counts"
 
 
 def test_a_class_of_archives_is_the_class_unpacked(submissions: Command) -> None:
@@ -109,11 +110,81 @@ def test_a_copy_within_a_large_program_is_shown(submissions: Command) -> None:
     submissions.write("hw/fay.java", own[2] + "class Other {}")
     submissions.done(*ASKED, "--base", "template")
     text = submissions.path("out.html").read_text("utf-8")
-    listed = [one for one in text.split("<article")[1:] if "hw/eve.java" in one]
-    (shown,) = [one for one in listed if "hw/Caro.java" in one]
+    listed = [one for one in text.split("<article")[1:] if ">eve.java<" in one]
+    (shown,) = [one for one in listed if ">Caro.java<" in one]
     assert "no[j] = true" in shown
-    first = next(one for one in listed if "hw/fay.java" in one)
+    first = next(one for one in listed if ">fay.java<" in one)
     assert listed.index(shown) < listed.index(first), "a chance run of tokens is rarer"
+
+
+class Links(HTMLParser):
+    """Where the links of a page lead, and what opens where they lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.opening: set[str] = set()
+        self._inside: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        self._inside += [tag] if tag in ("details", "summary") else []
+        if tag == "a":
+            self.links.add(given["href"].removeprefix("#"))
+        if "id" in given and self._inside == ["details"]:
+            self.opening.add(given["id"])
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("details", "summary"):
+            self._inside.pop()
+
+
+def _programs(count: int, rng: random.Random) -> list[str]:
+    """Programs of 80 lines that have nothing in common."""
+    signs = ["x", " + 7", "(", ")", "[i]", "; ", " -= ", "!", "<", "y.z", ">>", "? 1 :"]
+    return ["\n".join("".join(rng.choices(signs, k=9)) for _ in range(80)) for _ in range(count)]
+
+
+def test_copies_of_one_program_stand_once_and_links_open_them(command: Command) -> None:
+    shared, *others = _programs(12, random.Random(5))
+    names = ["adams", "baker", "clark", "davis", "evans", "frank", "ghosh", "hills"]
+    texts = dict(zip(names, others, strict=False))
+    ring = ["patel", "quinn", "rossi", "zhao"]
+    for name in ring:
+        texts[name] = shared.replace("x", name).replace("\n", f" /* {name} */\n", 3)
+    texts["adams"] += others[2][:300]  # connected to clark, by less
+    for name, text in texts.items():
+        command.write(f"hw/{name}.java", text)
+    command.done(*ASKED)
+    text = command.path("out.html").read_text("utf-8")
+    finding = " ".join(re.sub("<[^>]+>", "", text.partition('"finding"')[2]).split())
+    assert finding.startswith(
+        ">6 pairs stand apart. patel.java, quinn.java, rossi.java, zhao.java: one program 1.00"
+    )
+    figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
+    assert list(figures.values()) == ["12", "6", "4", "1"]
+    rows = text.partition('id="by-score"')[2].partition("</table>")[0].split("<tr")[2:]
+    (row,) = [row for row in rows if "patel" in row and "quinn" in row]
+    assert all(name in row for name in ring)
+    assert row.count("<li>") == 6
+    page = Links()
+    page.feed(text)
+    pairs = {link for link in page.links if link.startswith("pair-")}
+    assert len(pairs) > 6
+    assert pairs <= page.opening
+    command.done(*ASKED, "--threshold", "0.9")
+    assert "6 pairs of similarity 0.9 or more." in command.path("out.html").read_text("utf-8")
+
+
+def test_rows_that_are_left_out_are_in_the_page(command: Command) -> None:
+    same, b, c = _programs(3, random.Random(6))
+    command.write("hw/ann.java", f"{b}\n{same}")
+    command.write("hw/ben.java", f"{c}\n{same}")
+    command.done(*ASKED)
+    text = command.path("out.html").read_text("utf-8")
+    folded = re.findall(r'<td colspan="4"><details><summary>(\d+) more lines<', text)
+    inside = text.partition('<td colspan="4"><details>')[2].partition("</details>")[0]
+    assert inside.count("<tr") == 1 + int(folded[0])
 
 
 def test_a_database_of_files_is_grouped(submissions: Command) -> None:

@@ -52,9 +52,13 @@ def test_it_shows_what_there_is_and_no_document_gets_out_of_its_place(command: C
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
     shown = [figures[name] for name in ("documents", "duplicated", "can be removed")]
     assert shown == ["5", "5", "3"]
+    assert "2 clusters, 3 documents can be removed." in text
+    assert "stands apart" not in text
+    assert text.index("<article") < text.index("The score of a pair is")
     assert "<del>fox</del>" in text
     assert "<ins>hen</ins>" in text
-    assert text.count(">identical<") == 3 + 1, "in three orders of the pairs, and in a cluster"
+    assert text.count(">identical; similar<") == 3, "three copies, in three orders of the pairs"
+    assert text.count(">identical<") == 1, "in a cluster"
     assert 'class="verdict drop"' in text
     assert "https://evil.example" in text, "as text"
     assert not re.search(r"<(script|img|link|iframe|base|object|form)\b", text)
@@ -106,7 +110,8 @@ def test_sets_signatures_and_nothing(tmp_path: Path) -> None:
 
 def test_which_documents_it_is_about(command: Command) -> None:
     text = written(command, "--where", "key LIKE ?", "-p", "essays%", "--threshold", "0.6")[1]
-    assert "duplicated</dt><dd>2<" in text
+    assert "1 pair of similarity 0.6 or more." in text
+    assert "in these pairs</dt><dd>2<" in text
     assert "evil.example" not in text.partition('id="decisions"')[0]
 
 

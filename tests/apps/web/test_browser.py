@@ -483,10 +483,16 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(browser: Browser, tmp_pa
     page.locator(".usual").get_by_role("link", name="Similarity").click()
     assert page.locator("#by-similarity").is_visible()
     assert not page.locator("#by-score").is_visible()
-    page.locator("#pair-2 summary").click()
-    assert not page.locator("#pair-2 table").is_visible(), "folded, and so not printed"
+    beside, second = page.locator("article", has=page.locator("#pair-2")), page.locator("#pair-2")
+    beside.locator("summary").click()
+    assert not second.locator("table").is_visible(), "folded, and so not printed"
     page.emulate_media(media="print")
-    assert not page.locator("#pair-2").is_visible()
+    assert not beside.is_visible()
+    page.emulate_media(media="screen")
+    page.locator("#by-similarity summary").first.click()
+    page.locator("#by-similarity a[href='#pair-2']").click()
+    assert second.locator("table").is_visible(), "a link unfolds what it leads to"
+    page.emulate_media(media="print")
     marks = page.locator(".changed del, .only .a, .changed ins, .only .b").first
     drawn = marks.evaluate("mark => getComputedStyle(mark).textDecorationLine")
     assert drawn in ("line-through", "underline")

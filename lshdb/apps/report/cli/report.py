@@ -98,10 +98,13 @@ def report(
         file, directory = replaced(file, db=Path(directory)), None
     files.check_distinct(() if directory else (str(file.db),), [name for name, _ in outputs])
     with ExitStack() as stack:
-        compared, options = stack.enter_context(_compared(file, options, purpose, base, directory))
+        compared = stack.enter_context(_compared(file, options, purpose, base, directory))
         units = stack.enter_context(_units(compared, old or (), options, directory or str(file.db)))
         progress = stack.enter_context(shown(messages.shows_progress(), "comparing"))
-        condition = None if units.files else options.grouping.condition
+        condition = None
+        if not units.files:
+            condition = options.grouping.condition
+            options = replaced(options, threshold=options.grouping.threshold or compared.usual)
         connected = evidence.connections(
             units.store, compared.lowest, progress, condition=condition, new=units.new
         )
@@ -205,6 +208,7 @@ class _Compared:
         lowest: minimum similarity of pairs.
         group_by: which folders are units.
         of_database: whether they are those of a database.
+        usual: the similarity from which those of a database are in one cluster.
         failed: how many files could not be read.
         failures: the paths of these, as printed, and why; none if names are hidden.
         left_out: the submissions without a text to compare.
@@ -217,16 +221,11 @@ class _Compared:
     lowest: float
     group_by: GroupBy
     of_database: bool
+    usual: float | None = None
     failed: int = 0
     failures: Sequence[tuple[str, str]] = ()
     left_out: Sequence[submissions.LeftOut] = ()
     notes: Sequence[str] = ()
-
-
-def _usual_threshold(settings: Settings) -> float:
-    """The similarity from which documents of a kind count as similar."""
-    shingle = str(settings.shingling).partition(",")[0]
-    return dict(PURPOSES.values()).get(shingle, THRESHOLD)
 
 
 @contextmanager
@@ -236,14 +235,13 @@ def _compared(
     purpose: PurposeOptions,
     base: BasePaths,
     directory: str | None,
-) -> Iterator[tuple[_Compared, ReportOptions]]:
-    """The documents of the database, or the submissions of an input, and options for these."""
+) -> Iterator[_Compared]:
+    """The documents of the database, or the submissions of an input."""
     threshold, group_by = options.grouping.threshold, options.group_by
     if directory is not None:
         settings = _settings(purpose, base, threshold)
-        options = replaced(options, threshold=threshold or _usual_threshold(settings))
         with _submissions(directory, settings, group_by) as compared:
-            yield compared, options
+            yield compared
         return
     if base or purpose.purpose:
         raise UsageError("--for and --base are for INPUT; for a database, lshdb init has them")
@@ -252,13 +250,14 @@ def _compared(
         lowest = threshold or settings.threshold
         if settings.content and not settings.shingling.of_sets:
             lowest = min(lowest, _LOWEST)
-        usual = _usual_threshold(settings)
-        if not settings.threshold <= _LOWEST < usual:
-            usual = settings.threshold
-        options = replaced(options, threshold=threshold or usual)
+        usual = settings.threshold
+        if usual <= _LOWEST:
+            # It was made so low to list pairs, and its clusters are those of its kind of documents.
+            shingle = str(settings.shingling).partition(",")[0]
+            usual = max(dict(PURPOSES.values()).get(shingle, THRESHOLD), usual)
         name = f"What connects the documents of {paths.printable_path(file.db.name)}"
         store = store_of(database)
-        yield _Compared(store, settings, name, lowest, group_by, of_database=True), options
+        yield _Compared(store, settings, name, lowest, group_by, of_database=True, usual=usual)
 
 
 @contextmanager
@@ -434,8 +433,8 @@ def _submissions(
             f"Similar submissions in {paths.printable_path(name)}",
             settings.threshold,
             group_by,
-            False,
-            len(notes.failures),
-            notes.failures,
-            missing,
+            of_database=False,
+            failed=len(notes.failures),
+            failures=notes.failures,
+            left_out=missing,
         )
