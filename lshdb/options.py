@@ -239,8 +239,12 @@ class ShingleOptions(Options):
         ),
     ] = None
     ignoring: Annotated[
-        Literal["numbers"] | None,
-        Option("Texts that differ in digits are equal.", metavar="numbers", flags=("--ignore",)),
+        Literal["numbers", "marks"] | None,
+        Option(
+            "Texts that differ in digits, or in accents and other marks, are equal.",
+            metavar="numbers|marks",
+            flags=("--ignore",),
+        ),
     ] = None
     seed: Annotated[
         int | Literal["random"] | None,

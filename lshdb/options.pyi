@@ -84,7 +84,7 @@ class ShapeOptions(Options):
 
 class ShingleOptions(Options):
     shingle: str | None = None
-    ignoring: Literal['numbers'] | None = None
+    ignoring: Literal['numbers', 'marks'] | None = None
     seed: int | Literal['random'] | None = None
 BaseTexts = Mapping[str, str] | None
 
@@ -111,7 +111,7 @@ class SettingsOptions(Options):
         construction: str | None = None,
         passages: int | None = None,
         shingle: str | None = None,
-        ignoring: Literal['numbers'] | None = None,
+        ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
         purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
@@ -148,7 +148,7 @@ class ComparisonOptions(Options):
         threshold: IndexThreshold = None,
         recall: IndexRecall = None,
         shingle: str | None = None,
-        ignoring: Literal['numbers'] | None = None,
+        ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
         purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
     ) -> None: ...
@@ -182,7 +182,7 @@ class OpenOptions(Options):
         construction: str | None = None,
         passages: int | None = None,
         shingle: str | None = None,
-        ignoring: Literal['numbers'] | None = None,
+        ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
         purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,

@@ -64,6 +64,30 @@ BROKEN = (
     "every-\nthing\u2010\n in 1914-\n1918: every thing, EVERYTHING, cafe\u0301-\ntier, -\nend-\n",
 )
 """Texts in which line ends break words, and words that only look so."""
+SPELLINGS = (
+    "\u0110\u01b0\u1eddng ca\u0301\u0323 \u0141\xf3d\u017a \xd8re \u01ff \u0130s\u0131r \u212b "
+    "\ufb01n\xe9 \xbd",
+    "\u1f48\u03b4\u03c5\u03c3\u03c3\u03b5\u03cd\u03c2 \u1fb3 \u0451\u0439\u0457 \u0438\u0306 "
+    "\u0433\u0483",
+    "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd \ufb1d \u05d9\ufb1e",
+    "\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f \u0623\u062d\u0645\u062f "
+    "\u0625\u0644\u0649 \u0622\u064a\u0629 \u0671\u0644\u0644\u0647"
+    " \u0645\u0624\u0645\u0646 \u0634\u064a\u0626 \u0640\u0640 \ufef5 \ufe83 \u06c0 "
+    "\u0627\u0655 \u06d3",
+    "\u0958\u0932\u092e \u0915\u093c\u0947 \u0939\u093f\u0928\u094d\u0926\u0940 \u0995\u09bc "
+    "\u09dc",
+    "\u0663\u0664 \u06f1 \u0967\u0968 \u0e52 \uff17 \U0001d7d9 \xb2",
+    "\u304b\u3099 \u30ac \uff76\uff9e \ud55c\uad6d \u0e01\u0e48 \u072b\u0308 \u10d0\u0301 \u0301",
+)
+"""Latin, Greek and Cyrillic, Hebrew, Arabic, Devanagari and Bengali, digits, other scripts."""
+MIXED = (
+    "\u6771\u4eac tower \u30bf\u30ef\u30fc\u3067\u3059 \ub098\ub294 \ud559\uad50\uc5d0 ab "
+    "\U00020000c \u3042",
+    "\u6f22",
+    "a\u3042",
+    "ab",
+    SENTENCE,
+)
 LONG = " ".join(f"{word}{number}" for number in range(40) for word in ("red", "green", "blue"))
 GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
     (USUAL, TEXTS),
@@ -85,6 +109,9 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
         [SENTENCE, TEXTS[2], TEXTS[6], TEXTS[12], "to be or not to be " * 3, *BROKEN],
     ),
     (USUAL | {"shingle": "set", "construction": "and 2, or 4, and 2, or 4"}, SETS),
+    (USUAL | {"shingle": "word:1-marks"}, SPELLINGS),
+    (USUAL | {"shingle": "char:3-cjk"}, MIXED),
+    (USUAL | {"shingle": "char:4-cjk-marks"}, [MIXED[0], SPELLINGS[0]]),
 )
 """Settings, and documents under them."""
 LABELS = {
@@ -130,6 +157,7 @@ def in_order(elements: Iterable[oracles.Element]) -> list[oracles.Element]:
 def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A document with all that follows from it."""
     kind, _, size = settings["shingle"].partition(":")
+    size, *options = size.split("-")
     facts: dict[str, Any] = {}
     content: Any = given
     if isinstance(given, tuple):
@@ -142,7 +170,7 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
         content = facts["content"] = stored(given)
         if content != given:
             facts["utf16"] = given.encode("utf-16-be", "surrogatepass").hex()
-    shingles = oracles.shingles(content, kind, int(size or 1))
+    shingles = oracles.shingles(content, kind, int(size or 1), options)
     distinct = list(dict.fromkeys(shingles))
     hashes = [oracles.shingle_hash(shingle, kind, settings["seed"]) for shingle in distinct]
     written: str = facts["content"] * facts.get("times", 1)

@@ -133,6 +133,36 @@ def is_word_character(character: str) -> bool:
     return character == "_" or unicodedata.category(character)[0] in "LNM"
 
 
+SPELLING = dict(
+    zip(
+        "\u0110\u0126\u0141\xd8\u0166\u0111\u0127\u0142\xf8\u0167\u0131\u0671\u0649\u0629\u06c0",
+        "DHLOTdhloti\u0627\u064a\u0647\u0647",
+        strict=True,
+    )
+) | dict.fromkeys("\ufef5\ufef6\ufef7\ufef8\ufef9\ufefa", "\ufefb")
+SCRIPTS = ("LATIN ", "GREEK ", "CYRILLIC ", "HEBREW ", "ARABIC ")
+
+
+def plain(text: str) -> str:
+    """The text in plain spelling."""
+    spelled, base = "", " "
+    for character in text:
+        if unicodedata.combining(character):
+            if character != "\u093c" and not unicodedata.name(base, "").startswith(SCRIPTS):
+                spelled += character
+            continue
+        character = SPELLING.get(character, character)
+        base, *others = list(unicodedata.normalize("NFKD", character))
+        has_script = unicodedata.name(base, "").startswith((*SCRIPTS, "DEVANAGARI "))
+        if character.isdecimal():
+            spelled += str(int(character))
+        elif has_script and all(map(unicodedata.combining, others)):
+            spelled += SPELLING.get(base, base)
+        else:
+            spelled += character
+    return spelled
+
+
 # shingles
 
 
@@ -257,6 +287,27 @@ def char_shingles(text: str, size: int) -> list[str]:
     return [whole[i : i + size] for i in range(len(whole) - size + 1)]
 
 
+def weight(character: str, size: int) -> int:
+    """Twice the weight of a character in shingles `char:size-cjk`."""
+    if 0xAC00 <= ord(character) <= 0xD7A3:
+        return 2 * size
+    if not is_ideograph(character):
+        return 2
+    return size if ord(character) <= 0x31FF else 2 * size
+
+
+def weighed_shingles(text: str, size: int) -> list[str]:
+    """The shingles `char:size-cjk` of a text, in order, repeated as often as they occur."""
+    whole = collapsed(text)
+    runs = []
+    for start in range(len(whole)):
+        for end in range(start + 1, len(whole) + 1):
+            if sum(weight(character, size) for character in whole[start:end]) >= 2 * size:
+                runs.append(whole[start:end])
+                break
+    return runs or [whole] * bool(whole)
+
+
 def word_shingles(text: str, size: int) -> list[tuple[str, ...]]:
     """The shingles `word:size` of a text, in order, repeated as often as they occur."""
     whole = words(text)
@@ -270,11 +321,17 @@ def counting(text: str, base: str, kind: str, size: int) -> AbstractSet[Shingle]
     return set(shingles(text, kind, size)) - set(shingles(base, kind, size))
 
 
-def shingles(content: str | Collection[Element], kind: str, size: int) -> Sequence[Shingle]:
+def shingles(
+    content: str | Collection[Element], kind: str, size: int, options: Collection[str] = ()
+) -> Sequence[Shingle]:
     """The shingles of a document, in order, repeated as often as they occur."""
     if kind == "set":
         return list(content)
     assert isinstance(content, str)
+    if "marks" in options:
+        content = plain(content)
+    if "cjk" in options:
+        return weighed_shingles(content, size)
     return char_shingles(content, size) if kind == "char" else word_shingles(content, size)
 
 
@@ -345,10 +402,15 @@ def shingle_hash(shingle: Shingle, kind: str, seed: int) -> int:
 
 
 def shingle_hashes(
-    content: str | Collection[Element], kind: str, size: int, seed: int
+    content: str | Collection[Element],
+    kind: str,
+    size: int,
+    seed: int,
+    options: Collection[str] = (),
 ) -> list[int]:
     """The hashes of a document's shingles, in order, repeated as often as they occur."""
-    return [shingle_hash(shingle, kind, seed) for shingle in shingles(content, kind, size)]
+    runs = shingles(content, kind, size, options)
+    return [shingle_hash(shingle, kind, seed) for shingle in runs]
 
 
 # sketches

@@ -42,7 +42,7 @@ OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 """The settings of the index alone: signatures do not depend on them, and reindex changes them."""
 
 PURPOSES = {
-    "short-text": ("char:3", 0.55),
+    "short-text": ("char:3-cjk", 0.55),
     "documents": ("char:9", 0.8),
     "programs": ("code:6", 0.6),
     "baskets": ("set", 0.2),
@@ -140,9 +140,10 @@ def check_against(
 
 
 def _shingle(request: options.ShingleOptions, chosen: object) -> object:
-    """The shingle, with its ending for ignored numbers."""
-    is_open = chosen and request.ignoring and "-" not in str(chosen)
-    return f"{chosen}-numbers" if is_open else chosen
+    """The shingle, with its option for what is ignored."""
+    if chosen and request.ignoring:
+        return str(Shingling.parse(f"{chosen}-{request.ignoring}"))
+    return chosen
 
 
 def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shingling:

@@ -191,8 +191,13 @@ def purpose_in_words(settings: Settings) -> str:
 
 def _details(shingling: Shingling) -> str:
     """What else is compared of the elements of sets, and what is not compared of texts."""
+    details = {
+        "cjk": " (1 Chinese or Korean, 2 kana)",
+        "marks": ", without marks",
+        "numbers": ", all digits alike",
+    }
     counts = ", with their counts" if shingling.kind == "set" and shingling.name else ""
-    return counts + ("" if shingling.numbers else ", all digits alike")
+    return counts + "".join(text for name, text in details.items() if name in shingling.options)
 
 
 def unit_of(shingling: Shingling) -> str:

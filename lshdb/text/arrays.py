@@ -74,6 +74,11 @@ def is_new(values: npt.NDArray[np.integer]) -> Mask:
     return new
 
 
+def last_true(chosen: Mask) -> IntArray:
+    """The last index up to each that is true, or 0: bool[n] -> int64[n]."""
+    return np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), 0))
+
+
 def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
     """Where runs of equal numbers, int64[n], begin and end: int64[r] both."""
     (begins,) = is_new(numbers).nonzero()

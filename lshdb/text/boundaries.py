@@ -83,8 +83,8 @@ def may_be_cut(text: str) -> arrays.Mask:
     silent, mark = (classes & folding.DROPPED) != 0, (classes & folding.COMBINES) != 0
     plain = ((classes & (folding.WORD | folding.SYLLABIC)) == folding.WORD) & ~mark
     # Of each character but the first: the one before it, without marks and signs without width.
-    base = _last(~mark & ~silent)[:-1]
-    visible = _last(~silent)[:-1]
+    base = arrays.last_true(~mark & ~silent)[:-1]
+    visible = arrays.last_true(~silent)[:-1]
     before, behind = codes[:-1], codes[1:]
     between = allowed[1:-1]  # a view
     between &= ~(mark | silent)[1:]
@@ -97,7 +97,7 @@ def may_be_cut(text: str) -> arrays.Mask:
     between &= (before != ord("\r")) | (behind != ord("\n"))
     regional = folding.is_any(codes, _REGIONAL)
     # Each is the second of two, or not, by how many are in a row up to it.
-    in_row = np.arange(1, len(codes) + 1) - _last(~np.append(False, regional))[1:]
+    in_row = np.arange(1, len(codes) + 1) - arrays.last_true(~np.append(False, regional))[1:]
     between &= ~regional[1:] | (in_row[1:] % 2 == 1)
     joins = np.isin(codes[1:-1], _WITHIN_WORDS) & plain[base[:-1]] & plain[2:]
     between[:-1] &= ~joins
@@ -124,8 +124,3 @@ def _ranges(kind: int) -> str:
     chosen = np.concatenate([[False], (folding.character_classes() & kind) != 0, [False]])
     edges = np.flatnonzero(chosen[1:] != chosen[:-1]).reshape(-1, 2)
     return "".join(f"{chr(first)}-{chr(behind - 1)}" for first, behind in edges.tolist())
-
-
-def _last(chosen: arrays.Mask) -> arrays.IntArray:
-    """The last place up to each that is chosen, or 0: bool[n] -> int64[n]."""
-    return np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), 0))

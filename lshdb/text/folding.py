@@ -33,7 +33,8 @@ WORD = 1
 IDEOGRAPH = 2
 """Class bit: an ideograph or kana, which is one word."""
 _NOT_NFKC = 4
-_UNASSIGNED = 8
+UNASSIGNED = 8
+"""Class bit: a code point that Unicode 14.0 had not assigned."""
 DROPPED = 16
 """Class bit: folding drops it."""
 COMBINES = 32
@@ -165,8 +166,8 @@ def fold(text: str, newer: bool = _NEWER_UNICODE) -> str:
         characters = code_points(text)
         classes = character_classes().take(characters)
         kinds = int(np.bitwise_or.reduce(classes))
-    if newer and kinds & _UNASSIGNED:
-        folded = _fold_around(text, (classes & _UNASSIGNED) != 0)
+    if newer and kinds & UNASSIGNED:
+        folded = _fold_around(text, (classes & UNASSIGNED) != 0)
     else:
         folded = _nfkc(text, characters, classes, kinds).casefold()
     return _replaced(folded) if kinds & _LATER else folded

@@ -214,8 +214,11 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
     names = [units.folded[begin:end].decode() for begin, end in bounds]
     size, between = shingling.size, " " if shingling.kind == "word" else ""
-    first = range(max(len(names) - size, 0) + bool(names))
-    texts = dict.fromkeys(between.join(names[i : i + size]) for i in first)
+    runs = [(i, i + size) for i in range(max(len(names) - size, 0) + bool(names))]
+    if shingling.is_weighed:
+        first, last, _ = shingles.weighed_runs("".join(names), units.counts, size)
+        runs = [*zip(first.tolist(), last.tolist(), strict=True)]
+    texts = dict.fromkeys(between.join(names[slice(*run)]) for run in runs)
     return [text for text in texts if text not in _base_shingles(shingling)]
 
 

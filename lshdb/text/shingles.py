@@ -1,12 +1,13 @@
 """Shingling: a batch of documents becomes the 64-bit hashes of their shingles.
 
 `char:k` takes every run of k code points of the folded text, in which each white-space run is one
-blank and neither end is blank. `word:w` takes every run of w words. `set` takes the elements as
-they are. `code:k`, which an app offers, takes every run of k of its units, a character each
-(lshdb.text.kinds). A document shorter than one shingle has one shingle, itself; an empty document
-has none.
-Shingles that also occur in a base text are left out. Hashes are repeated as often as their
-shingles; this does not change sketches or similarities.
+blank and neither end is blank. In `char:k-cjk` a run begins at every code point, and ends where its
+weight is k: one of Han or Hangul weighs k, one of kana half of it, any other 1. `word:w` takes
+every run of w words. `set` takes the elements as they are. `code:k`, which an app offers, takes
+every run of k of its units, a character each (lshdb.text.kinds). A document shorter than one
+shingle has one shingle, itself; an empty document has none. Shingles that also occur in a base text
+are left out. Hashes are repeated as often as their shingles; this does not change sketches or
+similarities.
 
 The hash of a `char` or `code` shingle and of a word is the span hash (lshdb.text.hashing) of
 its UTF-8 bytes; the hash of a `word` shingle is the sum of its words' hashes, each times a constant
@@ -88,6 +89,8 @@ def is_large(content: Content, shingling: Shingling) -> TypeGuard[str]:
 
 _OTHER_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
 """White space that folding does not change."""
+_KANA = "\u3041-\u31ff"
+_HANGUL = "\uac00-\ud7a3"
 _SEPARATOR = "\0"
 _Units = TypeVar("_Units", str, Hashes)
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -198,7 +201,8 @@ def shingle_group(
     elif shingling.kind == "char":
         folded = _changed_together(_collapsed, [*shingling.read(texts)])
         collapsed = [text.strip(" ") for text in folded]
-        shingles = _char_windows("".join(collapsed), lengths_of(collapsed), size, seed)
+        windows = _windows_of(shingling)
+        shingles = windows("".join(collapsed), lengths_of(collapsed), size, seed)
     else:
         shingles = _word_windows(*_word_hashes([*shingling.read(texts)], seed), size, seed)
     if not shingling.base:
@@ -229,7 +233,9 @@ def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
             yield _wordless(text, size, seed)
         return
     parts = kind.pieces(text, shingling, BLOCK[shingling.kind]) if kind else _collapsed_pieces(text)
-    yield from _shingles_of_parts(parts, operator.add, _char_windows, size, seed)
+    weight = functools.partial(_weight, size=size) if shingling.is_weighed else len
+    windows = _windows_of(shingling)
+    yield from _shingles_of_parts(parts, operator.add, windows, size, seed, weight)
 
 
 def _wordless(text: str, size: int, seed: int) -> Hashes:
@@ -249,18 +255,21 @@ def _shingles_of_parts(
     windows: Callable[[_Units, Offsets, int, int], Shingles],
     size: int,
     seed: int,
+    weight: Callable[[_Units], int] = len,
 ) -> Iterator[Hashes]:
     """The shingles of `size` units of a text that comes in parts.
 
-    `join` joins the end of a part and the next part; `windows` makes the shingles of some units.
+    `join` joins the end of a part and the next part; `windows` makes the shingles of some units,
+    which have one if their weight is `size`, and one that begins at each unit before the last ones.
     """
     tail, is_short = None, True
     for part in parts:
         tail = part if tail is None else join(tail, part)
-        if len(tail) >= size:
+        if weight(tail) >= size:
             is_short = False
-            yield windows(tail, np.array([len(tail)]), size, seed).hashes
-            tail = tail[len(tail) - size + 1 :]
+            hashes = windows(tail, np.array([len(tail)]), size, seed).hashes
+            yield hashes
+            tail = tail[len(hashes) :]
     if tail is not None and is_short:
         yield windows(tail, np.array([len(tail)]), size, seed).hashes
 
@@ -304,6 +313,55 @@ def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles
     return Shingles(
         hasher.spans(buffer, byte_offsets[first], byte_offsets[last] - byte_offsets[first]), offsets
     )
+
+
+def _windows_of(shingling: Shingling) -> Callable[[str, Offsets, int, int], Shingles]:
+    return _weighed_windows if shingling.is_weighed else _char_windows
+
+
+def _weights(text: str, size: int) -> Offsets:
+    """Twice the weight of each character of a folded text, int64[n]."""
+    codes = folding.code_points(text)
+    ideographs = (folding.character_classes().take(codes) & folding.IDEOGRAPH) != 0
+    heavy = np.where(folding.is_any(codes, _KANA), size, 2 * size)
+    return np.where(ideographs | folding.is_any(codes, _HANGUL), heavy, 2)
+
+
+def _weight(text: str, size: int) -> int:
+    return int(_weights(text, size).sum()) // 2
+
+
+def weighed_runs(text: str, lengths: Offsets, size: int) -> tuple[Offsets, Offsets, Offsets]:
+    """Where the runs of weight `size` begin and end in texts one after another in a folded text.
+
+    Args:
+        text: n texts.
+        lengths: int64[n], theirs.
+        size: weight of a run; a text of less weight is one run.
+
+    Returns:
+        int64[r] the first character of each run, and the last + 1; int64[n] runs of each text.
+    """
+    reached, bounds = offsets_of(_weights(text, size)), offsets_of(lengths)
+    last = reached.searchsorted(reached[:-1] + 2 * size)
+    is_run = last <= np.repeat(bounds[1:], lengths)
+    counts = sums(is_run, bounds)
+    (light,) = ((counts == 0) & (lengths > 0)).nonzero()
+    counts[light] = is_run[bounds[light]] = True
+    last[bounds[light]] = bounds[light + 1]
+    (first,) = is_run.nonzero()
+    return first, last[first], counts
+
+
+def _weighed_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles:
+    """`_char_windows` of characters that weigh differently."""
+    if text.isascii():
+        return _char_windows(text, lengths, size, seed)
+    first, last, counts = weighed_runs(text, lengths, size)
+    buffer, byte_offsets = utf8(text)
+    begins = byte_offsets[first]
+    hashes = span_hash(seed, "char").spans(buffer, begins, byte_offsets[last] - begins)
+    return Shingles(hashes, offsets_of(counts))
 
 
 def _collapsed(text: str) -> str:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from lshdb import offers
 from lshdb.errors import SettingsError
+from lshdb.text import spelling
 from lshdb.text.arrays import IntArray
 
 Element = str | int
@@ -33,29 +34,36 @@ _ZEROS = (
 """The decimal digits 0 of Unicode 14, each followed by the other nine."""
 DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
 
+_OPTIONS = {
+    "word": {"boilerplate", "marks", "numbers"},
+    "char": {"boilerplate", "cjk", "marks", "numbers"},
+}
+_OTHER_OPTIONS = {"boilerplate"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
 
     `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
-    for all digits: texts that differ in digits only are equal. `word:3-boilerplate` and
-    `code:6-boilerplate`, for `lshdb gate`, leave boilerplate out by the rules of this version of
-    lshdb, so other versions cannot use such a file. With `foreign:NAME` signatures come from
-    another program, to which the user gives this name. Shingles of the texts in `base`, each with
-    a name, do not count; `str` does not show them.
+    for all digits: texts that differ in digits only are equal. `word:3-marks` compares texts in
+    plain spelling (lshdb.text.spelling). In `char:3-cjk` a character of Chinese or Korean is a
+    shingle, and two kana are one. `word:3-boilerplate` and `code:6-boilerplate`, for
+    `lshdb gate`, leave boilerplate out by the rules of this version of lshdb, so other versions
+    cannot use such a file. With `foreign:NAME` signatures come from another program, to which the
+    user gives this name. Shingles of the texts in `base`, each with a name, do not count; `str`
+    does not show them.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
-    >>> str(Shingling("word", 3))
-    'word:3'
+    >>> str(Shingling.parse("word:3-numbers-marks"))
+    'word:3-marks-numbers'
     """
 
     kind: ShinglingKind
     size: int = 1
     name: str = dataclasses.field(default="", repr=False)
-    numbers: bool = dataclasses.field(default=True, repr=False)
-    boilerplate: bool = dataclasses.field(default=True, repr=False)
+    options: frozenset[str] = dataclasses.field(default=frozenset(), repr=False)
     base: tuple[tuple[str, str], ...] = dataclasses.field(default=(), repr=False)
 
     @classmethod
@@ -71,17 +79,15 @@ class Shingling:
                 )
             return cls("foreign", name=name)
         kinds = ("word", "char", *offers.KINDS)
-        pattern = rf"({'|'.join(kinds)}):([0-9]{{1,4}})(-numbers|-boilerplate)?"
-        match = re.fullmatch(pattern, str(text))
+        match = re.fullmatch(rf"({'|'.join(kinds)}):([0-9]{{1,4}})((?:-[a-z]+)*)", str(text))
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             possible = ", ".join(f"{kind}:1..{LONGEST_SHINGLE}" for kind in kinds)
             raise SettingsError(f"shingle {text!r:.100} is not {possible}, set or bag")
-        kind, size, left_out = cast(ShinglingKind, match[1]), int(match[2]), match[3]
-        if left_out == "-boilerplate":
-            return cls(kind, size, boilerplate=False)
-        if left_out and kind in offers.KINDS:
-            raise SettingsError("numbers are ignored in texts, of words or characters")
-        return cls(kind, size, numbers=left_out is None)
+        kind, options = match[1], frozenset(match[3].split("-")[1:])
+        if options - _OPTIONS.get(kind, _OTHER_OPTIONS):
+            allowed = ", ".join(sorted(_OPTIONS.get(kind, _OTHER_OPTIONS)))
+            raise SettingsError(f"shingle {text!r:.100}: the options of {kind} are {allowed}")
+        return cls(cast(ShinglingKind, kind), int(match[2]), options=options)
 
     @property
     def of_sets(self) -> OfSets:
@@ -98,6 +104,15 @@ class Shingling:
         """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"
 
+    @property
+    def is_weighed(self) -> bool:
+        """Whether characters count as several, by their script."""
+        return "cjk" in self.options
+
+    def of_runs(self, size: int) -> Self:
+        """The same, without base texts, in which each run of `size` units is a shingle."""
+        return dataclasses.replace(self, size=size, options=self.options - {"cjk"}, base=())
+
     def without(self, texts: Iterable[str]) -> Self:
         """The same with more base texts."""
         return dataclasses.replace(self, base=(*self.base, *(("", text) for text in texts)))
@@ -107,16 +122,18 @@ class Shingling:
 
         The boilerplate of programs is left out later, when comments and strings are known.
         """
-        if not (self.boilerplate or self.of_programs):
-            return [*map(offers.offered(offers.LEFT_OUT, "boilerplate"), texts)]
-        return texts if self.numbers else [text.translate(DIGITS) for text in texts]
+        if "boilerplate" in self.options and not self.of_programs:
+            texts = [*map(offers.offered(offers.LEFT_OUT, "boilerplate"), texts)]
+        if "marks" in self.options:
+            texts = spelling.plain(texts)
+        if "numbers" in self.options:
+            texts = [text.translate(DIGITS) for text in texts]
+        return texts
 
     def __str__(self) -> str:
         if self.kind == "set":
             return self.name or "set"
-        left_out = "" if self.numbers else "-numbers"
-        left_out = left_out if self.boilerplate else "-boilerplate"
-        return f"{self.kind}:{self.name or self.size}{left_out}"
+        return "-".join([f"{self.kind}:{self.name or self.size}", *sorted(self.options)])
 
 
 @dataclasses.dataclass(frozen=True)

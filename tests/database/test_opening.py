@@ -262,7 +262,7 @@ def test_settings_are_kept_and_may_be_given_again(path: Path, settings: dict[str
 @pytest.mark.parametrize(
     ("given", "shingle", "threshold", "passages"),
     [
-        ({"purpose": "short-text"}, "char:3", 0.55, 0),
+        ({"purpose": "short-text"}, "char:3-cjk", 0.55, 0),
         ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
         ({"purpose": "programs"}, "code:6", 0.6, 12),
         ({"purpose": "programs", "passages": 0}, "code:6", 0.6, 0),

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import oracles
 import pytest
@@ -108,12 +108,25 @@ def test_texts_whose_numbers_differ_are_not_similar(tmp_path: Path) -> None:
         list(db.pairs(distinguish="numbers"))
 
 
-@pytest.mark.parametrize("shingle", ["word:3", "char:5"])
-def test_digits_that_are_ignored_are_all_the_same(tmp_path: Path, shingle: str) -> None:
+def with_marks(text: str) -> str:
+    """Letters with marks, composed and not, and with a stroke, for some plain ones."""
+    return text.replace("a", "\xe1").replace("e", "e\u0323\u0302").replace("d", "\u0111")
+
+
+@pytest.mark.parametrize(
+    ("shingle", "ignored"), [("word:3", "numbers"), ("char:5", "numbers"), ("word:3", "marks")]
+)
+def test_digits_and_marks_that_are_ignored_count_nothing(
+    tmp_path: Path, shingle: str, ignored: Literal["numbers", "marks"]
+) -> None:
     made = texts(2)
-    plain = {key: re.sub(r"\d", "0", text) for key, text in made.items()}
+    if ignored == "numbers":
+        plain = {key: re.sub(r"\d", "0", text) for key, text in made.items()}
+    else:
+        plain = {key: text.replace("\u0663", "3") for key, text in made.items()}
+        made = {key: with_marks(text) if key > "t3" else text for key, text in made.items()}
     results = []
-    for name, documents, ignoring in (("a", made, "numbers"), ("b", plain, None)):
+    for name, documents, ignoring in (("a", made, ignored), ("b", plain, None)):
         path, shape = tmp_path / f"{name}.db", {**ALL, "shingle": shingle, "passages": 4}
         with database_of(path, documents, ignoring=ignoring, **shape) as db:
             pairs = [(p.a, p.b, p.similarity) for p in db.pairs()]
@@ -123,10 +136,10 @@ def test_digits_that_are_ignored_are_all_the_same(tmp_path: Path, shingle: str) 
             assert db.get("t3").content == documents["t3"]
         assert not lshdb.check(path, deep=True).remaining
     assert results[0] == results[1]
-    with pytest.raises(lshdb.SettingsMismatch, match=f"not {shingle}-numbers"):
-        lshdb.open(tmp_path / "b.db", ignoring="numbers")
-    with pytest.raises(lshdb.SettingsError, match="numbers are ignored in texts"):
-        lshdb.open(tmp_path / "c.db", shingle="code:3", ignoring="numbers")
+    with pytest.raises(lshdb.SettingsMismatch, match=f"not {shingle}-{ignored}"):
+        lshdb.open(tmp_path / "b.db", ignoring=ignored)
+    with pytest.raises(lshdb.SettingsError, match="the options of code are boilerplate"):
+        lshdb.open(tmp_path / "c.db", shingle="code:3", ignoring=ignored)
 
 
 def test_bags_are_compared_by_their_counts(command: Command) -> None:

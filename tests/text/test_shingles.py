@@ -36,9 +36,17 @@ SYLLABLES = st.sampled_from([THAI_AND_LAO, KHMER_AND_BURMESE, JAVANESE_AND_BALIN
     lambda letters: st.text(letters + " a\u200b\u0301", max_size=40)
 )
 BATCHES = st.lists(TEXTS | SYLLABLES, max_size=8)
-WORDS = st.integers(1, 4).map(lambda size: Shingling("word", size))
-CHARS = st.one_of(st.integers(1, 9), st.sampled_from([16, 40, 64])).map(
-    lambda size: Shingling("char", size)
+WORDS = st.builds(
+    Shingling,
+    st.just("word"),
+    st.integers(1, 4),
+    options=st.frozensets(st.just("marks")),
+)
+CHARS = st.builds(
+    Shingling,
+    st.just("char"),
+    st.one_of(st.integers(1, 9), st.sampled_from([16, 40, 64])),
+    options=st.frozensets(st.sampled_from(["cjk", "marks"])),
 )
 ELEMENTS = st.one_of(
     st.text(max_size=12),
@@ -50,7 +58,10 @@ ELEMENTS = st.one_of(
 
 
 def oracle(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[list[int]]:
-    return [oracles.shingle_hashes(content, kind.kind, kind.size, seed) for content in contents]
+    return [
+        oracles.shingle_hashes(content, kind.kind, kind.size, seed, kind.options)
+        for content in contents
+    ]
 
 
 def by_document(shingles: Shingles) -> list[list[int]]:
@@ -77,7 +88,7 @@ def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, s
     assert shingled(texts, kind, seed) == expected
     assert by_document(shingle_group(texts, kind, seed)) == expected
     for text in texts:
-        whole = oracles.shingles(cleaned(text, kind), kind.kind, kind.size)
+        whole = oracles.shingles(cleaned(text, kind), kind.kind, kind.size, kind.options)
         distinct = dict.fromkeys(" ".join(s) if isinstance(s, tuple) else s for s in whole)
         assert shingle_texts(text, kind) == list(distinct)
 

@@ -45,7 +45,7 @@ class DataOptions(Options):
         threshold: IndexThreshold = None,
         recall: IndexRecall = None,
         shingle: str | None = None,
-        ignoring: Literal['numbers'] | None = None,
+        ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
         purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
         keep: KeepOrder = 'first',

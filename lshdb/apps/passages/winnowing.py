@@ -71,7 +71,7 @@ def fingerprints(
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
-    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
+    short = shingling.of_runs(fingerprint_size(run))
     group_fingerprints = [
         of_group([contents[index] for index in group], group, short, run, seed)
         for group in shingles.groups(contents, short)
@@ -101,7 +101,7 @@ def of_group(
         seed: of the hashes.
         tokens: of the programs, if they have been cut already.
     """
-    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=())
+    short = shingling.of_runs(fingerprint_size(run))
     window = run - short.size + 1
     whole = whole_words(map(str, texts), shingling)
     first = whole[0]
@@ -128,7 +128,7 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
     """All values that may be fingerprints of the base texts, int64[any], sorted."""
     base = whole_words((text for _, text in shingling.base), shingling)
-    short = dataclasses.replace(shingling, size=fingerprint_size(run), base=()).without(base)
+    short = shingling.of_runs(fingerprint_size(run)).without(base)
     return (shingles.base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 

@@ -324,7 +324,7 @@ class TokenCounts(NamedTuple):
 
 def counted(text: str, shingling: Shingling) -> TokenCounts:
     """How many units of a text count under a database's shingling, and how many do not."""
-    if shingling.boilerplate:
+    if "boilerplate" not in shingling.options:
         return TokenCounts(len(units_of([text], shingling).starts), {}, [])
     if shingling.of_programs:
         blanked = families.blanked(text)

@@ -29,7 +29,7 @@ PROGRAMS: ShingleKind = _Programs()
 def _blanked(text: str, shingling: Shingling) -> str:
     """The program with blanks for comments and what does not count, and marks for strings."""
     blanked = families.blanked(text)
-    if shingling.boilerplate:
+    if "boilerplate" not in shingling.options:
         return blanked
     from lshdb.apps.programs import boilerplate  # 5 ms, which only `lshdb gate` needs
 

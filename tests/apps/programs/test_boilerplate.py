@@ -190,10 +190,10 @@ def test_runs_of_literals_are_tables_and_the_arguments_of_a_call_are_none() -> N
     call = 'f(\n    1, 2, "a",\n    4, 5, x,\n    7,\n)\n'
     assert lines_that_count(call) == [0, 1, 2, 3, 4]
     line = "x = [" + ", ".join(map(str, range(200))) + "]\n"
-    found = counted(line + "y = f(x)\n" * 200, Shingling("code", 6, boilerplate=False))
+    found = counted(line + "y = f(x)\n" * 200, Shingling.parse("code:6-boilerplate"))
     assert found.left_out == {"tables": len("x=[") + 399}
     assert found.units == len("]") + 200 * len("y=f(x)")
-    minified = counted(line + "y = f(x)\n", Shingling("code", 6, boilerplate=False))
+    minified = counted(line + "y = f(x)\n", Shingling.parse("code:6-boilerplate"))
     assert minified.left_out == {"generated": 409}
     names = "".join(f"NAME_{index} = 'value'\n" for index in range(10))
     assert lines_that_count(f"import a\n{names}x = f(y)\n") == [11]
