@@ -19,9 +19,8 @@ from lshdb.store.rows import FileState
 from lshdb.text import content
 from lshdb.text.arrays import bounded
 
-RowDecision = tuple[int, str, DroppedRow | None, int]
-"""The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
-number of its cluster (0 if clusters are not recorded)."""
+RowDecision = tuple[int, str, DroppedRow | None]
+"""The index of a document among some rows, its key, and why it is dropped (None if it is kept)."""
 _ROW = (None,) * len(dataclasses.fields(FileState))
 """In place of the state of a file, of a document that is none."""
 ElementRow = tuple[str, str]
@@ -157,17 +156,10 @@ class Spool:
             ((number, json_text.dumps(astuple(row))) for number, row in decided),
         )
 
-    def cluster(self, clusters: Iterable[tuple[int, int]]) -> None:
-        """Record the clusters of documents, by number."""
-        self._file.write(sql.SPOOL_CLUSTER, clusters)
-
     def decisions(self, first: int, end: int) -> list[RowDecision]:
         """The decisions about the documents numbered from `first` to below `end`, in order."""
         rows = self._file.read(sql.SPOOL_DECISIONS, first, end)
-        return [
-            (number - first, key, reason and _dropped(reason), cluster)
-            for number, key, reason, cluster in rows
-        ]
+        return [(number - first, key, reason and _dropped(reason)) for number, key, reason in rows]
 
 
 def _dropped(reason: str) -> DroppedRow:

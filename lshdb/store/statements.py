@@ -372,11 +372,9 @@ CREATE TABLE documents (
     file_digest BLOB
 ) STRICT;
 CREATE TABLE dropped (number INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
-CREATE TABLE clusters (number INTEGER PRIMARY KEY, cluster INTEGER NOT NULL) STRICT;
 """
 SPOOL_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SPOOL_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?)"
-SPOOL_CLUSTER = "INSERT OR IGNORE INTO clusters VALUES (?, ?)"
 SPOOL_UP = "CREATE INDEX in_order ON documents (place, rank)"
 SPOOL_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
 _SPOOL = """SELECT number, documents.key, content, metadata, file, line,
@@ -390,8 +388,7 @@ SPOOL_KEPT = f"""
 {_SPOOL} documents LEFT JOIN dropped USING (number) WHERE reason IS NULL ORDER BY number
 """
 SPOOL_DECISIONS = """
-SELECT number, key, reason, coalesce(cluster, 0)
-FROM documents LEFT JOIN dropped USING (number) LEFT JOIN clusters USING (number)
+SELECT number, key, reason FROM documents LEFT JOIN dropped USING (number)
 WHERE number >= ? AND number < ? ORDER BY number
 """
 

@@ -119,12 +119,11 @@ class Codes:
         spool: Spool,
         references: Sequence[Collection],
         options: RowsOptions,
-    ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
+    ) -> Iterator[list[tuple[int, DroppedRow]]]:
         """The waiting documents that others contain, batch by batch.
 
         Yields:
-            The number of each, why it is dropped, and the number of the kept document: -1 for a
-            document of a collection.
+            The number of each, and why it is dropped.
 
         Args:
             spool: the documents, the largest first.
@@ -134,7 +133,7 @@ class Codes:
         choice, fields = options.choice, options.fields
         self.spool = spool
         self.finish(spool.count)
-        matched, rows = MatchedReferences(), list[tuple[int, DroppedRow, int]]()
+        matched, rows = MatchedReferences(), list[tuple[int, DroppedRow]]()
         for collection, batch in _all(spool, references):
             if collection is None and choice.drop.only_against:
                 break
@@ -152,7 +151,7 @@ class Codes:
                 if drops_all:
                     self.named[[larger.number, smaller.number]] = True
                     dropped = _dropped(larger, smaller, similarity, fields)
-                    rows.append((larger.number, dropped, smaller.number))
+                    rows.append((larger.number, dropped))
                 elif self.dropped[smaller.number] or (
                     self.dropped[larger.number]
                     if collection is None
@@ -162,11 +161,11 @@ class Codes:
                 self.dropped[smaller.number] = True
                 reference = None if collection is None else collection.reference
                 dropped = _dropped(smaller, larger, similarity, fields, reference)
-                rows.append((smaller.number, dropped, larger.number))
+                rows.append((smaller.number, dropped))
             if not is_listed:  # else later documents may match, too
-                yield [(number, matched.named(number, row), kept) for number, row, kept in rows]
+                yield [(number, matched.named(number, row)) for number, row in rows]
                 rows = []
-        yield [(number, matched.named(number, row), kept) for number, row, kept in rows]
+        yield [(number, matched.named(number, row)) for number, row in rows]
 
     def contained(
         self, stored: Sequence[str], larger_numbers: arrays.IntArray, *, all_of: bool

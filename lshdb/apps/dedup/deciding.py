@@ -7,7 +7,6 @@ on how they are cut into batches.
 """
 
 import itertools
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -54,7 +53,6 @@ class DecidedBatch:
         keys: the keys of the documents.
         indices: the indices of their rows in the origin.
         dropped: why each document is dropped; None for a kept one.
-        clusters: the number of each document's cluster, if it is wanted (see Clusters).
         cuts: the passages that are cut out; to be read once.
     """
 
@@ -62,7 +60,6 @@ class DecidedBatch:
     keys: Sequence[str]
     indices: Sequence[int]
     dropped: Sequence[DroppedRow | None]
-    clusters: Sequence[int] = ()
     cuts: Iterable[DroppedRow] = ()
 
     @property
@@ -94,30 +91,6 @@ class DecidedBatch:
         return replace(self, origin=origin, dropped=dropped, cuts=cut_rows)
 
 
-@dataclass(eq=False)
-class Clusters:
-    """Numbers the clusters of a run: a kept row, and the rows that are dropped for it.
-
-    The number is that of the kept row among all rows of the input, from 1. A cluster around a
-    document of a reference or of an earlier run has the number of the first row decided on in it.
-    """
-
-    def __post_init__(self) -> None:
-        self._rows = array("q")  # of kept documents, by doc_id
-        self._others: dict[tuple[int, int], int] = {}
-
-    def keep(self, doc_id: int, row: int) -> None:
-        """Note which row a document of the run is."""
-        self._rows.extend([0] * (doc_id + 1 - len(self._rows)))
-        self._rows[doc_id] = row
-
-    def of(self, collection: Collection, doc_id: int, row: int) -> int:
-        """The cluster of a row that is dropped for a document."""
-        if doc_id < len(self._rows) and collection.is_private and not collection.is_reference:
-            return self._rows[doc_id]
-        return self._others.setdefault((id(collection), doc_id), row)
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """How the documents of a run are decided on.
@@ -126,38 +99,35 @@ class Plan:
         rule: the rule.
         references: collections that come before all documents; the last one has all documents of
             the run, in order, if those that resemble a later one are dropped, too.
-        stored: documents of earlier runs.
-        kept: the collection that kept documents are added to, see `mode`.
-        is_ordered: whether rows come in another order than the input, so that their origins have
-            their numbers, and a similar document of an earlier run is the reason, although one of
-            this run is more similar.
+        stored: the database with documents of earlier runs; None without one.
+        stage: a file of the run for the kept documents; None without one, see `mode`.
+        is_ordered: whether rows come in another order than the input: then a similar document of
+            an earlier run is the reason, although one of this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `Versions.key_of`). A text file always does.
         options: what dropped rows have.
         cutting: how passages are cut out of documents, which are all kept; None to drop documents.
-        clusters: numbers the clusters; None if nobody wants them.
     """
 
     rule: rules.RowRule
     references: Sequence[Collection] = ()
     stored: Collection | None = None
-    kept: Collection | None = None
+    stage: Collection | None = None
     is_ordered: bool = False
     replaces: bool = False
     options: RowsOptions = field(default_factory=RowsOptions)
     cutting: Cutting | None = None
-    clusters: Clusters | None = None
 
     @property
     def mode(self) -> Literal["compare", "stage", "store"]:
         """What becomes of kept documents.
 
-        `store`: they go into `stored`, and replace others there. `stage`: into a file of the run.
+        `stage`: they go into the stage. `store`: into `stored`, and replace others there.
         `compare`: into none, as all are compared with references only.
         """
-        if self.kept is None:
-            return "compare"
-        return "stage" if self.kept.is_private else "store"
+        if self.stage is not None:
+            return "stage"
+        return "compare" if self.stored is None else "store"
 
 
 @dataclass(eq=False)
@@ -181,13 +151,11 @@ class Decider:
     def __post_init__(self) -> None:
         plan, comparing = self.plan, self.plan.rule.comparing
         self._references = [(collection, comparing(collection)) for collection in plan.references]
-        compared = [] if plan.mode == "store" else [plan.stored]
         self._compared = [
             (collection, comparing(collection), self._marked(collection))
-            for collection in (*compared, plan.kept)
+            for collection in (plan.stored, plan.stage)
             if collection is not None
         ]
-        self._rows = 0  # of all batches so far
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
 
@@ -196,13 +164,13 @@ class Decider:
         if stored is None or not stored.decided.has_different:
             return None
         with stored.store.reading():
-            reader = stored.store if stored is collection else None
+            reader = None if collection.is_private else stored.store
             return MarkedDocuments(stored.decided, reader)
 
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
         documents = writing.joined(parts, self.store.settings)
-        rows = _Rows(documents, self._row_numbers(parts), self.plan)
+        rows = _Rows(documents, self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
         batch = documents.batch
@@ -212,20 +180,7 @@ class Decider:
         if self._compared:
             report = self._decide_in_order(parts, rows)
         self._documents += len(documents.keys)
-        self._rows += sum(part.batch.count for part in parts)
         return report, [*rows.decided(parts)]
-
-    def _row_numbers(self, parts: Sequence[SignedPart]) -> list[int]:
-        """The numbers of the rows of documents among all rows of the run, from 1."""
-        numbers, first = list[int](), self._rows + 1
-        for part in parts:
-            indices = part.batch.indices or range(len(part.keys))
-            if self.plan.is_ordered and part.batch.origin is not None:
-                numbers += (part.batch.origin.numbers[index] + 1 for index in indices)
-            else:
-                numbers += (first + index for index in indices)
-                first += part.batch.count
-        return numbers
 
     def _compare(
         self,
@@ -259,36 +214,30 @@ class Decider:
     ) -> "_Compared":
         """A collection as it is now, which is not changed meanwhile."""
         reader = stack.enter_context(collection.reader())
-        documents = self._signed_for(reader, parts)
+        # Signed as the collection, without the indexes that the rule does not use.
+        of_run = self.store.settings
+        settings = replace(reader.settings, reworded=of_run.reworded)
+        if not self.plan.rule.index(settings).passages:
+            settings = replace(settings, passages=of_run.passages)
+        documents = writing.joined(parts, settings)
         matcher = comparing(reader, documents, np.ones(len(documents.keys), dtype=np.bool_), None)
         return _Compared(collection, reader, matcher)
 
-    def _signed_for(self, reader: lookups.StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
-        """The documents, signed as a collection; without the indexes that the rule does not use."""
-        collection_settings, run_settings = reader.settings, self.store.settings
-        settings = replace(collection_settings, reworded=run_settings.reworded)
-        if not self.plan.rule.index(settings).passages:
-            settings = replace(settings, passages=run_settings.passages)
-        return writing.joined(parts, settings)
-
     def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
-        plan, documents, stored = self.plan, rows.documents, self.plan.stored
+        documents, stored = rows.documents, self.plan.stored
         versions = Versions(self.store if stored is None else stored.store, self._before)
         if stored is not None:
             versions.look_up(documents.keys, documents.digests)
         replaced = sum(map(versions.known.__contains__, documents.keys))
         undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
-            compared = list[_Compared]()
-            for collection, comparing, marked in self._compared:
-                if collection is plan.kept:
-                    store = collection.store
-                    matcher = comparing(store, documents, undecided, replaced)
-                    compared.append(_Compared(collection, store, matcher))
-                else:
-                    compared.append(self._read(stack, collection, comparing, parts))
-                compared[-1].marked = marked
+            *earlier, (kept, comparing, _) = self._compared
+            compared = [self._read(stack, each, how, parts) for each, how, _ in earlier]
+            matcher = comparing(kept.store, documents, undecided, replaced)
+            compared.append(_Compared(kept, kept.store, matcher))
+            for each, (*_, marked) in zip(compared, self._compared, strict=True):
+                each.marked = marked
             loop = _Loop(versions, compared, rows, self.of_run)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
@@ -301,20 +250,17 @@ class _Rows:
 
     Attributes:
         documents: the batch.
-        numbers: the numbers of their rows among all rows of the run.
         plan: how documents are decided on.
         dropped: why each document is dropped; None for the others.
         copied: the passages that are cut out, by the indices of documents.
     """
 
     documents: SignedPart
-    numbers: Sequence[int]
     plan: Plan
 
     def __post_init__(self) -> None:
         self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
         self.copied: defaultdict[int, list[_Copied]] = defaultdict(list)
-        self.clusters = [*self.numbers] if self.plan.clusters is not None else []
         self.references = MatchedReferences()
 
     def drop(self, compared: "_Compared") -> None:
@@ -323,10 +269,6 @@ class _Rows:
         describe = compared.describing(named, self)
         for row, reason in named:
             self.dropped[row] = describe(row, reason)
-        if (clusters := self.plan.clusters) is not None:
-            for row, reason in compared.reasons:
-                number = self.numbers[row]
-                self.clusters[row] = clusters.of(compared.collection, reason.doc_id, number)
         passages = [*compared.matcher.passages()]
         describe = compared.describing(passages, self)
         for row, passage in passages:
@@ -338,10 +280,7 @@ class _Rows:
         dropped = [row and named(index, row) for index, row in enumerate(self.dropped)]
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
-            clusters = self.clusters[first:last]
-            rows = DecidedBatch(
-                batch.origin, batch.keys, batch.indices, dropped[first:last], clusters
-            )
+            rows = DecidedBatch(batch.origin, batch.keys, batch.indices, dropped[first:last])
             if self.plan.cutting is not None:
                 copied = [self.copied[row] for row in range(first, last)]
                 rows = rows.cut(self.plan.cutting, part.stored, copied)
@@ -429,12 +368,10 @@ class _Loop:
 
     def __post_init__(self) -> None:
         self.plan, self.documents = self.rows.plan, self.rows.documents
-        kept = self.plan.kept
-        assert kept is not None
-        self._next_id = kept.store.last_doc_id() + 1
+        self._kept = self.compared[-1].collection
+        self._next_id = self._kept.store.last_doc_id() + 1
         self._written: list[int] = []
         self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
-        self._kept = kept
 
     def decide(self, row: int) -> bool:
         """Decide on a document; True if it is kept, and not all candidates were compared."""
@@ -483,7 +420,7 @@ class _Loop:
             return doc_ids
         doc_id = versions.known[key].doc_id
         is_earlier = doc_id <= versions.before or self._replaces(row)
-        if compared.collection is self.plan.stored and is_earlier:
+        if is_earlier and not compared.collection.is_private:
             return {*doc_ids, doc_id}
         return doc_ids
 
@@ -511,8 +448,6 @@ class _Loop:
             compared.marked.add(doc_id, document)
         if self._kept.locations is not None:
             self._kept.locations.add(doc_id, documents.batch.wheres[row])
-        if self.plan.clusters is not None:
-            self.plan.clusters.keep(doc_id, self.rows.numbers[row])
         self._written.append(row)
         return is_cut
 
@@ -536,7 +471,7 @@ def decided(
     """Decide on a stream of documents, batch by batch.
 
     Args:
-        job: reads and signs documents; its store is that of `plan.kept`, if there is one.
+        job: reads and signs documents; its store is that of the kept ones, if they go into one.
         items: documents, or batches of them.
         plan: how documents are decided on.
 
@@ -572,7 +507,7 @@ def selecting(options: AddManyOptions) -> Select | None:
 
     def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
         stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
-        plan = Plan(rules.SimilarRule(), stored=stored, kept=stored, replaces=True)
+        plan = Plan(rules.SimilarRule(), stored=stored, replaces=True)
         for report, batches in decided(job, items, plan):
             for row in itertools.chain.from_iterable(batch.dropped for batch in batches):
                 if row is not None and row.kept != row.key and options.on_skip is not None:

@@ -352,7 +352,6 @@ class DedupJob:
             database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
-            clusters=self.outputs.annotate is not None,
             on_failure=self.reading.failures,
             beside=self._beside(),
             on_batch=self._on_batch,

@@ -81,7 +81,6 @@ class Run:
         database: opens the database that kept rows are added to, if it is not open.
         stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
-        clusters: whether clusters are numbered.
         workers, on_failure: options of the job that signs documents.
         beside: the directory of temporary files; None for the system's.
         on_batch: called with the results of each batch, when it is decided on or in the file.
@@ -99,7 +98,6 @@ class Run:
     database: Callable[[], Store] | None = None
     stored: Store | None = None
     staged: bool = False
-    clusters: bool = False
     workers: int | None = None
     on_failure: Callable[[model.Failure], object] | None = None
     beside: Path | None = None
@@ -238,8 +236,9 @@ class Run:
             yield from self._twice()
             return
         stored = self._stored_collection()
-        kept = self._private() if stored is None or self.staged else stored
-        plan = self._plan(stored, kept)
+        stage = self._private() if stored is None or self.staged else None
+        kept, plan = stage or stored, self._plan(stored, stage)
+        assert kept is not None
         count = 0
         job = Job(kept.store, self.workers, self.on_failure)
         for report, batches in deciding.decided(job, self._batches(), plan):
@@ -300,7 +299,7 @@ class Run:
         self._stage = self._stack.enter_context(self._temporary(settings))
         return Collection(self._stage, Locations(1), is_private=True)
 
-    def _plan(self, stored: Collection | None, kept: Collection) -> deciding.Plan:
+    def _plan(self, stored: Collection | None, stage: Collection | None) -> deciding.Plan:
         assert isinstance(self.rule, rules.RowRule)
         cutting, rows = None, self.rows
         if rows.cut is not None:
@@ -310,11 +309,10 @@ class Run:
             self.rule,
             self._opened,
             stored,
-            None if self._only_against else kept,
+            None if self._only_against else stage,
             is_ordered=reads_twice(self._choice),
             options=rows,
             cutting=cutting,
-            clusters=deciding.Clusters() if self.clusters else None,
         )
 
     def _twice(self) -> Iterator[deciding.DecidedBatch]:
@@ -329,20 +327,12 @@ class Run:
         if on_all is None:
             reports += self._decided_one_by_one(spool, private)
         else:
-            stored = self._mark_stored(spool)
+            dropped = self._mark_stored(spool)
             references = [*self._opened, *filter(None, [self._stored_collection()])]
-            dropped = set[int](stored)
-            others = dict[tuple[object, ...], int]()
             for decisions in on_all.decisions(spool, references, self.rows):
-                spool.drop((number, row) for number, row, _ in decisions)
-                clusters = list[tuple[int, int]]()
-                for number, row, kept in decisions:
-                    other = row.reference, row.kept, row.kept_file, row.kept_line
-                    cluster = kept + 1 if kept >= 0 else others.setdefault(other, number + 1)
-                    clusters.append((number, cluster))
-                spool.cluster(clusters)
-                dropped.update(number for number, _ in clusters)
-                self.progress(len(dropped), None, "documents dropped")
+                spool.drop(decisions)
+                dropped += len(decisions)
+                self.progress(dropped, None, "documents dropped")
             if self._is_stored:
                 reports += added(self._job, map(self._batch_of, spool.kept()))
         if self.stored is not None and not self.staged:
@@ -455,7 +445,7 @@ class Run:
         if self._choice.drop_all:
             with contextlib.closing(self._in_order(spool)) as items:
                 yield from added(self._job, items, private.locations)
-            plan = replace(plan, references=[*plan.references, private], kept=None)
+            plan = replace(plan, references=[*plan.references, private], stage=None)
         count = 0
         with contextlib.closing(self._in_order(spool)) as items:
             for report, batches in deciding.decided(
@@ -466,8 +456,6 @@ class Run:
                     numbers = batch.origin.numbers
                     rows = zip(numbers, batch.dropped, strict=True)
                     spool.drop((number, row) for number, row in rows if row is not None)
-                    if batch.clusters:
-                        spool.cluster(zip(numbers, batch.clusters, strict=True))
                 count += report.documents
                 yield replace(report, failed=0)
                 self.progress(count, None, "documents decided")
@@ -486,9 +474,9 @@ class Run:
         if seen != spool.count:
             raise changed
 
-    def _mark_stored(self, spool: Spool) -> list[int]:
-        """Drop documents that an earlier run stored under the same key; return their numbers."""
-        marked = list[int]()
+    def _mark_stored(self, spool: Spool) -> int:
+        """Drop documents that an earlier run stored under the same key; return how many."""
+        marked = 0
         if self.stored is None:
             return marked
         versions = Versions(self.stored)
@@ -505,7 +493,7 @@ class Run:
                         (document.number, model.DroppedRow(*columns, 1.0, True, True, True))
                     )
             spool.drop(rows)
-            marked += (number for number, _ in rows)
+            marked += len(rows)
         return marked
 
 
@@ -569,8 +557,7 @@ def _of_spool(batch: Batch, spool: Spool, first: int) -> deciding.DecidedBatch:
     decisions = spool.decisions(first, first + batch.count)
     return deciding.DecidedBatch(
         batch.origin,
-        [key for _, key, _, _ in decisions],
-        [index for index, _, _, _ in decisions],
-        [dropped for _, _, dropped, _ in decisions],
-        [cluster or first + index + 1 for index, _, _, cluster in decisions],
+        [key for _, key, _ in decisions],
+        [index for index, _, _ in decisions],
+        [dropped for _, _, dropped in decisions],
     )

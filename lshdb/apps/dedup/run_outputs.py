@@ -7,7 +7,7 @@ looks complete.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -46,6 +46,7 @@ class KeptRows:
 
     def __post_init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._clusters = Clusters()
         self._targets: list[tuple[str, str, TableSchema | None, bool]] = []
         # A wrong table is refused before anything is written.
         for number, (output, paths) in enumerate(self.tables.items()):
@@ -69,7 +70,7 @@ class KeptRows:
         if rows.origin is None:
             return
         if self.annotates:
-            origin = annotated(rows, rows.origin)
+            origin = annotated(rows, rows.origin, self._clusters)
             self.write(origin, range(len(origin.numbers)))
         else:
             self.write(rows.origin, rows.kept)
@@ -106,13 +107,42 @@ class KeptRows:
                 self._writers.throw(error)
 
 
-def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
+class Clusters:
+    """Numbers the clusters of a run: a kept document, and the rows that are dropped for it.
+
+    The number is that of the first of these rows among all rows of the input, from 1.
+    """
+
+    def __init__(self) -> None:
+        self._first = dict[object, int]()  # by the kept document
+        self._rows = 0  # of all batches so far
+
+    def annotations(
+        self,
+        origin: Origin,
+        indices: Sequence[int],
+        keys: Sequence[str],
+        dropped_rows: Sequence[DroppedRow | None],
+    ) -> Iterator[tuple[object, ...]]:
+        """The values of ANNOTATED for the documents of a batch, see DecidedBatch."""
+        file = origin.name if origin.in_file else None
+        for index, key, dropped in zip(indices, keys, dropped_rows, strict=True):
+            document: object = None, key, file, origin.numbers[index]
+            values: tuple[object, ...] = key, 1.0, True
+            if dropped is not None:
+                document = dropped.reference, dropped.kept, dropped.kept_file, dropped.kept_line
+                values = dropped.kept, dropped.similarity, dropped.exact
+            yield self._first.setdefault(document, self._rows + index + 1), *values
+        self._rows += len(origin.numbers)
+
+
+def annotated(rows: DecidedBatch, origin: Origin, clusters: Clusters) -> Origin:
     """The rows with the columns of ANNOTATED, which are null for rows without a document.
 
     Lines of JSON that are no objects are left out.
     """
     read = sinks.rows_of(origin)
-    annotations = map(annotation, rows.clusters, rows.keys, rows.dropped)
+    annotations = clusters.annotations(origin, rows.indices, rows.keys, rows.dropped)
     values = dict(zip(rows.indices, annotations, strict=True))
     indices = [
         index
@@ -125,13 +155,6 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     numbers = [origin.numbers[index] for index in indices]
     changed = added_columns.with_columns(read, indices, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
-
-
-def annotation(cluster: int, key: str, dropped: DroppedRow | None) -> tuple[object, ...]:
-    """The values of ANNOTATED for a row."""
-    if dropped is None:
-        return cluster, key, 1.0, True
-    return cluster, dropped.kept, dropped.similarity, dropped.exact
 
 
 def _record(rows: Rows, index: int) -> Record | None:

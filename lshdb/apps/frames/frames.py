@@ -109,7 +109,6 @@ class Deduplicated(Result, Generic[AnyRows]):
     failed: int
     failures: tuple[Failure, ...]
     dropped: Dropped
-    _clusters: arrays.IntArray = field(compare=False)
     _source: data_frames.Frame | _Files = field(compare=False)
     _options: DataOptions = field(compare=False)
 
@@ -141,9 +140,10 @@ class Deduplicated(Result, Generic[AnyRows]):
     def annotations(self) -> dict[str, list[Any]]:
         """Four columns about all rows, in their order, to be joined with them.
 
-        `cluster` numbers the groups of similar rows; `kept` is the key of the row that stays in
-        place of each, its own if it stays; `similarity` is to that, and `exact` says whether it is
-        exact. Rows without a document have None in all of them. Files are read again for it.
+        `cluster` is the number of the first row of each group, from 1; `kept` is the key of the row
+        that stays in place of each, its own if it stays; `similarity` is to that, and `exact` says
+        whether it is exact. Rows without a document have None in all of them. Files are read again
+        for it.
 
         Raises:
             UsageError: no row stays in place of others, as with `drop_all`.
@@ -153,11 +153,13 @@ class Deduplicated(Result, Generic[AnyRows]):
         columns: dict[str, list[Any]] = {
             name: [None] * len(self.mask) for name in added_columns.ANNOTATED
         }
-        first, dropped = 0, iter(self.dropped)
+        first, dropped, clusters = 0, iter(self.dropped), run_outputs.Clusters()
         for batch in self._source.batches():
-            for row, key in zip(np.add(batch.indices, first).tolist(), batch.keys, strict=True):
-                reason = None if self.mask[row] else next(dropped)
-                values = run_outputs.annotation(int(self._clusters[row]), key, reason)
+            assert batch.origin is not None
+            rows = np.add(batch.indices, first).tolist()
+            reasons = [None if self.mask[row] else next(dropped) for row in rows]
+            annotations = clusters.annotations(batch.origin, batch.indices, batch.keys, reasons)
+            for row, values in zip(rows, annotations, strict=True):
                 for column, value in zip(columns.values(), values, strict=True):
                     column[row] = value
             first += batch.count
@@ -311,7 +313,7 @@ def _decided(
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
     failed = counts.Failures(options.on_failure)
-    masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
+    masks, dropped = [np.zeros(0, dtype=bool)], Dropped()
     with Run(
         rows=options.of_rows,
         rule=rules.rule_of(options.choice, settings.threshold),
@@ -320,7 +322,6 @@ def _decided(
         of_references=session,
         stored=stored,
         staged=True,
-        clusters=True,
         workers=options.workers,
         on_failure=failed,
     ) as run:
@@ -328,8 +329,6 @@ def _decided(
             if batch.origin is not None:
                 masks.append(np.zeros(len(batch.origin.numbers), dtype=bool))
                 masks[-1][batch.kept] = True
-                clusters.append(np.zeros(len(batch.origin.numbers), dtype=np.int64))
-                clusters[-1][[*batch.indices]] = batch.clusters
                 dropped.extend(filter(None, batch.dropped))
         run.merge()
     failed.warn("the result's `failures` name them")
@@ -340,7 +339,6 @@ def _decided(
         failed.count,
         failed.kept,
         dropped,
-        np.concatenate(clusters),
         source,
         options,
     )

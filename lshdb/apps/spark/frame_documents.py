@@ -1,33 +1,28 @@
 """The documents of a DataFrame; columns are checked before any job starts."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
     BooleanType,
     ByteType,
     DataType,
-    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
     LongType,
-    MapType,
     ShortType,
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
-from lshdb import ContentError, InputError, Settings, Shingling, UsageError, json_text
+from lshdb import ContentError, InputError, Settings, Shingling, UsageError
 from lshdb.apps.spark.options import SparkOptions
 from lshdb.groups import takes
 from lshdb.keys import key_of_id
@@ -41,8 +36,6 @@ from lshdb.text.shingling import Content
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _ELEMENTS = (StringType, *_INTEGERS)
 """Types of the elements of sets."""
-_AS_STRINGS = (*_INTEGERS, BooleanType, DateType)
-"""Types whose values Spark writes as `lshdb.keys` does."""
 _NUMBER = 40
 """Characters of a number in keys that sort, with those of a decimal."""
 _FLOAT = DecimalType(38, 20)
@@ -101,38 +94,29 @@ def keys_of(df: DataFrame, name: str) -> Column:
         UsageError: a missing column, or one of a type without keys.
     """
     column, types = _column(df, name)
-    kind = types[0]
     if all(isinstance(data_type, StringType) for data_type in types):
         key = F.make_valid_utf8(column)
         return F.when((key != "") & ~F.contains(key, F.lit("\0")), key)
-    if len(types) == 1 and isinstance(kind, ArrayType | MapType | StructType):
-        text = F.to_json(column, {"ignoreNullFields": "false"})
-        return _keys(text, lambda text: json_text.loads(text.encode()))
-    if len(types) == 1 and isinstance(kind, DoubleType | FloatType):
-        return _keys(column.cast("string"), float if isinstance(kind, DoubleType) else np.float32)
-    if len(types) > 1 or not isinstance(
-        kind, (*_AS_STRINGS, BinaryType, DecimalType, TimestampType, TimestampNTZType)
-    ):
+    if len(types) > 1:
         raise _unfit(name, types, "an id is one column of texts, numbers, times or bytes")
-    if isinstance(kind, BinaryType):
-        return F.when(F.length(column) > 0, F.lower(F.hex(column)))
-    if isinstance(kind, TimestampType | TimestampNTZType):
-        return _timestamps(column, has_zone=isinstance(kind, TimestampType))
-    if isinstance(kind, DecimalType):  # as `str` of Python: small ones with an exponent
-        return F.when(column.isNotNull(), F.format_string("%s", column))
-    return column.cast("string")
+    if isinstance(types[0], _INTEGERS):
+        return column.cast("string")
+    keys: Column = arrow_udf(_keys, "string")(column)  # type: ignore[call-overload]
+    return keys
 
 
-def _keys(column: Column, value_of: Callable[[str], object]) -> Column:
-    """The keys of ids of which a column has the texts; null where there is none."""
+def _keys(ids: pa.Array) -> pa.Array:
+    """The keys of ids of any type, string[n]; null where there is none."""
+    # As Python's floats, those of 32 bits would have other digits.
+    is_float = pa.types.is_floating(ids.type)
+    values = ids.to_numpy(zero_copy_only=False) if is_float else ids.to_pylist()
+    return pa.array(map(_key, values), pa.string())
 
-    def key(text: str | None) -> str | None:
-        try:
-            return None if text is None else key_of_id(value_of(text))
-        except InputError:
-            return None
 
-    return F.udf(key, "string", useArrow=False)(column)
+def _key(value: object) -> str | None:
+    with suppress(InputError):
+        return key_of_id(value)
+    return None
 
 
 def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
@@ -147,18 +131,6 @@ def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
     digits = F.lpad(F.ltrim(key, F.lit("-")), _NUMBER, "0")
     below = F.concat(F.lit("0"), F.translate(digits, "0123456789", "9876543210"))
     return F.when(F.startswith(key, F.lit("-")), below).otherwise(F.concat(F.lit("1"), digits))
-
-
-def _timestamps(column: Column, *, has_zone: bool) -> Column:
-    """The keys of timestamps; those of a type with a time zone are in UTC."""
-    if has_zone:
-        # Not by way of the session's time zone, in which an hour may exist twice.
-        epoch = F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")
-        column = F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
-    fraction = F.date_format(column, ".SSSSSS")
-    text = F.date_format(column, "yyyy-MM-dd HH:mm:ss")
-    text = F.when(fraction == ".000000", text).otherwise(F.concat(text, fraction))
-    return F.concat(text, F.lit("+00:00" if has_zone else ""))
 
 
 def check_keys(documents: DataFrame) -> None:

@@ -20,10 +20,6 @@ _BROKEN_ALONE = "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN"
 _LINE_SHOWN = 60
 """Characters of a broken line that are shown."""
 _NANOSECONDS = "TIMESTAMP(NANOS"
-_NULLS = ("(NULL)", "(UNKNOWN)")
-"""Endings of Parquet's types whose only value is null."""
-_HIDDEN = ("_", ".")
-"""Beginnings of the names of files and directories that Spark does not read."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
             other values.
         PySparkException: there is no such path, or it cannot be read.
     """
-    files = [*_files(spark, path)]
+    files = spark.read.text(path).inputFiles()
     if format == "auto":
         # Without a name that says so, as of a directory, Spark's own default.
         formats = {format_of(name) for name in (*files, path.rstrip("/"))}
@@ -68,7 +64,7 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
         schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
         return SparkRows(spark.createDataFrame([], schema), format, notes=[f"{path}: {reason}"])
 
-    if not files and starting.exists(spark, path):
+    if not files:
         return nothing("it has no files of rows")
     if format == "parquet":
         return _of_parquet(spark, path, files)
@@ -98,7 +94,7 @@ def _without_broken(rows: DataFrame, path: str) -> SparkRows:
 
 
 def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRows:
-    """Parquet, also with types of pandas that Spark does not have: of times, and of nulls."""
+    """Parquet, also with times of pandas that Spark does not have."""
     spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
     # A column that came later is null before; types that Spark cannot merge are an error.
     rows, notes = spark.read.option("mergeSchema", "true").parquet(path), []
@@ -118,36 +114,16 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRo
     if changed:
         shown = ", ".join(changed)
         notes = [f"{path}: nanoseconds become microseconds, as Spark has them, in column {shown}"]
-    nulls = [name for name, kind in types.items() if kind.endswith(_NULLS)]
-    changed |= dict.fromkeys(nulls, F.lit(None).cast("string"))
     return SparkRows(rows.withColumns(changed), "parquet", notes=notes)
 
 
-def _files(spark: SparkSession, path: str) -> Iterator[str]:
-    """The paths of the files that Spark reads for a path."""
-    _, target, configuration = starting.hadoop(spark, path)
-    system = target.getFileSystem(configuration)
-    for status in system.globStatus(target) or ():
-        base = status.getPath()
-        statuses = system.listFiles(base, True)
-        while statuses.hasNext():
-            file = statuses.next().getPath()
-            below = file.toString().removeprefix(base.toString()).strip("/")
-            if not any(name.startswith(_HIDDEN) for name in below.split("/")):
-                yield file.toString()
-
-
 def _types(spark: SparkSession, files: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-    """The types of columns as Parquet writes them, in the first file where they say something.
-
-    A file of nulls alone, such as an empty one, says nothing; files are read until all are known.
-    """
+    """The types of columns as Parquet writes them, from as many files as it takes to know all."""
     types: dict[str, str] = {}
     for file in files:
-        known = {name: kind for name, kind in types.items() if not kind.endswith(_NULLS)}
-        if known.keys() >= {*columns} - partition_of(file).keys():
+        if types.keys() >= {*columns} - partition_of(file).keys():
             break
-        types |= dict(_parquet_types(spark, file)) | known
+        types |= _parquet_types(spark, file)
     return types
 
 

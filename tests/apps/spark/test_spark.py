@@ -731,8 +731,12 @@ def test_nanoseconds_that_came_later_are_microseconds(
     for number, columns in enumerate(whens):
         rows = pa.table({"id": [str(number)], "text": [f"fox {number} of isle"], **columns})
         pq.write_table(rows, tmp_path / f"in/{number}.parquet")
-    listed = reading._files
-    monkeypatch.setattr(reading, "_files", lambda *path: sorted(listed(*path), reverse=is_first))
+    types = reading._types
+
+    def ordered(spark: SparkSession, files: Sequence[str], columns: Sequence[str]) -> Any:
+        return types(spark, sorted(files, reverse=is_first), columns)
+
+    monkeypatch.setattr(reading, "_types", ordered)
     output = tmp_path / "out"
     assert ran("spark-dedup", str(tmp_path / "in"), str(output)) == 0
     assert "nanoseconds become microseconds, as Spark has them, in column when" in (
