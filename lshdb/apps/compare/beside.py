@@ -44,7 +44,8 @@ _PUNCTUATION = re.compile(r"[][{}()<>=;_#\\*&|$@+/]")
 
 Marked = tuple[int, int, int]
 """A part of a text that is marked: its start, its end, and the number of its passage, or 0."""
-_COPIED: tuple[PieceKind, ...] = ("same", "renamed", "changed", "moved")
+_COPIED: tuple[PieceKind, ...] = ("same", "renamed", "moved")
+"""Pieces that are coloured in copied passages; what changed stays marked as changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Beside:
         rows: the rows of the compared beginnings.
         copied: the passages that both texts have, the longest first.
         unit: what lengths of passages are in: word, token or character.
-        coloured: whether these are pieces of the rows, each with its number in `copied`, from 1.
+        coloured: whether these are pieces of the rows, each with its number in `copied`, from 1;
+            they are not if they make up more than half of a text.
         says: how the texts differ, in words.
         code: whether to show them in a fixed-width font.
         cut: number of characters of the longer text that are not compared.
@@ -224,7 +226,13 @@ def contents_beside(
             )
             rows = [_rare_marked(row, left, right) for row in rows]
         copied = _copied(database.settings, passages, shortest, limit)
-        coloured = bool(copied and (programs or database.settings.passages))
+        share = sum(each.passage.a_end - each.passage.a_start for each in copied)
+        coloured = bool(
+            copied
+            and (programs or database.settings.passages)
+            # In near duplicates what differs says more.
+            and 2 * share <= min(len(start_a), len(start_b))
+        )
         if coloured:
             rows = _coloured(rows, copied)
         texts = Beside(

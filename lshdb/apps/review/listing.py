@@ -62,6 +62,11 @@ ORDERS: Mapping[str, tuple[str, Callable[[Any, float], Any]]] = {
     "key": ("key", lambda item, _: item.keep if isinstance(item, Cluster) else (item.a, item.b)),
 }
 """The orders of lists: how pages call them, and what sorts an item, given the threshold."""
+SORTS = {
+    kind: {name: label for name, (label, _) in ORDERS.items() if name not in others}
+    for kind, others in (("clusters", ()), ("pairs", ("size", "first")))
+}
+"""The orders of each list by name, as pages call them; the first is the default."""
 LEARNED = 30
 """Minimum number of a reviewer's answers from which a threshold is estimated."""
 _WORTH = 8
@@ -321,9 +326,10 @@ class Listing:
             UsageError: there is no such order, or clusters have no sample.
         """
         survey, filters, indices = self.survey, self.filters, self.matching
-        sort = filters.sort or next(iter(self.sorts))
-        if sort not in self.sorts:
-            raise UsageError(f"sort {sort!r:.50} is not {', '.join(self.sorts)}")
+        sorts = SORTS["pairs" if survey.totals.redundant is None else "clusters"]
+        sort = filters.sort or next(iter(sorts))
+        if sort not in sorts:
+            raise UsageError(f"sort {sort!r:.50} is not {', '.join(sorts)}")
         if filters.sample is not None:
             if survey.doc_ids is None:
                 raise UsageError("sample is for pairs")
@@ -397,20 +403,13 @@ class Listing:
         return {"similarity": similarity, "duplicates": int(gone[:count].sum()), "answers": count}
 
     @property
-    def sorts(self) -> dict[str, str]:
-        """The orders of the list and how pages call them; the first is the default."""
-        of_clusters = ("size", "first") if self.survey.totals.redundant is None else ()
-        return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
-
-    @property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
-        """The fields of metadata with several values, each value with its number of documents."""
+        """The values that several documents have, with their number, of fields of metadata."""
         return {
-            name: sorted(
-                ((text, len(documents[text])) for text in documents), key=lambda row: -row[1]
-            )
+            name: sorted(several.items(), key=lambda row: -row[1])
             for name, documents in self.survey.facets.items()
             if len(documents) > 1
+            if (several := {text: len(of) for text, of in documents.items() if len(of) > 1})
         }
 
     def _by_decision(self, order: Iterable[int]) -> list[int]:

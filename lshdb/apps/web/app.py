@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 import lshdb
-from lshdb.apps.review import reviewing
+from lshdb.apps.review import listing, reviewing
 from lshdb.apps.web import api, guarding, page_file, rendering, views
 from lshdb.errors import limits_noted
 from lshdb.json_text import dumps
@@ -156,7 +156,9 @@ class _Site:
         """The page of an error."""
         status, reason = _problem(error, request.method)
         title = HTTPStatus(status).phrase.capitalize()
-        page = rendering.Page("problem", title, {"reason": reason}, status=status)
+        kind = request.url.path.rpartition("/")[2]
+        view = {"filters": request.query_params, "kind": kind, "sorts": listing.SORTS.get(kind)}
+        page = rendering.Page("problem", title, {"reason": reason}, view, status)
         response = self.respond(request, page)
         response.headers.update(getattr(error, "headers", None) or {})
         return response

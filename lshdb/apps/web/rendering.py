@@ -16,6 +16,7 @@ from lshdb import formatting, templates
 from lshdb.apps.review.drawing import log_ticks
 from lshdb.apps.review.listing import common_path
 from lshdb.json_text import dumps
+from lshdb.read.keeping import is_copy_name
 from lshdb.read.paths import escaped
 from lshdb.text.shingling import Shingling
 
@@ -173,6 +174,7 @@ _TEMPLATES.filters.update(
         "sentence": sentence,
         "behind": behind,
         "common_path": common_path,
+        "is_copy": is_copy_name,
         "compact": formatting.compact,
         "log_ticks": log_ticks,
         "last_similarity": last_similarity,

@@ -48,6 +48,7 @@ from lshdb.options import (
     SimilarOptions,
 )
 from lshdb.progress import Progress
+from lshdb.read.keeping import is_copy_name
 from lshdb.read.paths import file_of_message
 from lshdb.search.beginnings import UNKNOWN, beginnings_of
 from lshdb.search.pairs import pairs_within
@@ -427,6 +428,7 @@ def compare(visit: Visit) -> Page:
     result_name = ("compare", address.pasted, title, b)
     comparison, texts, sets = visit.wait_for(result_name, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
+    data["fields"] = {} if address.pasted else _differing_fields(visit.database, title, b)
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
     view: dict[str, Any] = {"arguments": arguments, "near": None, "texts": texts}
     view["last_number"] = None
@@ -454,6 +456,22 @@ def compare(visit: Visit) -> Page:
         data["list"] = view["near"]
     view |= {} if address.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
+
+
+def _differing_fields(database: Database, a: str, b: str) -> dict[str, tuple[Any, Any]]:
+    """The fields that differ in the metadata of two documents, or in contents that are objects."""
+    left, right = map(_fields, (database.get(a), database.get(b)))
+    values = {name: (left.get(name), right.get(name)) for name in {**left, **right}}
+    return {name: pair for name, pair in values.items() if pair[0] != pair[1]}
+
+
+def _fields(document: lshdb.StoredDocument) -> dict[str, Any]:
+    """The fields of a document's metadata, and those of a JSON object that is its content."""
+    content: Any = document.content
+    with contextlib.suppress(RecursionError, TypeError, ValueError):
+        content = json_text.loads(content.encode()) if content[:1] == "{" else None
+    fields = content if isinstance(content, dict) else {}
+    return {**fields, **(document.metadata or {})}
 
 
 def _in_cluster(visit: Visit, a: str, b: str) -> dict[str, Any]:
@@ -519,7 +537,7 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     }
     if kind == "pairs":
         data["drawn_from"] = listed.drawn_from
-    view: dict[str, Any] = {"sorts": listed.sorts}
+    view: dict[str, Any] = {"sorts": listing.SORTS[kind]}
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
         rule = listing.rule_words(visit.address.filters.clusters.order)
@@ -569,7 +587,11 @@ def cluster(visit: Visit) -> Page:
     described["members"] = _with_texts(visit, item.keep, page_members)
     keys = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
     titles = [member["title"] for member in described["members"] if member["key"] == item.keep]
-    view = {"near": near, "kept_title": "".join(titles)}
+    view = {
+        "near": near,
+        "kept_title": "".join(titles),
+        "copies_only": all(map(is_copy_name, item.members)),
+    }
     view |= {**_last(visit, listed), **_form(visit, keys)}
     described["connections"] = None
     if 2 < len(item.members) <= _CONNECTED:
@@ -651,7 +673,9 @@ def decide(visit: Visit) -> Page:
         if undone := posted.get("undo"):
             return came_from, back | _undone(came_from, review.undo(undone))
         documents = reviewing.documents_of(posted.get("documents", ""))
-        review.decide(posted.get("action", ""), documents, posted.get("note", ""))
+        chosen = " ".join(name[7:] for name in posted if name.startswith("chosen "))
+        action = posted.get("action", "").replace("chosen", chosen)
+        review.decide(action, documents, posted.get("note", ""))
         if came_from == "cluster" or (came_from == "compare" and {"listed", "clustered"} & {*back}):
             with contextlib.suppress(Waiting):
                 return _next(visit, came_from, back)
@@ -687,6 +711,14 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
         if pair := listed.pair_after(item, address.a, address.b):
             return page, back | {"page": "1", "a": pair[0], "b": pair[1]}
     elif isinstance(item, Cluster) and not visit.verdicts().settled(item.members):
+        open_pages = [
+            index // _MEMBERS + 1
+            for index, member in enumerate(listed.described(item)["members"])
+            if member["key"] != item.keep and not member["decided"]
+        ]
+        if open_pages and address.page not in open_pages:
+            behind = (number for number in open_pages if number > address.page)
+            back["page"] = str(next(behind, open_pages[0]))
         return page, back
     if near.following is None:
         return "decisions", {"finished": "cluster"}

@@ -371,7 +371,8 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
         assert not page.locator(".keys dl").is_visible()
         page.keyboard.press("?")
         keys = page.locator(".keys dt").all_inner_texts()
-        assert keys == ["↑ ↓", "k", "d", "Enter", "s", "q", "a", "n"]  # no p, u: nothing is before
+        # No p, u: nothing is before; no A, > and D: all is on this page, and nothing is selected.
+        assert keys == ["↑ ↓", "x", "k", "d", "Enter", "s", "q", "a", "n"]
         tab.check(NARROW)
         with page.expect_navigation():
             page.evaluate(
@@ -442,6 +443,82 @@ def test_clusters_by_the_keyboard_alone(browser: Browser, tmp_path: Path) -> Non
         assert tab.wrong == []
 
 
+def test_large_clusters_with_the_mouse_and_a_note(browser: Browser, tmp_path: Path) -> None:
+    """A page with an open row follows; all others go after a question; a note is not lost."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
+        for name, count in (("big", 500), ("mid", 39), ("two", 2)):
+            words = " ".join(f"{name}{i}" for i in range(30))
+            db.add_many(
+                (f"{name}/{n:03}", f"Text {name}\n{words}.\nCopy {n}.") for n in range(count)
+            )
+    size = {"width": 1440, "height": 900}
+    with served(tmp_path, "--review") as site, browser.new_context(viewport=size) as context:
+        tab = Watched(context, site, scripts=1)
+        page = tab.page
+        rows = ".clusters > li, .wide tbody tr, .diff tbody tr"
+
+        def furniture() -> float:
+            """The pixels above the first row, at the top of the page, without notes of limits."""
+            assert page.evaluate("scrollY") == 0
+            page.evaluate("document.querySelectorAll('.note').forEach(note => note.remove())")
+            box = page.locator(rows).first.bounding_box()
+            return 0 if box is None else box["y"]
+
+        def click(name: str) -> None:
+            with page.expect_navigation():
+                page.get_by_role("button", name=name, exact=False).first.click()
+
+        for address in ("clusters", "pairs"):
+            tab.go(address, decided="no")
+            assert furniture() <= 200
+        tab.go("clusters", decided="no")
+        page.locator(".clusters h2 a").first.click()
+        assert furniture() <= 200
+        note = page.get_by_label("Note")
+        note.fill("not yet")
+        page.get_by_role("link", name="Compare").first.click()
+        assert furniture() <= 200
+        assert note.input_value() == "not yet"
+        page.keyboard.press("Escape")
+        page.go_back()
+        page.get_by_role("link", name="Next", exact=True).click()
+        page.go_back()
+        assert note.input_value() == "not yet"
+        # From the third to the sixth row, by shift.
+        boxes = page.locator(".choose")
+        assert not page.get_by_role("button", name="Drop selected").is_visible()
+        boxes.nth(1).click()
+        boxes.nth(4).click(modifiers=["Shift"])
+        click("Drop selected")
+        with lshdb.open(tmp_path / "lsh.db", mode="read") as db:
+            assert {made.note for made in db.decisions()} == {"not yet"}
+            assert len(db.remove_decided(dry_run=True)) == 4
+        assert note.input_value() == ""
+        # The rest of the page, and the next one follows.
+        click("Keep A, drop 15")
+        assert page.get_by_text("Page 2 of 25").first.is_visible()
+        tab.press(">")
+        assert page.get_by_text("Page 3 of 25").first.is_visible()
+        asked = []
+        page.remove_listener("dialog", tab._dialog)
+        page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+        page.keyboard.press("A")
+        assert asked == ["Keep A, drop all 499?"]
+        page.once("dialog", lambda dialog: dialog.accept())
+        tab.press("A")
+        assert tab.heading().startswith("Cluster 2")
+        tab.press("u")
+        assert tab.heading().startswith("Cluster 1")
+        with lshdb.open(tmp_path / "lsh.db", mode="read") as db:
+            assert len(db.remove_decided(dry_run=True)) == 19
+        page.once("dialog", lambda dialog: dialog.accept())
+        click("Keep A, drop all 499")
+        for label in ("Keep A, drop 19", "Keep A, drop 19", "Keep A, drop 1"):
+            click(label)
+        assert page.get_by_text("That was the last undecided cluster").is_visible()
+        assert tab.wrong == []
+
+
 def _class_report(directory: Path) -> Path:
     """A report of two submissions, one of them of two files."""
     for name in ("hw/ann/mean.py", "hw/ann/util/more.py", "hw/ben.py"):
@@ -477,7 +554,7 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(browser: Browser, tmp_pa
     for scheme, width in zip(SCHEMES, (NARROW, WIDE), strict=True):
         page.emulate_media(color_scheme=scheme)
         legible(page, width, rules=width == NARROW)
-        assert page.locator("article .run").first.is_visible()
+        assert page.locator("article .renamed").first.is_visible()
     asked.clear()
     page.goto(address)
     page.locator(".usual").get_by_role("link", name="Similarity").click()

@@ -310,6 +310,17 @@ def test_each_part_of_a_chart_leads_to_what_it_counts(varied: tuple[Path, Site])
     assert [page.values("href").count(link) for link in (first, second)] == [2, 2]
 
 
+def test_a_filter_that_is_none_keeps_the_others(site: Site) -> None:
+    """The reason calls it as the form does."""
+    answer = check(site.ask("/clusters?min_similarity=abc&part=how&keep=newest"))
+    assert "Similarity from 'abc' is not a number." in answer.page.texts("p", class_="key")
+    assert answer.page.values("value", name="part") == ["how"]
+    assert answer.page.values("value", "the newest file", selected="") == ["newest"]
+    assert (
+        "Similarity to 0.5 is below" in site.ask("/pairs?min_similarity=1&max_similarity=.5").text
+    )
+
+
 def test_facets_count_values(varied: tuple[Path, Site]) -> None:
     """Of `n` every document has a value of its own: that is not a facet."""
     page = eventually(varied[1], "clusters").page
@@ -579,7 +590,7 @@ def test_json_has_what_the_library_has(quoted: tuple[Path, Site]) -> None:
         for name in ("similarity", "a_in_b", "b_in_a", "estimate", "shared"):
             assert compared["comparison"][name] == getattr(both, name)
         kinds = [piece["kind"] for piece in compared["rows"][0]["b"]["pieces"]]
-        assert kinds == ["run", "changed"]
+        assert kinds == ["same", "changed"]  # a run of nearly all is not coloured
         (cluster,) = db.clusters()
         (listed_,) = as_json(site, "clusters")["clusters"]
         alone = as_json(site, "cluster", key="fox 2")["cluster"]
@@ -708,7 +719,7 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     """Each decision leads to the next undecided cluster, and from the last to what would go."""
     path, reviewer = reviewed
     clusters = reviewer.go("clusters", decided="no")
-    assert "0 of 3 decided." in clusters.text
+    assert "0 of 3 clusters decided" in clusters.text
     answer = reviewer.go("cluster", key="a1", sort="key")
     answer = check(reviewer.press(answer, "keep 1,drop *", "the newer one"), review=True)
     assert "b0" in answer.page.texts("tr", class_="kept")[0].split()
@@ -892,6 +903,37 @@ def test_what_a_cluster_shows_of_a_document_is_what_differs(path: Path) -> None:
     assert of_program.page.texts("ins")[0] == "numbers"
 
 
+def test_what_differs_of_two_rows_is_not_hidden_by_what_is_copied(path: Path) -> None:
+    """Nor by names, or by metadata; and the filled button drops the name of a copy."""
+    run = "many words that both of these texts have in a row, Here and there, as they were written"
+    own = {side: " ".join(f"{side}{i} of {i * i}." for i in range(60)) for side in "ab"}
+    near = "\n".join(f"Line {i} of a text that is {i * i} long." for i in range(400))
+    rows: dict[str, tuple[str, dict[str, Any]]] = {
+        "list (1).txt": (near, {"price": 12, "city": "LA", "only": None}),
+        "list.txt": (near.replace("Line 7 of", "Row 7 of"), {"price": 13, "city": "LA"}),
+        "a": (f"{own['a']}\n{run}\n{own['a']}", {}),
+        "b": (f"{own['b']}\n{run.replace('Here', 'here')}\n{own['b']}", {}),
+        '{"x"': ('{"name": "a b c d", "sizes": [1, 2]}', {}),
+        '{"y"': ('{"name": "a b c d", "sizes": [1, 3]}', {}),
+    }
+    with lshdb.open(path, passages=8, threshold=0.5) as db:
+        db.add_many(lshdb.Document(key, text, fields) for key, (text, fields) in rows.items())
+    with direct(path, "ann") as site:
+        pairs = [("list (1).txt", "list.txt"), ("a", "b"), ('{"x"', '{"y"')]
+        lists, copied, objects = (
+            check(eventually(site, "compare", a=a, b=b), review=True) for a, b in pairs
+        )
+    assert lists.page.texts("button", class_="primary") == ["Keep B, drop A x"]
+    assert lists.page.texts("tr")[1] == "price1213"
+    assert (lists.page.texts("del"), lists.page.texts("span", class_="run run-1")) == (["Line"], [])
+    ticks = sorted(map(float, lists.page.values("fill-opacity")))
+    assert ticks[0] <= 0.5 < ticks[1] == 1
+    assert copied.page.texts("button", class_="primary") == ["Keep A, drop B d"]
+    assert "Here" in copied.page.texts("del")
+    assert "many words that" in "".join(copied.page.texts("span", class_="run run-1"))
+    assert objects.page.texts("tr")[1] == "sizes[1,2][1,3]"
+
+
 def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
     path, reviewer = reviewed
     rows = json_lines(eventually(reviewer.site, "pairs", format="jsonl", part="a"))
@@ -1000,7 +1042,7 @@ def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(path: P
         (button,) = answer.page.values("value", **a_key)
         labels = answer.page.texts("button")
         assert "Keep A, drop 19 a" in labels
-        assert "Keep A, drop all 103" in labels
+        assert "Keep A, drop all 103 A" in labels
         assert "Keep this, drop 103" in labels
         reviewer.press(answer, button)
         dropped = {key for verdict, (key,), _, _ in decided(path) if verdict == "drop"}
@@ -1013,7 +1055,7 @@ def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(path: P
         (button,) = answer.page.values("value", **a_key)
         answer = reviewer.press(answer, button)
         assert "far" in answer.page.texts("tr")[-1]  # still on this page
-        assert "Keep A, drop all 103" in answer.page.texts("button")
+        assert "Keep A, drop all 103 A" in answer.page.texts("button")
         assert not answer.page.values("value", **a_key)
         keeps = answer.page.values("value", **{"data-key": "k"})
         (keep,) = (value for value in keeps if value.endswith(" 103"))
@@ -1044,7 +1086,7 @@ def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewe
     named = set()
     for line in manual.partition("## Keys")[2].partition("## By commands")[0].splitlines():
         named.update(re.findall("`([^`]+)`", line.split("|")[1]) if line.startswith("| `") else [])
-    assert pressed | set(review._ANSWERS) | {",", "↑", "↓"} == named
+    assert pressed | set(review._ANSWERS) | {",", "<", ">", "↑", "↓"} == named
 
 
 def test_what_changed_since_the_page_was_shown_is_not_decided(

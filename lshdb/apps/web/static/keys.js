@@ -1,5 +1,6 @@
 // Keys press what has them in data-key: first in the row at work, then among the page's own. The row
 // at work has the focus, or is the first that is still open; up and down move it. A form is sent once.
+// A note that was typed and not sent yet is in the box of each page.
 let sent = false;
 const rows = [...document.querySelectorAll("[data-row=open], [data-row=done]")];
 const ofPage = ".page-keys [data-key], .keys > [data-key]";
@@ -11,7 +12,7 @@ function mark() {
   const row = rows.length && atWork();
   if (!row) return;
   row.classList.add("at-work");
-  row.scrollIntoView({block: "nearest"});
+  return row;
 }
 function move(step) {
   const current = rows.indexOf(document.querySelector(".at-work"));
@@ -22,7 +23,8 @@ function named(key) {
   const row = atWork();
   const selector = `[data-key="${CSS.escape(key)}"]`;
   return (row && row.querySelector(selector)) ||
-    [...document.querySelectorAll(ofPage)].find(element => element.matches(selector));
+    [...document.querySelectorAll(ofPage)].find(
+      element => element.matches(selector) && element.checkVisibility());
 }
 // What the keys of this page do, as its buttons and links say it: a list of those that work.
 function list(details) {
@@ -31,7 +33,7 @@ function list(details) {
   const row = atWork();
   for (const element of [...(row ? row.querySelectorAll("[data-key]") : []), ...document.querySelectorAll(ofPage)]) {
     const key = element.dataset.key;
-    if (keys.has(key) || key === "?") continue;
+    if (keys.has(key) || key === "?" || !element.checkVisibility()) continue;
     const label = element.getAttribute("aria-label") || [...element.childNodes].filter(
       node => node.nodeName !== "KBD" && !(node.classList && node.classList.contains("unseen"))
     ).map(node => node.textContent).join(" ").trim();
@@ -48,7 +50,7 @@ function list(details) {
 }
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || sent) return;
-  if (event.target.closest("input, textarea, select")) return;
+  if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
   const arrow = {ArrowUp: -1, ArrowDown: 1}[event.key];
   // Enter on a link or button is its own.
   const taken = event.key === "Enter" && event.target.closest("a, button, summary");
@@ -59,12 +61,35 @@ addEventListener("keydown", event => {
   event.preventDefault();
 });
 addEventListener("submit", event => {
-  if (sent) event.preventDefault();
-  sent = true;
+  const button = event.submitter;
+  const asks = button && button.dataset.ask;
+  if (sent || (asks && !confirm(asks))) return event.preventDefault();
+  sent = Boolean(button);
+  if (sent && button.name === "action") sessionStorage.removeItem("note");
 });
-addEventListener("pageshow", () => { sent = false; });
-addEventListener("focusin", mark);
+const note = document.querySelector("#note");
+if (note) note.addEventListener("input", () => sessionStorage.setItem("note", note.value));
+addEventListener("pageshow", () => {
+  sent = false;
+  if (note) note.value = sessionStorage.getItem("note") || "";
+});
+// Shift selects all rows from the last box that was pressed to this one.
+const boxes = [...document.querySelectorAll(".choose")];
+let last = -1;
+for (const [index, box] of boxes.entries()) {
+  box.addEventListener("click", event => {
+    const [from, to] = [Math.min(last, index), Math.max(last, index)];
+    if (event.shiftKey && last >= 0) for (const other of boxes.slice(from, to)) other.checked = box.checked;
+    last = index;
+  });
+}
+addEventListener("focusin", () => {
+  const row = mark();
+  if (row && row.contains(document.activeElement)) row.scrollIntoView({block: "nearest"});
+});
 for (const details of document.querySelectorAll("details.keys")) {
   details.addEventListener("toggle", () => list(details.querySelector("dl")));
 }
-mark();
+// A page opens at its top; after a decision it goes on at the row that is next.
+const row = mark();
+if (row && document.referrer === location.href) row.scrollIntoView({block: "nearest"});
