@@ -52,10 +52,12 @@ def test_another_method_is_refused_with_those_there_are(site: Site, path: str) -
     for method in ("GET", "HEAD", "POST", "SEARCH"):
         if method not in known:
             answer = site.ask(path, method=method)
-            assert (answer.status, answer.headers["allow"]) == (405, ALLOWED[path]), method
+            assert answer.status == 405, method
+            assert {*answer.headers["allow"].split(", ")} == {*known}
             assert method == "HEAD" or f"{method} is not for this address" in answer.text
     answer = site.ask(path, method="OPTIONS")
-    assert (answer.status, answer.headers["allow"], answer.text) == (204, ALLOWED[path], "")
+    assert (answer.status, {*answer.headers["allow"].split(", ")}) == (204, {*known})
+    assert answer.text == ""
     if "GET" in known:
         got, head = site.ask(path), site.ask(path, method="HEAD")
         assert (got.status, head.text) == (head.status, "")

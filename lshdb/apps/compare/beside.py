@@ -70,7 +70,7 @@ class Beside:
         copied: the passages that both texts have, the longest first.
         unit: what lengths of passages are in: word, token or character.
         coloured: whether these are pieces of the rows, each with its number in `copied`, from 1;
-            they are not if they make up more than half of a text.
+            they are not if they are more than half of a text, and no base text is left out.
         says: how the texts differ, in words.
         code: whether to show them in a fixed-width font.
         cut: number of characters of the longer text that are not compared.
@@ -227,12 +227,9 @@ def contents_beside(
             rows = [_rare_marked(row, left, right) for row in rows]
         copied = _copied(database.settings, passages, shortest, limit)
         share = sum(each.passage.a_end - each.passage.a_start for each in copied)
-        coloured = bool(
-            copied
-            and (programs or database.settings.passages)
-            # In near duplicates what differs says more.
-            and 2 * share <= min(len(start_a), len(start_b))
-        )
+        # In near duplicates what differs says more, unless colours leave out a text that all have.
+        is_part = 2 * share <= min(len(start_a), len(start_b)) or database.settings.shingling.base
+        coloured = bool(copied and (programs or database.settings.passages) and is_part)
         if coloured:
             rows = _coloured(rows, copied)
         texts = Beside(

@@ -89,7 +89,7 @@ class _Site:
             table[f"/{file.name}"]["GET"] = partial(_file, file)
         # Each path has one route with all its methods, which refuses the other methods.
         return [
-            Route(path, partial(_by_method, endpoints), methods=[*endpoints])
+            Route(path, partial(_by_method, endpoints), methods=[*endpoints, "OPTIONS"])
             for path, endpoints in table.items()
         ]
 
@@ -166,6 +166,9 @@ class _Site:
 
 async def _by_method(endpoints: Mapping[str, Endpoint], request: Request) -> Response:
     """Answer a request by the endpoint of its method; that of GET also answers HEAD."""
+    if request.method == "OPTIONS":
+        names = [*endpoints, *["HEAD"] * ("GET" in endpoints), "OPTIONS"]
+        return Response(status_code=204, headers={"allow": ", ".join(names)})
     return await endpoints["POST" if request.method == "POST" else "GET"](request)
 
 

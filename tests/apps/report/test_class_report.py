@@ -195,7 +195,7 @@ def test_a_database_of_files_is_grouped(submissions: Command) -> None:
     text = submissions.path("out.html").read_text("utf-8")
     assert "<dt>submissions</dt><dd>4<" in text
     assert "Util.java</bdi>" not in text
-    assert re.search(r'<span class="renamed run run-\d">flip</span>', text)
+    assert re.search(r'<span class="renamed">flip</span>', text)
     assert re.search(r"names? changed in step: [^<]*\u2192flip \d+ times?", text)
     submissions.done("plot", "-o", "out.svg", "--group-by", "folder")
     assert ">4 documents; " in submissions.path("out.svg").read_text("utf-8")
