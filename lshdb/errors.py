@@ -21,7 +21,7 @@ LshdbError
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -59,16 +59,7 @@ class InputError(LshdbError):
 
 
 class KeyNotFound(LshdbError, KeyError):
-    """No document has this key.
-
-    Attributes:
-        nearest: up to three keys of the database to suggest, the nearest first.
-    """
-
-    def __init__(self, text: str, nearest: Sequence[str] = ()) -> None:
-        meant = " or ".join(map(repr, nearest))
-        super().__init__(f"{text}; did you mean {meant}?" if nearest else text)
-        self.nearest = tuple(nearest)
+    """No document has this key."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError's own __str__ would quote the message

@@ -153,8 +153,6 @@ class Limits:
     """Documents of a bucket that `tune` reads: with 12 bands 1.4 million for its sample."""
     measure_lanes: int = 1 << 34
     """Lanes that measuring an index compares by default, some seconds."""
-    measure_candidates: int = 2_000_000
-    """About how many candidates it verifies by default, in some seconds."""
     measure_held: int = 10_000_000
     """Candidates of queries in memory, 8 bytes each; more only if one query has more."""
     measure_cells: int = 1 << 20

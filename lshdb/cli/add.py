@@ -18,7 +18,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
 from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions, ReadingOptions
-from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path, tilde_hint
+from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path
 from lshdb.write.add import first_database
 
 _INTERRUPTED = "interrupted; what is counted above is in the file"
@@ -120,7 +120,7 @@ def _check_any_exists(paths: Sequence[str]) -> None:
     missing = [*expanded(paths)]
     if missing and STDIN not in missing and not any(map(os.path.lexists, missing)):
         more = f", nor are {len(missing) - 1:,} more" if missing[1:] else ""
-        reason = f"no such file or directory{tilde_hint(missing[0])}{more}"
+        reason = f"no such file or directory{more}"
         raise InputError(f"{printable_path(missing[0])}: {reason}")
 
 

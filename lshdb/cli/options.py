@@ -3,11 +3,8 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from lshdb import options
 from lshdb.cli import files, messages, parameters, running
@@ -22,8 +19,6 @@ from lshdb.read import paths
 ListSkipped = Annotated[
     bool, Option("Say of each file that is not read why.", section=options.INPUT)
 ]
-name_argument = partial(typer.Argument, autocompletion=parameters.completed_keys)
-"""An argument of stored documents, for lshdb.cli.documents.stored_keys."""
 AsKeys = Annotated[bool, uncommon("Take the arguments as keys, never as paths.", flags=("--key",))]
 Who = Annotated[str | None, uncommon("Who decides. [default: your user name]", metavar="NAME")]
 Own = Annotated[bool, uncommon("Ask also about what only others decided.")]

@@ -14,7 +14,6 @@ from typing import Annotated, Any, ParamSpec, get_args, get_origin
 
 import typer
 
-import lshdb
 from lshdb import errors, groups, options
 from lshdb.cli import messages, running
 from lshdb.errors import UsageError
@@ -22,7 +21,6 @@ from lshdb.options import SqlValue
 from lshdb.read.paths import printable_path
 
 DATABASE = Path("lsh.db")
-_KEYS_OFFERED = 100
 _OF_MOST = ("", options.OUTPUT, options.STAYS, options.REFERENCES, options.CUTTING)
 """Headings of options that most people use, unless the option says otherwise."""
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -99,8 +97,7 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
     name, annotation, default, option, *_ = field
     kind: Any = groups.without_none(annotation)
     flags, parse = option.flags, option.parse
-    is_key = option.metavar == "KEY"
-    if is_key:
+    if option.metavar == "KEY":
         # A file name that is not UTF-8 becomes the key that add gave.
         parse = printable_path
     if kind is bool and "/" not in "".join(flags):
@@ -114,7 +111,6 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
         help=option.help,
         metavar=option.metavar or _METAVARS.get(kind),
         parser=None if parse is None else _parser(parse),
-        autocompletion=completed_keys if is_key else None,
         show_default="default" not in option.help,
         envvar=option.variable,
         show_envvar=False,
@@ -191,17 +187,3 @@ def sql_value(given: str) -> SqlValue:
         if str(number := float(text)) == text and isfinite(number):
             return number
     return text
-
-
-def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
-    """The database's keys with this prefix, for the shell; none if it cannot be read.
-
-    Unprintable keys are left out: the shell would show them unescaped.
-    """
-    path = context.params.get("db") or os.environ.get("LSHDB_PATH") or DATABASE
-    try:
-        with lshdb.open(path, mode="read", timeout=0) as database:
-            keys = database.keys(prefix=incomplete, top=_KEYS_OFFERED)
-    except lshdb.LshdbError:
-        return []
-    return [key for key in keys if key.isprintable()]

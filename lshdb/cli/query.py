@@ -119,10 +119,6 @@ def query(
                 by_file = (search(store_of(database), options, document) for database in databases)
                 matches = best(chain.from_iterable(by_file), options)
             answers = iter([(name, matches)])
-            if isinstance(content, str) and not content.strip():
-                messages.warn("lshdb: the query is empty, and so it is similar to no document")
-                if form.is_text and not unmatched:
-                    return False
         answers = counts.of_others(answers)
         minimum = _note_recall(databases[0], options)
         if unmatched:

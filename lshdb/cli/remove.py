@@ -4,10 +4,12 @@ import shlex
 import sys
 from typing import Annotated
 
+import typer
+
 from lshdb import groups
 from lshdb.cli import files, messages, results, running
 from lshdb.cli.documents import stored_keys
-from lshdb.cli.options import AsKeys, DatabaseFile, Form, Null, name_argument
+from lshdb.cli.options import AsKeys, DatabaseFile, Form, Null
 from lshdb.database import store_of
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import counted
@@ -22,7 +24,7 @@ def remove(
     *,
     keys: Annotated[
         list[str] | None,
-        name_argument(metavar="KEY...", help="Keys, or paths from here.", show_default=False),
+        typer.Argument(metavar="KEY...", help="Keys, or paths from here.", show_default=False),
     ] = None,
     as_keys: AsKeys = False,
     file: DatabaseFile,

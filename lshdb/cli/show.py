@@ -3,6 +3,8 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
+import typer
+
 from lshdb.cli import documents, options, results
 from lshdb.database import store_of
 from lshdb.model import Bucket
@@ -11,7 +13,7 @@ from lshdb.search.stored_documents import count_distinct
 
 def show(
     *,
-    key: Annotated[str, options.name_argument(metavar="KEY", help="Its key, or a path.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Its key, or a path.")],
     as_keys: options.AsKeys = False,
     file: options.DatabaseFile,
     form: options.Form,

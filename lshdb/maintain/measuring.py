@@ -45,8 +45,6 @@ PARTS = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES = 100
 _MAX_QUERIES = 1_000
-_PILOT = 20
-"""Queries used to estimate the number of candidates."""
 _PER_QUERY = 10_000
 """Candidates that a query counts for besides its own: 1,000 queries leave room for a table."""
 _SIGMAS = 1.959964
@@ -137,7 +135,8 @@ def measure(store: Store, options: MeasureOptions) -> Measured:
         sample, seed = options.sample, options.seed
         documents, distribution = sampling.distribution_of(store, seed)
         if sample is None:
-            sample = _affordable(store, documents, seed)
+            lanes = max(1, documents * store.settings.permutations)
+            sample = max(_MIN_QUERIES, min(_MAX_QUERIES, store.limits.measure_lanes // lanes))
         doc_ids, signatures = sampling.sample_documents(
             store, np.random.default_rng(seed), sample, documents
         )
@@ -151,17 +150,6 @@ def measure(store: Store, options: MeasureOptions) -> Measured:
                 comparisons += len(other_ids) * len(candidates)
                 progress(comparisons, documents * len(doc_ids), "comparisons")
         return counts.result(distribution, documents)
-
-
-def _affordable(store: Store, documents: int, seed: int) -> int:
-    """How many queries take some seconds, estimated from the candidates of a few."""
-    _, signatures = sampling.sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
-    candidate_counts = [len(lookup.candidate_ids(store, signature)) for signature in signatures]
-    compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
-    verified = (
-        store.limits.measure_candidates * len(candidate_counts) // max(1, sum(candidate_counts))
-    )
-    return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
 
 
 def wilson(hits: float, pairs: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lshdb import errors
 from lshdb.model import Failure
-from lshdb.read.paths import printable_path, tilde_hint
+from lshdb.read.paths import printable_path
 
 MAX_KEPT = 10_000
 """Failures that a report has: each takes 300 bytes, and every line of an input may be one."""
@@ -71,8 +71,7 @@ class SkippedFiles(Counter[str]):
 
 def failure_of(path: str, error: errors.InputError | OSError) -> Failure:
     """The failure of a file, a directory or a member of an archive, with its path as printed."""
-    hint = tilde_hint(path) if isinstance(error, FileNotFoundError) else ""
-    return Failure(printable_path(path), reason(error) + hint)
+    return Failure(printable_path(path), reason(error))
 
 
 def reason(error: errors.InputError | OSError) -> str:

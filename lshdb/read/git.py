@@ -37,8 +37,6 @@ _OF_USER = ("GIT_CONFIG", "GIT_ATTR_NOSYSTEM", "GIT_EXEC_PATH", "GIT_CEILING", "
 """How variables begin that are the user's. Git sets others for a hook: they name its repository,
 whatever directory is given, and how to read paths."""
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_TRUSTED = re.compile(r"git config --global --add safe\.directory .+")
-_HINT = "hint: "
 NAME = ".git"
 """The directory or file that makes a directory a repository."""
 ITSELF = "./"
@@ -98,31 +96,12 @@ def run(
     except OSError:
         raise Refused("git is not installed: put it on the PATH") from None
     if process.returncode not in (0, empty_status):
-        reason = _reason(process.stderr.decode(errors="backslashreplace"))
+        printed = process.stderr.decode(errors="backslashreplace").split("\n")
+        reason = "; ".join(filter(None, map(str.strip, printed))) or "git failed"
         has_begun = process.stdout or process.returncode < 0  # a signal ended it
         error = InputError if has_begun else Refused
         raise error(f"{printable_path(directory)}: {reason}")
     return process.stdout
-
-
-def _reason(printed: str) -> str:
-    """Why git failed, in one line: its error before its warnings, and its advice."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
-    reason = next(fatal, lines[0] if lines else "git failed")
-    if "dubious ownership" in reason:
-        command = _TRUSTED.search(printed)
-        advice = f"; if you do: {command[0].strip()}" if command else ""
-        return f"git does not trust a repository of another user{advice}"
-    if "not a git repository" in reason:
-        return "not in a git repository: go to the folder of one, or make one with `git init`"
-    if "lazy fetching disabled" in printed:
-        return (
-            f"{reason}; this is a partial clone, and lshdb fetches nothing: "
-            "git fetch --refetch --no-filter"
-        )
-    hints = [line.removeprefix(_HINT) for line in lines if line.startswith(_HINT)]
-    return "; ".join([reason, *hints])
 
 
 def _without_filters(top: str) -> list[str]:

@@ -454,11 +454,6 @@ def is_in_bin(path: str) -> bool:
     return re.search(rf"(?:^|[/\\]){_BIN}[/\\]", path, re.IGNORECASE) is not None
 
 
-def tilde_hint(path: str) -> str:
-    """What to do about a path that leads nowhere, as the shell left its ~ as it is; or nothing."""
-    return " (the shell reads ~ only outside of quotes: write $HOME)" if path[:1] == "~" else ""
-
-
 @lru_cache
 def partition_of(path: str) -> dict[str, str | None]:
     """The columns that the directories of a path name, as Hive and Spark do: do not change it.

@@ -392,7 +392,7 @@ class RecordOptions:
                 for path in field_paths(name, record):
                     record = _without(record, path)
             others = [name for name in record if name not in used_fields]
-        return self._kept(_unpacked({name: record[name] for name in others}))
+        return self._kept({name: record[name] for name in others})
 
     def kept_fields(self, fields: Record) -> str | None:
         """The stored form of the metadata of a file, without the fields that are not wanted."""
@@ -529,21 +529,6 @@ def _repaired(value: object) -> object:
     if isinstance(value, dict):
         return {name: _repaired(inner) for name, inner in value.items()}
     return value
-
-
-def _unpacked(fields: Record) -> Record:
-    """The fields, with those of metadata as a file stores it: `lshdb sql` prints it as a text."""
-    stored = fields.get("metadata", fields)
-    stored_fields = {}
-    if stored is not None and stored != "":  # what JSON and CSV have of a document without any
-        if not isinstance(stored, str) or not stored.startswith("{"):
-            return fields
-        try:
-            stored_fields = json_text.loads(stored.encode())
-        except (ValueError, RecursionError):
-            return fields
-    other_fields = {name: value for name, value in fields.items() if name != "metadata"}
-    return {**stored_fields, **other_fields}
 
 
 def _outer(path: Path, names: Container[str]) -> str:

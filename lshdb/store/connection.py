@@ -94,13 +94,9 @@ def connect(
                 reason = sqlite_errors.why_not_opened(path, real_path, missing)
                 raise errors.NoDatabase(f"no database at {path}: {reason}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(real_path):
+            is_alone = sqlite_errors.directory_is_read_only(real_path)
+            if mode != "read" or not unable or not is_alone or guard.log_size(real_path):
                 raise
-        if guard.log_size(real_path):
-            raise errors.StoreError(
-                f"{path} has changes in {real_path.name}-wal, which cannot be read without "
-                "permission to write the directory: ask someone who has it to open the file once"
-            )
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return opened("ro&immutable=1")
 
@@ -226,12 +222,6 @@ def is_lshdb(connection: sqlite3.Connection) -> bool:
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
     """NotADatabase or OtherFormat if the file is of none of the formats that are read."""
     if not is_lshdb(connection):
-        if schema.is_whole(connection):
-            raise errors.NotADatabase(
-                f"{path} has lshdb's tables without its marks, as if made from a dump: run PRAGMA "
-                f"application_id = {APPLICATION_ID}; PRAGMA user_version = {schema.FORMAT}; "
-                "in an SQLite shell, then lshdb check --deep"
-            )
         raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
     if version not in schema.READ:

@@ -6,7 +6,6 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -44,10 +43,6 @@ from lshdb.text.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
 from lshdb.text.content import DIGEST_BYTES, LARGEST, digest
 
 _T = TypeVar("_T")
-_NEIGHBOURS = 5
-"""Number of neighbouring keys, on each side, to suggest for an unknown key."""
-_LONGEST = 200
-"""Characters of each similar key in the error for an unknown one."""
 _SAMPLED = 1_000
 """Number of documents whose sizes are read as a sample."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
@@ -613,29 +608,8 @@ class StoreReader:
         return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
 
     def not_found(self, key: str) -> errors.KeyNotFound:
-        """The error for a missing key; it suggests up to three of its neighbours in the index.
-
-        They begin with the key, or the last parts of both are alike: keys of one folder share most
-        characters.
-        """
-        wanted = key.encode(errors="ignore").decode().removeprefix("./")
-        name = wanted.rpartition("/")[2]
-        near = [
-            stored
-            for stored in {
-                *self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS),
-                *self.keys_from(wanted, _NEIGHBOURS),
-            }
-            if len(stored) <= _LONGEST
-            and (
-                (wanted and stored.startswith(wanted))
-                or difflib.get_close_matches(name, [stored.rpartition("/")[2]])
-            )
-        ]
-        return errors.KeyNotFound(
-            f"no document has the key {key!r}",
-            difflib.get_close_matches(wanted, sorted(near), 3, 0.5),
-        )
+        """The error for a missing key."""
+        return errors.KeyNotFound(f"no document has the key {key!r}")
 
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""

@@ -123,14 +123,6 @@ class Definition(NamedTuple):
     part: str = ""
 
 
-def is_whole(connection: sqlite3.Connection) -> bool:
-    """Whether a file has what every lshdb file has, whatever else it has."""
-    expected = json.dumps(definitions())
-    return all(
-        same for _, _, same in connection.execute(sql.EXPECTED_SCHEMA, (expected,)).fetchall()
-    )
-
-
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
     (version,) = connection.execute(sql.USER_VERSION).fetchone()

@@ -167,7 +167,6 @@ KEYS_AFTER = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 DOC_IDS = "SELECT doc_id FROM documents WHERE shingles >= ? ORDER BY doc_id"
 KEYS_FROM = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
-KEYS_BEFORE = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
 # For a very long document the first million characters.
 DOCUMENTS_AFTER = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents

@@ -58,7 +58,7 @@ def test_a_name_of_two_documents_is_refused_and_nothing_changes(notes: Command) 
 def test_key_takes_no_path(notes: Command) -> None:
     for words in (("show",), ("remove",), ("decide", "drop"), ("compare", "a.txt")):
         reason = notes.fails(*words, *DB, "--key", "b.txt")
-        assert reason.startswith("no document has the key 'b.txt'; did you mean ")
+        assert reason == "no document has the key 'b.txt'"
     for name in ("query", "passages"):
         reason = notes.fails(name, *DB, "--key", "./a.txt")
         assert reason.startswith("no document has the key './a.txt'")

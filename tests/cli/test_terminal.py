@@ -123,15 +123,9 @@ def completed(command: Command, *words: str) -> list[str]:
     return DirectCommand(command.directory, variables).done(says="").out.split()
 
 
-def test_commands_flags_and_keys_are_completed(command: Command) -> None:
+def test_commands_and_flags_are_completed(command: Command) -> None:
     assert completed(command, "quer") == ["query"]
     assert completed(command, "query", "--exh") == ["--exhaustive"]
-    keys = [f"{LONG}{n}.txt" for n in range(3)]
-    for line in ("show", "compare x", "remove", "query --key", "show -d lsh.db"):
-        assert completed(command, *line.split(), "arch") == keys
-    assert completed(command, "show", "with") == [], "a shell would print the escape as it is"
-    assert completed(command, "show", "-d", "missing.db", "arch") == []
-    assert not command.path("missing.db").exists()
 
 
 def test_results_in_a_file_are_whole_beside_a_progress_bar(command: Command) -> None:

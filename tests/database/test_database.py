@@ -383,32 +383,12 @@ def test_an_unchanged_document_writes_nothing(path: Path) -> None:
 # removing
 
 
-NEAR = ["notes/fox.txt", "notes/Fox and crow.txt", "notes/hare.txt", "wolf", "\x1b[31m"]
-
-
-@pytest.mark.parametrize(
-    ("key", "nearest"),
-    [
-        ("notes/f", ["notes/fox.txt"]),  # a prefix
-        ("./notes/hare.txt", ["notes/hare.txt"]),
-        ("notes/hair.txt", ["notes/hare.txt"]),
-        ("notes/zebra.txt", []),  # which has the folder and the suffix of others
-        ("ow", []),  # two letters of a long key
-        ("wolves", ["wolf"]),
-        ("\x1b[31n", ["\x1b[31m"]),
-        ("nothing like it", []),
-        ("", []),
-        ("\ud800", []),
-        ("w\0", []),
-    ],
-)
-def test_an_unknown_key_brings_those_near_it(path: Path, key: str, nearest: list[str]) -> None:
-    with database_of(path, ((one, "the fox and the grapes") for one in NEAR)) as db:
+@pytest.mark.parametrize("key", ["wolves", "\x1b[31n", "", "\ud800", "w\0"])
+def test_an_unknown_key_is_named(path: Path, key: str) -> None:
+    with database_of(path, {"wolf": "the fox and the grapes"}) as db:
         with pytest.raises(KeyNotFound) as raised:
             db.get(key)
-        assert list(raised.value.nearest) == nearest
-        hint = "; did you mean " if nearest else ""
-        assert str(raised.value).startswith(f"no document has the key {key!r}{hint}")
+        assert str(raised.value) == f"no document has the key {key!r}"
 
 
 # looking inside

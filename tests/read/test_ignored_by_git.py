@@ -296,7 +296,7 @@ def _owned_by_another(folder: Folder) -> None:
     [
         (_owned_by_another, "git does not trust a repository of another user"),
         (lambda folder: folder.write("top/.git/index", "no index"), "index file"),
-        (lambda folder: folder.path("top/.git/HEAD").unlink(), "not in a git repository"),
+        (lambda folder: folder.path("top/.git/HEAD").unlink(), "fatal: not a git repository"),
         (
             lambda folder: folder.variables.update(GIT_CEILING_DIRECTORIES=str(folder.path("top"))),
             None,
@@ -314,7 +314,7 @@ def test_where_git_refuses_the_patterns_are_read_with_a_note(
     notes = [line for line in done.err.splitlines() if line.startswith("lshdb: ")]
     assert len(notes) == 1, done.err
     assert notes[0].endswith("; .gitignore files are read without git")
-    assert (reason or "top/src: not in a git repository") in notes[0]
+    assert (reason or "top/src: fatal: not a git repository") in notes[0]
     folder.fails("sync", "top/src", "--tracked")
 
 

@@ -603,17 +603,10 @@ def test_the_text_of_a_notebook_is_that_of_its_cells(tmp_path: Path) -> None:
 def test_a_file_is_what_its_first_bytes_say(tmp_path: Path) -> None:
     cells = "<row><c t='inlineStr'><is><t>cell</t></is></c></row>"
     page = b"<html><body><table><tr><td>cell</td></tr></table>"
-    xml = (
-        "<?xml version='1.0'?><Workbook xmlns='urn:schemas-microsoft-com:office:spreadsheet' "
-        "xmlns:s='urn:schemas-microsoft-com:office:spreadsheet'><Worksheet s:Name='S'><Table>"
-        "<Row><Cell><Data>cell</Data></Cell></Row></Table></Worksheet></Workbook>"
-    )
     made = [
         ("a.ods", "xlsx", sheet(cells), "S\ncell", "xlsx"),
         ("a.xlsx", "xlsx", sheet(cells, slash="\\"), "S\ncell", "xlsx"),
         ("a.xls", "xlsx", page, "cell", "html"),
-        ("a.xls", "xlsx", xml.encode(), "S\ncell", "xlsx"),
-        ("a.xls", "xlsx", "städt\tcell\n".encode("utf-16"), "städt cell", "xlsx"),
         ("a.docx", "docx", rb"{\rtf1 words}", "words", "rtf"),
         ("a.pdf", "pdf", b"\n<!DOCTYPE html><p>words", "words", "html"),
         ("a.html", "html", word(paragraph("<w:t>words</w:t>")), "words", "docx"),

@@ -20,7 +20,6 @@ from lshdb.read.paths import (
     pattern_top,
     printable_path,
     rows_format_of,
-    tilde_hint,
 )
 
 _ROW = re.compile(rb"\[?\s*\{\s*[\"}]")
@@ -119,8 +118,7 @@ def _name_below(path: str, directory: str) -> str:
 def check_readable(file: File) -> None:
     """Raise an error for a missing file or a database, before anything is written."""
     if file.fault:
-        missing = f"no such file or directory{tilde_hint(file.place)}"
-        raise InputError(f"{printable_path(file.place)}: {missing}")
+        raise InputError(f"{printable_path(file.place)}: no such file or directory")
     if file.is_database():
         raise UsageError(
             f"{printable_path(file.path)} is a database: dedup reads tables and texts; -d names a "

@@ -41,7 +41,6 @@ from lshdb.read.paths import (
     key_of_real,
     path_of_key,
     printable_path,
-    tilde_hint,
 )
 from lshdb.read.session import TABLE, Session, no_guess, session_of, unknown_root
 from lshdb.store import location
@@ -178,7 +177,7 @@ def check_directories(directories: Sequence[str]) -> None:
             raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
         name = printable_path(path)
         moved = f"; if it was moved, sync the new one with --moved-from {name} (moved_from=)"
-        raise InputError(f"{name}: no such directory{tilde_hint(path) or moved}")
+        raise InputError(f"{name}: no such directory{moved}")
 
 
 def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:

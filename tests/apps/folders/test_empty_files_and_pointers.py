@@ -49,17 +49,14 @@ def test_what_is_stored_stays_where_a_pointer_is_now(command: Command) -> None:
 
 
 def test_what_does_not_exist_makes_no_database(command: Command) -> None:
-    hint = "(the shell reads ~ only outside of quotes: write $HOME)"
     for paths in (["~/foo.txt"], ["~/foo.txt", "bar"], ["~/*.txt"]):
         said = command.fails("add", *paths)
-        assert hint in said
+        assert "no such file or directory" in said
         assert not command.path("lsh.db").exists()
     assert "no such file or directory" in command.fails("add", "bar")
-    assert hint in command.fails("sync", "~/notes")
-    assert hint in command.fails("dedup", "~/notes", "-o", "out.jsonl")
+    assert "no such directory" in command.fails("sync", "~/notes")
+    assert "no such file or directory" in command.fails("dedup", "~/notes", "-o", "out.jsonl")
     assert not [*command.directory.iterdir()]
     command.write("a.txt", TEXT)
-    assert (
-        f"~/foo.txt: no such file or directory {hint}" in command("add", "~/foo.txt", "a.txt").err
-    )
+    assert "~/foo.txt: no such file or directory" in command("add", "~/foo.txt", "a.txt").err
     assert command.keys() == ["a.txt"]

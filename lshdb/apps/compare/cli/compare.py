@@ -9,6 +9,8 @@ from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from lshdb import errors
 from lshdb.apps.compare.compare import compare as compare_sides
 from lshdb.cli import documents, messages, options, results
@@ -50,8 +52,8 @@ _LONGEST = 160
 
 def compare(
     *,
-    a: Annotated[str, options.name_argument(metavar="A", help=_NAMED)],
-    b: Annotated[str, options.name_argument(metavar="B", help=_NAMED)],
+    a: Annotated[str, typer.Argument(metavar="A", help=_NAMED)],
+    b: Annotated[str, typer.Argument(metavar="B", help=_NAMED)],
     as_keys: options.AsKeys = False,
     file: options.DatabaseFile,
     buckets: Annotated[
@@ -260,9 +262,7 @@ def _side(
         if as_keys or key in database:
             return key
         if not is_file:
-            nearest = store_of(database).not_found(key).nearest
-            reason = f"{key}: no document has this key, and there is no such file"
-            raise errors.KeyNotFound(reason, nearest)
+            raise errors.KeyNotFound(f"{key}: no document has this key, and there is no such file")
     session = documents.session_for(database.settings.shingling, reading)
     return documents.document_of_file(session, name)
 

@@ -29,7 +29,6 @@ _STREAMS = {
 }
 """What old files of Office have in them, and files of Office that are locked."""
 _PAGE = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
-_SHEETS_2003 = b"urn:schemas-microsoft-com:office:spreadsheet"
 
 
 def actual_kind(path: str, kind: str) -> tuple[str, str]:
@@ -48,12 +47,8 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
         real_kind = "pdf"
     elif head.startswith(_OLD_OFFICE):
         real_kind = _kind_of_old(path, kind)
-    elif _SHEETS_2003 in small and b"<workbook" in small:
-        return "xlsx", "sheets.xml_2003"
     elif real_kind is None and kind not in ("html", "rtf") and any(tag in small for tag in _PAGE):
         real_kind = "html"
-    elif real_kind is None and path.lower().endswith(".xls") and b"\t" in head:
-        return "xlsx", "sheets.delimited"
     if real_kind == "zip":
         from lshdb.apps.documents.extraction.packages import Package, kind_of
 

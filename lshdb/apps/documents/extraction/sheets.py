@@ -10,7 +10,7 @@ from zipfile import is_zipfile
 
 from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage, noted
 from lshdb.apps.documents.extraction.office import read_part
-from lshdb.apps.documents.extraction.packages import LOCKED, Package, tree
+from lshdb.apps.documents.extraction.packages import LOCKED, Package
 
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.bin")
 _ROW_RECORD, _CELL_RECORDS, _SIZE_RECORD = 0, {*range(1, 12), 62}, 148
@@ -89,27 +89,3 @@ def _drawings_and_notes(package: Package, about: Metadata) -> Iterator[str]:
             for _, kind, target in package.related(sheet):
                 if kind in _OTHERS:
                     yield read_part(package, target, about, _OTHERS[kind])
-
-
-def xml_2003(path: str, about: Metadata) -> Iterator[str]:
-    """The sheets of a file in the XML of Excel 2003, which is often named .xls."""
-    for sheet in tree(Path(path).read_bytes(), about, "sheets").iter("{*}Worksheet"):
-        yield "\n".join([_name(sheet), *map(_row, sheet.iter("{*}Row"))])
-
-
-def _name(element: Any) -> str:
-    return next((value for key, value in element.attrib.items() if key.endswith("}Name")), "")
-
-
-def _row(row: Any) -> str:
-    return "\t".join("".join(data.itertext()) for data in row.iter("{*}Data", "{*}Comment"))
-
-
-def delimited(path: str, _: Metadata) -> Iterator[str]:
-    """The text of a file with tabs or commas, which is often named .xls."""
-    from lshdb.read import encodings
-
-    data = Path(path).read_bytes()
-    if b"\0" in data[:4096] and encodings.of_mark(data) is None:
-        raise Refused("no sheets that can be read (neither Excel's nor OpenDocument's)")
-    yield encodings.decoded(data)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, get_args
 
+import typer
+
 from lshdb import formatting, model
 from lshdb.apps.review import storing_decisions
 from lshdb.cli import documents, files, messages, options
@@ -17,7 +19,7 @@ def decide(
     *,
     words: Annotated[
         list[str] | None,
-        options.name_argument(
+        typer.Argument(
             metavar="keep|drop|different KEY...",
             help="The verdict, and the documents: keys, or paths from here.",
             show_default=False,
