@@ -4,7 +4,6 @@ Methods import what only they need, which halves the time to start a query.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -41,7 +40,7 @@ from lshdb.text.shingling import Content
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lshdb.maintain.choices import Constructions
+    from lshdb.maintain.choices import Tuned
     from lshdb.maintain.findings import CheckReport
     from lshdb.maintain.measuring import Measured
     from lshdb.model import Cluster
@@ -355,7 +354,7 @@ class Database(AppMethods):
         Jaccard similarity, else by the estimate; `Match.exact` says which.
 
         Returns:
-            A list, which also has `to_arrow()`, `df()` and a form for notebooks.
+            A list, which also has `to_arrow()` and `df()`.
 
         Documents whose estimate is within 5 standard errors of what the threshold asks for are
         verified. With `top`, only some documents of a bucket of more than 2,000 are compared; a
@@ -372,10 +371,10 @@ class Database(AppMethods):
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        from lshdb.search.result_tables import matches_of
+        from lshdb.search.result_tables import Matches, match_columns
 
         matches = search(self._store, options.ranking, options)
-        return matches_of(matches, options.ranking, self._store.settings)
+        return Matches(matches, match_columns(options.ranking))
 
     @takes(QueryManyOptions)
     def query_many(
@@ -410,7 +409,7 @@ class Database(AppMethods):
 
         total = len(documents) if isinstance(documents, Collection) else None
         answers = answer_many([self._store], documents, options)
-        return answers_of(answers, options, self.settings, total)
+        return answers_of(answers, options, total)
 
     @takes(PairsOptions)
     def pairs(self, options: PairsOptions) -> "PairResults":
@@ -424,7 +423,7 @@ class Database(AppMethods):
         probable as any other; the most similar come first. The same seed gives the same pairs.
 
         Returns:
-            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks, and for a
+            An iterator, which also has `to_arrow()` and `df()`, and for a
             sample `drawn_from`, the number of pairs that it was drawn from.
 
         >>> import lshdb
@@ -473,7 +472,7 @@ class Database(AppMethods):
         similarities, few files reach it (see lshdb.search.cut_notes).
 
         Returns:
-            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks. A row of
+            An iterator, which also has `to_arrow()` and `df()`. A row of
             the table is a member: its role is `keep`, `member`, or `below` if it is less similar
             to the kept one than the threshold. `key`, `top` and sizes do not change the numbers
             of clusters.
@@ -630,7 +629,7 @@ class Database(AppMethods):
         """The buckets of a document, one per band; without a key the `top` largest of all.
 
         Returns:
-            A list, which also has `to_arrow()`, `df()` and a form for notebooks.
+            A list, which also has `to_arrow()` and `df()`.
 
         Warns:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
@@ -648,7 +647,7 @@ class Database(AppMethods):
 
         Returns:
             An iterator of the rows as they come, named tuples, which also has `dicts()`,
-            `to_arrow()`, `df()` and a form for notebooks.
+            `to_arrow()` and `df()`.
 
         Raises:
             QueryError: the SQL is wrong, or would do more than read.
@@ -665,12 +664,12 @@ class Database(AppMethods):
         """
         from lshdb.search.result_tables import SqlRows
 
-        return SqlRows(partial(self._store.sql, statement, parameters))
+        return SqlRows(*self._store.sql(statement, parameters))
 
     # choosing, measuring and changing the index
 
     @takes(TuneOptions)
-    def tune(self, options: TuneOptions) -> "Constructions":
+    def tune(self, options: TuneOptions) -> "list[Tuned]":
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a

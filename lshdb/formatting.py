@@ -1,4 +1,4 @@
-"""Numbers as people and scripts read them: in text, in pages, in notebooks and in messages.
+"""Numbers as people and scripts read them: in text, in pages and in messages.
 
 A count alone is `f"{count:,}"`.
 """

@@ -14,8 +14,6 @@ from lshdb.results import Result
 from lshdb.sketch.settings import Settings, settings_in_words
 from lshdb.text.shingling import Content, Element
 
-_COMPARED = 1_000_000
-"""Characters of two texts whose different words a notebook shows: about half a second."""
 UNKNOWN_ROOT = "not known: the next add or sync of files asks for --root"
 """Said of a file of an earlier format, none of whose keys leads to a file."""
 _LARGE_TABLE = 1 << 16
@@ -507,37 +505,6 @@ class Comparison(Result):
             passage["text"] = text[passage["a_start"] : passage["a_end"]]
         return record
 
-    def _notebook(self) -> dict[str, object]:
-        candidates = "yes" if self.candidates else "no: a query for one does not find the other"
-        shown: dict[str, object] = {
-            "similarity": self.similarity,
-            "identical": self.identical or None,
-            "same text": self.same_text or None,
-            "a": self.a,
-            "b": self.b,
-            "a in b": self.a_in_b,
-            "b in a": self.b_in_a,
-            "shared shingles": self.shared,
-            "estimate": f"{formatting.share(self.estimate)} ± "
-            f"{formatting.share(self.standard_error)}",
-            "found by the index": candidates,
-            "left out": self.base or None,
-        }
-        a, b = self.a_content, self.b_content
-        if isinstance(a, str) and isinstance(b, str):
-            is_short = len(a) + len(b) <= _COMPARED
-            shown["different words"] = self.changes if is_short else "texts too long to compare"
-            shown["renamed names"] = self.renames if is_short else None
-            shown["passages in both"] = [
-                {"a_line": p.a_line, "b_line": p.b_line, "text": a[p.a_start : p.a_end]}
-                for p in self.passages or ()
-            ]
-        elif a is not None and b is not None:
-            shown["in both"] = self.shared_elements
-            shown["only in a"] = sorted({*a}.difference(b), key=str)
-            shown["only in b"] = sorted({*b}.difference(a), key=str)
-        return shown
-
 
 @dataclass(frozen=True, slots=True)
 class Pair(Result):
@@ -840,9 +807,6 @@ class Info(Result):
             "Settings": settings_in_words(self.settings),
             "Size": sizes,
         }
-
-    def _notebook(self) -> dict[str, object]:
-        return {name: value for group in self.in_words().values() for name, value in group.items()}
 
 
 @dataclass(frozen=True, slots=True)

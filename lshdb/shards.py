@@ -99,4 +99,4 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> result_tabl
     for file in files:
         matches += file.query(options if file is home else elsewhere)
     ranking = options.ranking
-    return result_tables.matches_of(best(matches, ranking), ranking, files[0].settings)
+    return result_tables.Matches(best(matches, ranking), result_tables.match_columns(ranking))

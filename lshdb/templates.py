@@ -1,4 +1,4 @@
-"""HTML from templates: of notebooks in lshdb/pages, of apps in their folders.
+"""HTML from templates of apps, in their folders.
 
 Needs jinja2, of the extra `web`.
 """

@@ -106,7 +106,7 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
         # Of a union, such as values with and without names, the command line has the list.
         is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
-    info: Any = typer.Option(  # type: ignore[call-overload, misc]
+    info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,
         help=option.help,
         metavar=option.metavar or _METAVARS.get(kind),

@@ -49,15 +49,8 @@ class Tuned(Result):
     named: bool = False
 
 
-class Constructions(Result, list[Tuned]):
-    """Constructions with predictions, the best first: a list, and a table in a notebook."""
-
-    def _notebook(self) -> dict[str, object]:
-        return {"constructions": self}
-
-
 @takes(TuneOptions)
-def tune(options: TuneOptions) -> Constructions:
+def tune(options: TuneOptions) -> list[Tuned]:
     """The constructions worth having, best first.
 
     They are bands of rows, and cascades of three and four levels, within the number of lanes, that
@@ -76,7 +69,7 @@ def tune(options: TuneOptions) -> Constructions:
     return ranked(options, resolve.THRESHOLD, resolve.RECALL, resolve.PERMUTATIONS)
 
 
-def tune_stored(store: Store, options: TuneOptions) -> Constructions:
+def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
     """The constructions worth having for a file; see Database.tune."""
     with store.reading():
         settings = store.settings
@@ -94,7 +87,7 @@ def ranked(
     distribution: analysis.Distribution | None = None,
     documents: int = 0,
     lane_bits: int | None = None,
-) -> Constructions:
+) -> list[Tuned]:
     """The constructions worth having; see `tune`.
 
     Args:
@@ -136,10 +129,10 @@ def ranked(
     others = [tuned for tuned in kept if tuned is not best]
     if named is not None and named not in (tuned.construction for tuned in kept):
         others.append(described(named))
-    return Constructions(
+    return [
         dataclasses.replace(tuned, chosen=tuned is best, named=tuned.construction == named)
         for tuned in (best, *others)
-    )
+    ]
 
 
 def describe(

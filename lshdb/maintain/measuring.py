@@ -119,14 +119,6 @@ class Measured(Result):
         precision = self.precision, self.precision_formula
         yield "precision", None, None, *precision, *none, self.exact
 
-    def _notebook(self) -> dict[str, object]:
-        kind = "exact similarities" if self.exact else "estimates"
-        return {
-            "compared": f"{self.sample:,} of {self.documents:,} documents with all, by {kind}",
-            "index": self.construction,
-            "measured": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows()],
-        }
-
 
 def measure(store: Store, options: MeasureOptions) -> Measured:
     """Measure what the index finds and costs; see Database.measure."""

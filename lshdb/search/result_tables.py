@@ -22,7 +22,7 @@ from typing import (
     cast,
 )
 
-from lshdb import formatting, model, offers, progress
+from lshdb import model, offers, progress
 from lshdb.columns import (
     COPIED,
     DROPPED,
@@ -37,7 +37,7 @@ from lshdb.columns import (
     copied_values,
     rows_of,
 )
-from lshdb.errors import LshdbError, UsageError
+from lshdb.errors import UsageError
 from lshdb.json_text import dumps
 from lshdb.options import (
     ClustersOptions,
@@ -46,7 +46,7 @@ from lshdb.options import (
     QueryManyOptions,
     RankingOptions,
 )
-from lshdb.results import SHOWN, Result, Table, html_tables, short
+from lshdb.results import Result, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,15 +54,11 @@ if TYPE_CHECKING:
 
     from lshdb.options import SqlValue
     from lshdb.search.pair_sample import Drawn
-    from lshdb.sketch.settings import Settings
     from lshdb.store.store import Store
 
 T = TypeVar("T")
-_MEMBERS_SHOWN = 5
 _COUNTED = 500
 """Queries between two updates of their progress."""
-Shown = dict[str, Callable[[T], Any]]
-"""The columns that a notebook shows of a result, each with a function that gives its value."""
 _dropped = attrgetter(*DROPPED)
 
 
@@ -146,30 +142,21 @@ class Listed(Tabular, list[T]):
 
     Attributes:
         columns: the columns of the table, with their types.
-        none: the text that is shown where there is no result.
     """
 
     columns: Columns
-    none: str
 
     def rows(self) -> Iterator[Sequence[Any]]:
         """The rows of the table: a value per column for each result."""
         return map(attrgetter(*self.columns), self)
 
-    def _repr_html_(self) -> str | None:
-        rows = [*itertools.islice(self.rows(), SHOWN)]
-        return html_tables(Table(list(self.columns), rows, len(self), self.none))
-
 
 class Matches(Listed[model.Match]):
     """The matches of a query, best first: a list, and a table."""
 
-    def __init__(
-        self, matches: Iterable[model.Match], columns: Columns, threshold: float | None = None
-    ) -> None:
+    def __init__(self, matches: Iterable[model.Match], columns: Columns) -> None:
         super().__init__(matches)
         self.columns = columns
-        self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each match, then the requested fields."""
@@ -182,39 +169,27 @@ class Dropped(Listed[model.DroppedRow]):
     """Dropped rows: a list, and a table without their metadata and passages."""
 
     columns = dict.fromkeys(DROPPED, object)
-    none = "no row was dropped"
 
 
 class Buckets(Listed[model.Bucket]):
     """Buckets: a list, and a table."""
 
     columns = columns_of(model.Bucket)
-    none = "no bucket"
-
-
-def matches_of(
-    matches: Iterable[model.Match], ranking: RankingOptions, settings: Settings
-) -> Matches:
-    """The matches of a query as a table."""
-    threshold = ranking.similar.threshold or settings.threshold
-    return Matches(matches, match_columns(ranking), threshold)
 
 
 def answers_of(
     answers: Iterator[tuple[str, list[model.Match]]],
     options: QueryManyOptions,
-    settings: Settings,
     total: int | None,
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while a caller reads them."""
     columns = match_columns(options.ranking)
-    threshold = options.ranking.similar.threshold or settings.threshold
     count = 0
     with progress.shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
         for count, (key, matches) in enumerate(answers, 1):
             if not count % _COUNTED:
                 show(count, total, "queries")
-            yield key, Matches(matches, columns, threshold)
+            yield key, Matches(matches, columns)
         show(count, total, "queries")
 
 
@@ -240,8 +215,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
     columns: Columns
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
-    _none: Callable[[], str]
-    _shown: Shown[T] | None = None
 
     def __post_init__(self) -> None:
         self._results = _begun(self._find)
@@ -260,43 +233,10 @@ class Results(Tabular, Iterator[T], Generic[T]):
     def __repr__(self) -> str:
         return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
 
-    def _repr_html_(self) -> str | None:
-        if self._shown is None:
-            return _first_rows(list(self.columns), self._rows, tuple, self._none, self._title)
-        row = partial(shown_row, self._shown)
-        return _first_rows(list(self._shown), self._find, row, self._none, self._title)
-
-    def _title(self) -> str:
-        return ""
-
 
 def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
     """A search as a generator, which begins with the first result and can be closed."""
     yield from find()
-
-
-def _first_rows(
-    names: Sequence[str],
-    find: Callable[[], Iterator[T]],
-    values: Callable[[T], Sequence[Any]],
-    none: Callable[[], str],
-    title: Callable[[], str] = str,
-    whole: bool = False,
-) -> str | None:
-    """The first rows for a notebook; None if they cannot be read, so that it shows the repr.
-
-    `title`, or `none` if there are no rows, gives the text above them after they were read.
-    """
-    try:
-        with closing(_begun(find)) as results:
-            rows = [values(result) for result in itertools.islice(results, SHOWN + 1)]
-        text = title() if rows else none()
-    except LshdbError:
-        return None
-    count = len(rows) if len(rows) <= SHOWN else None
-    if not rows:
-        return html_tables(Table(names, rows, 0, none=text))
-    return html_tables(Table(names, rows[:SHOWN], count, title=text, whole=whole))
 
 
 def finding(
@@ -324,12 +264,6 @@ class PairResults(Results[model.Pair]):
         """How many pairs a sample was drawn from; None before its first pair, or without one."""
         return self._drawn.pairs
 
-    def _title(self) -> str:
-        pairs = self._drawn.pairs
-        if pairs is None:
-            return ""
-        return f"drawn at random from {formatting.counted(pairs, 'pair')} that match"
-
 
 def pair_results(store: Store, options: PairsOptions) -> PairResults:
     """The results of `Database.pairs`."""
@@ -352,14 +286,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
     find = finding(all_pairs, store, options, progress.silent, drawn)
-
-    def none() -> str:
-        with store.reading():
-            minimum = options.join.similar.threshold or store.settings.threshold
-        highest = options.max_similarity
-        return f"no pair at {minimum:g} {'or more' if highest is None else f'to {highest:g}'}"
-
-    results = PairResults("pairs", columns, find, rows, none)
+    results = PairResults("pairs", columns, find, rows)
     results._drawn = drawn
     return results
 
@@ -380,28 +307,6 @@ def store_pairs(store: Store, options: PairsOptions) -> int:
         return store.replace_pairs(rows, minimum)
 
 
-def _others(cluster: model.Cluster) -> str:
-    return formatting.listed(
-        [key for key in cluster.members if key != cluster.keep], _MEMBERS_SHOWN
-    )
-
-
-_SHOWN_CLUSTER: Shown[model.Cluster] = {
-    "cluster": attrgetter("cluster"),
-    "documents": lambda cluster: len(cluster.members),
-    "keep": attrgetter("keep"),
-    "others": _others,
-    "lowest": attrgetter("lowest"),
-    "mean": attrgetter("mean"),
-    "below": attrgetter("below"),
-}
-
-
-def shown_row(shown: Shown[T], result: T) -> Sequence[Any]:
-    """The values of a result that are shown."""
-    return [value(result) for value in shown.values()]
-
-
 def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Cluster]:
     """The results of `Database.clusters`."""
     from lshdb.search.pairs import all_clusters
@@ -414,15 +319,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Clu
     threshold = settings.threshold if similar.threshold is None else similar.threshold
     find = finding(all_clusters, store, options)
     columns = with_fields(MEMBER, similar.fields)
-    none = f"no two documents at {threshold:g} or more"
-    return Results(
-        "clusters",
-        columns,
-        find,
-        lambda: member_rows(find(), threshold),
-        lambda: none,
-        _SHOWN_CLUSTER,
-    )
+    return Results("clusters", columns, find, lambda: member_rows(find(), threshold))
 
 
 class PassageResults(Results[model.PassagePair]):
@@ -480,10 +377,7 @@ class SqlRows(Tabular, Iterator[Any]):
         columns: the names of the columns, made distinct as SQLite does: key, key:1.
     """
 
-    def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
-        """Run the statement; a notebook runs it again."""
-        self._run = run
-        names, rows = run()
+    def __init__(self, names: list[str], rows: Iterator[tuple[SqlValue, ...]]) -> None:
         self._rows = _begun(lambda: rows)
         self.columns: list[str] = _distinct(names)
         row_type = cast(Any, namedtuple("Row", names, rename=True))
@@ -507,11 +401,6 @@ class SqlRows(Tabular, Iterator[Any]):
 
     def __repr__(self) -> str:
         return f"<rows of {short(self.columns)[1:-1]}: an iterator; df() gives a table>"
-
-    def _repr_html_(self) -> str | None:
-        return _first_rows(
-            self.columns, lambda: self._run()[1], tuple, lambda: "no row", whole=True
-        )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

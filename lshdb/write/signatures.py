@@ -126,7 +126,7 @@ def query_signature(
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     row = lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
-    return result_tables.matches_of(search(store, query, row), query, store.settings)
+    return result_tables.Matches(search(store, query, row), result_tables.match_columns(query))
 
 
 def _sizes(

@@ -294,7 +294,7 @@ def _owned_by_another(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
-        (_owned_by_another, "git does not trust a repository of another user"),
+        (_owned_by_another, "detected dubious ownership"),
         (lambda folder: folder.write("top/.git/index", "no index"), "index file"),
         (lambda folder: folder.path("top/.git/HEAD").unlink(), "fatal: not a git repository"),
         (

@@ -1,4 +1,4 @@
-"""What the library returns: lists and iterators as ever, tables, and forms for notebooks."""
+"""What the library returns: lists and iterators as ever, and tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Parsed, database_of
+from helpers import database_of
 
 import lshdb
 from lshdb.model import Pair
@@ -35,19 +35,6 @@ def db(path: Path) -> Iterator[lshdb.Database]:
     ) as db:
         db.add("alone", "something else altogether, of no interest")
         yield db
-
-
-def shown(one: Any) -> Parsed:
-    """What a notebook shows, which has no tags and no control characters of the documents'."""
-    html = one._repr_html_()
-    found = Parsed()
-    found.feed(html)
-    assert found.open == []
-    assert {tag for tag, *_ in found.elements} <= {
-        *("table", "thead", "tbody", "tr", "th", "td", "p", "mark", "div", "style", "span")
-    }
-    assert all(one.isprintable() or one in "\n\t" for one in html)
-    return found
 
 
 def kinds(table: Any) -> list[str]:
@@ -107,63 +94,9 @@ def test_a_table_is_all_of_them_and_takes_nothing_from_the_iterator(db: lshdb.Da
         assert iter(results) is results
         first = next(results)
         assert results.to_arrow().num_rows == len(ask().df())
-        assert shown(results).elements
         assert [first, *results] == everything
         results.close()
         assert list(results) == []
-
-
-@pytest.mark.extra("web")
-def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
-    with database_of(path, ((str(number), ["same"]) for number in range(30)), shingle="set") as db:
-        for one, note in [
-            (db.pairs(), "... more rows"),
-            (db.query(["same"]), "... 10 more rows"),
-            (db.sql("SELECT key FROM documents"), "... more rows"),
-        ]:
-            found = shown(one)
-            assert len(found.texts("tr")) == 21
-            assert found.texts("p") == [note]
-        assert "and 24 more" in "".join(shown(db.clusters()).texts("td"))
-        assert shown(db.pairs(top=20)).texts("p") == []
-        # A notebook shows the repr of what cannot be read; the error comes with iterating.
-        wrong = db.pairs(where="no SQL")
-        assert wrong._repr_html_() is None
-        assert "an iterator" in repr(wrong)
-        late = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
-        assert late._repr_html_() is None
-        with pytest.raises(lshdb.QueryError, match="integer overflow"):
-            list(late)
-
-
-@pytest.mark.extra("web")
-def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
-    """As text, whatever is in the documents; of nothing it says what there is not."""
-    with database_of(
-        db.path.with_name("sets.db"), {"x": [1, 2, HOSTILE], "y": [2, 3, HOSTILE]}, shingle="set"
-    ) as sets:
-        shared = sets.compare("x", "y")
-    db.add("copy", f"{TEXT} a")
-    done = lshdb.dedup([{"id": HOSTILE, "text": TEXT}, {"id": "b", "text": TEXT}])
-    for result, said in (
-        (db.query(key="a", fields=["mixed"]), "<script>alert"),
-        (db.pairs(fields=["mixed"]), "<script>alert"),
-        (db.clusters(keep="last"), "<script>alert"),
-        (db.sql('SELECT key, content AS "<b>" FROM documents'), "<script>alert"),
-        (db.compare("a", HOSTILE), TEXT),
-        (shared, "2, <script>alert"),
-        (done.dropped, "<script>alert"),
-        (db.info(), "runs of 3 words (word:3)"),
-        (db.buckets("a"), "bucket_key"),
-        (db.tune(construction="and 2, or 9"), "named"),
-        (db.measure(), "5 of 5 documents with all, by exact"),
-        (db.query("any text", threshold=0.9), "no document at 0.9 or more"),
-        (db.pairs(threshold=0.9, max_similarity=0.95), "no pair at 0.9 to 0.95"),
-        (db.sql("SELECT key FROM documents LIMIT 0"), "no row"),
-    ):
-        cells = [text for tag in ("td", "th", "p") for text in shown(result).texts(tag)]
-        assert any(said in text for text in cells), said
-        assert "\x1b" not in repr(result)
 
 
 def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> None:
@@ -192,14 +125,13 @@ def test_without_a_library_the_error_says_what_to_install(
     db: lshdb.Database, module: str, advice: str, times: int
 ) -> None:
     code = (
-        f"import sys; sys.modules[{module!r}] = sys.modules['jinja2'] = None\n"
+        f"import sys; sys.modules[{module!r}] = None\n"
         "import lshdb\n"
         "with lshdb.open(sys.argv[1]) as db:\n"
         "    results = [db.query(key='a'), db.pairs(), db.sql('SELECT 1')]\n"
         "    for ask in [*(each.df for each in results), lambda: db.add_table([])]:\n"
         "        try: ask()\n"
         "        except lshdb.UsageError as error: print(error)\n"
-        "    assert [each._repr_html_() for each in results] == [None] * 3\n"
         "    assert all(map(list, results))\n"
     )
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""How two texts differ: one list of rows, which terminals, pages, reports and notebooks show.
+"""How two texts differ: one list of rows, which terminals, pages and reports show.
 
 Words are aligned (apps.compare.alignment); blanks and line breaks make no difference. Rows are cut
 where a line begins in both texts; between, where lines break elsewhere or are long, at the ends of

@@ -104,6 +104,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
+    root = store.root if options.root is None else location.real_root(options.root)
     session = session_of(
         options.texts,
         store.settings.shingling,
@@ -111,21 +112,18 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
         reader=options.reader,
         on_failure=options.on_failure,
         limits=store.limits,
-    )
-    root = store.root if options.root is None else location.real_root(options.root)
-    if root is None:
-        raise UsageError(unknown_root(session.options.option("--root DIR", "root=")))
-    session = session.like(
+    ).like(
         format="text",
         root=root,
         stored_guess=no_guess if options.extract_again else store.extracted_of,
     )
+    if root is None:
+        raise UsageError(unknown_root(session.options.option("--root DIR", "root=")))
     failures = session.counts.failures
     plan = _plan(store, directories, session, root, options)
     _recognise(store, plan, session, root, options)
     changes: tuple[model.SyncChange, ...] = ()
-    refused = None if options.remove_most else _moved_alone(store, plan, root)
-    refused = refused or _refusal(plan, options)
+    refused = _moved_alone(store, plan, root, options) or _refusal(plan, options)
     if options.dry_run:
         added, changes = _forecast(plan, session)
         moved, removed = len(plan.moved()), len(plan.gone)
@@ -180,7 +178,7 @@ def check_directories(directories: Sequence[str]) -> None:
         raise InputError(f"{name}: no such directory{moved}")
 
 
-def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
+def _moved_alone(store: Store, plan: _Plan, root: str, options: SyncOptions) -> str | None:
     """Why nothing is changed: none of the files below the root is there, as if it were elsewhere.
 
     Then the database may have been moved without its files, whose keys are paths from there.
@@ -189,7 +187,7 @@ def _moved_alone(store: Store, plan: _Plan, root: str) -> str | None:
     are_there = (document.doc_id not in gone_ids for document in _below_root(plan.known.values()))
     # A file that is known again outside of the root is no sign that the files moved there.
     is_renamed = any(not os.path.isabs(key) for _, key, _ in plan.moves)
-    if any(are_there) or is_renamed or plan.is_here:
+    if options.remove_most or any(are_there) or is_renamed or plan.is_here:
         return None
     files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
     paths = (path_of_key(key, root) for key in files)

@@ -1,21 +1,14 @@
 """Pairs that share passages as results, of Database.passage_pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from lshdb import model
 from lshdb.apps.passages.passage_pairs import Noted, passage_pairs, passage_totals
 from lshdb.columns import PAIR_TOTALS, PASSAGE, passage_values
 from lshdb.options import PassagePairsOptions
-from lshdb.search.result_tables import PassageResults, Shown, finding, shown_row
+from lshdb.search.result_tables import PassageResults, finding
 from lshdb.store.store import Store
-
-_SHOWN_PASSAGES: Shown[model.PassagePair] = {
-    **{name: attrgetter(name) for name in PAIR_TOTALS},
-    "passages": lambda pair: len(pair.passages),
-}
 
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
@@ -28,7 +21,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
         pairs: Iterable[Any] = find()
         if not options.weighted.sort and options.top is None:  # else they are in order
             pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
-        return map(partial(shown_row, _SHOWN_PASSAGES), pairs)
+        return ((*of_pair(pair), len(pair.passages)) for pair in pairs)
 
     find = finding(passage_pairs, store, options, noted)
     of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))
@@ -40,7 +33,6 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
     columns = {**PAIR_TOTALS, **PASSAGE}
     del columns["passages"]
-    none = "no passage that two documents share"
-    results = PassageResults("passages", columns, find, rows, lambda: none, _SHOWN_PASSAGES)
+    results = PassageResults("passages", columns, find, rows)
     results.common, results.totals = noted, totals
     return results

@@ -1,10 +1,9 @@
 """Word and PowerPoint: XML parts that name each other by relationships."""
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lshdb.apps.documents.extraction.kinds import Metadata, Refused, kind_of_start, noted
+from lshdb.apps.documents.extraction.kinds import Metadata, Refused, noted
 from lshdb.apps.documents.extraction.packages import Package, named, take_out
 
 _BREAKS = {
@@ -24,37 +23,24 @@ _OF_SLIDE = ("diagramData", "chart", "notesSlide", "comments")
 _NAMES = {"chart": ("p", "t", "v"), "comments": (*_BREAKS, "t", "text", "sym")}
 _TEXT = (*_BREAKS, "t", "sym")
 """The elements of text, of parts of some types and of others."""
-_SYMBOLS = dict(
-    zip(
-        [*range(0x41, 0x5B), *range(0x61, 0x7B)],
-        "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ",
-        strict=True,
-    )
-)
-"""The letters of the font Symbol."""
-_NESTED = 3
-"""Documents within documents that are read."""
 
 
 def word(path: str, about: Metadata) -> Iterator[str]:
-    """The parts of a Word file: the text, notes, drawings, other files in it, and headers."""
-    yield from _word(Package(path), about, 0)
-
-
-def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
+    """The parts of a Word file: the text, notes, drawings, and headers."""
+    package = Package(path)
     package.properties(about)
     if not (main := package.main_part()):
         raise Refused("it has no document part")
     yield read_part(package, main, about)
     headers = set[str]()
-    for kind, text in _related(package, main, about, _OF_WORD, depth):
+    for kind, text in _related(package, main, about, _OF_WORD):
         if kind not in ("header", "footer") or text.strip() not in headers:
             yield text
             headers.add(text.strip())
 
 
 def _related(
-    package: Package, part: str, about: Metadata, kinds: Sequence[str], depth: int = _NESTED
+    package: Package, part: str, about: Metadata, kinds: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """The texts of the parts of these types that a part refers to, each with its type."""
     related = package.related(part)
@@ -63,28 +49,8 @@ def _related(
         for name in dict.fromkeys(targets):
             with noted(about, name):
                 if kind == "aFChunk":
-                    yield kind, _other_file(package.read(name), about, depth)
-                else:
-                    yield kind, read_part(package, name, about, _NAMES.get(kind, _TEXT))
-
-
-def _other_file(data: bytes, about: Metadata, depth: int) -> str:
-    """The text of a file of another kind that is in a Word file (altChunk)."""
-    from lshdb.apps.documents.extraction import mail, rtf, web
-    from lshdb.read import encodings
-
-    kind = kind_of_start(data)
-    if kind == "zip" and depth < _NESTED:
-        return "\n".join(_word(Package(io.BytesIO(data)), about, depth + 1))
-    if kind == "rtf":
-        return rtf.text_of(data)
-    if data[:200].lower().lstrip().startswith((b"mime-version:", b"from:", b"content-type:")):
-        return mail.text_of(data, {})
-    if kind == "html" or b"<" in data[:1000]:
-        return web.page(data, {})
-    if kind is None:
-        return encodings.decoded(data)
-    raise Refused(f"it has a file of kind {kind} in it")
+                    raise Refused("a file of its own, which is not read")
+                yield kind, read_part(package, name, about, _NAMES.get(kind, _TEXT))
 
 
 def slides(path: str, about: Metadata) -> Iterator[str]:
@@ -145,11 +111,9 @@ def _attribute(element: Any, name: str) -> str:
 
 
 def _symbol(element: Any) -> str:
-    """The character of a symbol, in Unicode if its font is Symbol."""
+    """The character of a symbol, which is that of its font."""
     try:
         code = int(_attribute(element, "char"), 16)
     except ValueError:
         return ""
-    if _attribute(element, "font").lower() == "symbol" and code & 0xFF in _SYMBOLS:
-        return str(_SYMBOLS[code & 0xFF])
     return chr(code) if code < 0xD800 or 0xE000 <= code <= 0x10FFFF else ""

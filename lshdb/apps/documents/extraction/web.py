@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from itertools import accumulate
 
 from lshdb.apps.documents.extraction.kinds import Metadata
 from lshdb.apps.documents.extraction.packages import tree
@@ -15,19 +14,6 @@ _BLOCKS = (
     "tbody,td,textarea,tfoot,th,thead,tr,ul,video"
 )
 """Elements that are shown apart from the text around them."""
-_DEEPEST = 500
-"""Elements within elements; browsers have 512."""
-_MANY = 10_000
-"""Tags of a page whose depth is looked at: 40,000 elements in each other take 2 to 6 seconds."""
-_TAG = re.compile("<(/?)[a-z]", re.I)
-_NESTING = re.compile(
-    r"<(/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr|script|style|"
-    r"template|noscript|head|title|textarea|iframe|xmp|noembed|noframes|plaintext|html|body|p|li|dt|"
-    r"dd|tr|td|th|thead|tbody|tfoot|colgroup|option)[\s/>])([a-z][^\s/>]*)"
-    r"""(?:[^"'>]+|"[^"]*"|'[^']*')*+>""",
-    re.I,
-)
-"""A tag of an element that may have others in it, and does not end where the next one begins."""
 _LEFT_OUT = "script,style,template,noscript,head"
 _VALUES = ",".join(
     f"input[type={kind}][value]"
@@ -88,32 +74,11 @@ def _of_xml(data: bytes, label: str) -> str | None:
     return str(etree.tostring(root, encoding="unicode", method="html"))
 
 
-def _shallow(markup: str) -> str:
-    """A page without the tags of elements that are too deep, whose text stays."""
-    if markup.count("<") < _MANY:
-        return markup
-    steps = ({"": 1, "/": -1}[end] for end in _TAG.findall(markup))
-    if max(accumulate(steps), default=0) < _DEEPEST:
-        return markup
-    depth = 0
-
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal depth
-        is_end, name = match.groups()
-        level = depth - bool(is_end)
-        depth = max(0, level if is_end else depth + 1)
-        if level < _DEEPEST:
-            return match[0]
-        return "\n" if name.lower() in _BLOCKS.split(",") else ""
-
-    return _NESTING.sub(replaced, markup)
-
-
 def _text(markup: str, about: Metadata) -> str:
     """The text of HTML, with a line for each block."""
     from selectolax.lexbor import LexborHTMLParser
 
-    parsed = LexborHTMLParser(_shallow(markup).encode("utf-8", "surrogatepass"))
+    parsed = LexborHTMLParser(markup.encode("utf-8", "surrogatepass"))
     if (title := parsed.css_first("title")) is not None:
         about["title"] = title.text()
     if (author := parsed.css_first("meta[name=author]")) is not None:
