@@ -31,6 +31,12 @@ def documents_of_fingerprints(
     return reader.rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, first)
 
 
+def frequent_fingerprints(reader: StoreReader, values: IntArray, limit: int) -> IntArray:
+    """Those of some fingerprints int64[n] that more than `limit` documents have."""
+    index, _ = documents_of_fingerprints(reader, values, limit + 1)
+    return values[np.bincount(index, minlength=len(values)) > limit]
+
+
 def documents_sharing_runs(reader: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     """All documents that share a fingerprint with a text, and what limits cut.
 

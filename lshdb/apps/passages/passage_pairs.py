@@ -47,11 +47,8 @@ _32 = 32
 _LOW = (1 << _32) - 1
 _CELLS = np.arange(1 << 10, dtype=np.uint64) << np.uint64(54)
 """Where stretches of hashes begin: the windows of one are read together."""
-_KEY = np.dtype([("hash", "u8"), ("common", "u8"), ("document", "i4")])
-"""A window, the last common one that it shares a unit with, or 0, and the number of its document.
-
-Where all documents have both, nothing that they share there counts: they are no pair.
-"""
+_KEY = np.dtype([("hash", "u8"), ("document", "i4")])
+"""A window, and the number of its document."""
 
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
@@ -184,10 +181,6 @@ class _WindowFile:
                 parts.append(self._file.read((last - first) * _KEY.itemsize))
             keys = np.frombuffer(b"".join(parts), dtype=_KEY)
             keys = keys.take(np.argsort(keys["hash"], kind="stable"))
-            begins, ends = arrays.runs(keys["hash"].view(np.int64))
-            common = keys["common"].take(begins).repeat(ends - begins)
-            differs = arrays.offsets_of((common == 0) | (common != keys["common"]))
-            keys = keys.compress(np.repeat(differs[ends] > differs[begins], ends - begins))
             yield SharedBuckets.of(keys["hash"], keys["document"])
 
 
@@ -198,12 +191,8 @@ def _leading_windows(
     text_windows = counting.windows_of(texts)
     windows = text_windows.windows
     document = np.repeat(np.arange(len(texts)), arrays.sizes_of(text_windows.offsets))
-    before = np.maximum.accumulate(np.where(windows["common"], np.arange(len(windows)), -1))
-    is_near = (before >= 0) & (document == document.take(before, mode="clip"))
-    is_near &= windows["unit"] - windows["unit"].take(before, mode="clip") < counting.run
     keys = np.empty(len(windows), dtype=_KEY)
     keys["hash"], keys["document"] = windows["hash"], document
-    keys["common"] = np.where(is_near, windows["hash"].take(before, mode="clip"), 0)
     keys = keys.compress(windows["leads"])
     return keys.take(np.argsort(keys["hash"], kind="stable")), len(texts)
 

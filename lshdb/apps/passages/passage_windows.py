@@ -5,17 +5,17 @@ A unit is a word, or a character where the shingles are of characters. A window 
 a secret seed are, as shingles are wherever documents are compared (lshdb.text.hashing).
 
 Not all shared text is copied. Text in a base text, or in more documents than a limit, does not
-count: its units are cut out of both texts. A fingerprint in that many documents leads to none of
-them, so time stays linear whatever headers there are. Four of these documents decide whether a
-window with such a fingerprint is common; one that is not is shown where another window leads to the
-document.
+count: its units are cut out of both texts. A fingerprint in that many documents is frequent. Four
+of these documents decide whether a window with it is common. A window of which more than half of
+the units are in frequent fingerprints of its text leads to no document; it is shown where another
+window leads there. So time stays linear whatever headers there are, and whatever rows are made of.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -25,7 +25,12 @@ import numpy.typing as npt
 
 from lshdb.apps.passages import lookups
 from lshdb.apps.passages.line_ends import whole_words
-from lshdb.apps.passages.winnowing import run_fingerprints, windows
+from lshdb.apps.passages.winnowing import (
+    fingerprint_size,
+    shingle_values,
+    window_fingerprints,
+    windows,
+)
 from lshdb.apps.programs.tokens import FILES
 from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
@@ -43,7 +48,7 @@ from lshdb.text.arrays import (
     lengths_of,
     offsets_of,
 )
-from lshdb.text.hashing import Hashes, secret_seed, selection
+from lshdb.text.hashing import Hashes, distinct, secret_seed, selection
 from lshdb.text.shingling import Shingling
 
 COMMON_SAMPLE = 4
@@ -54,7 +59,7 @@ _COMMON_AGREEING = 2
 WINDOW = np.dtype(
     [
         ("hash", "u8"),
-        ("leads", "?"),  # whether its fingerprint leads to documents
+        ("leads", "?"),  # whether at most half of its units are in frequent fingerprints
         ("common", "?"),
         ("beside", "?"),  # whether it has a unit of a common one of its text
         ("unit", "i4"),  # its first unit
@@ -94,7 +99,7 @@ class Counting:
         run: units of a window.
         seed: of the fingerprints.
         secret: the seed of the hashes of windows, which processes that compare windows share.
-        hot: int64[any], sorted fingerprints that lead to no document.
+        hot: int64[any], sorted: the frequent fingerprints.
         common: sorted windows; where both texts have one, those that share a unit with it do not
             count. None if there are none.
         shared: int64[any], sorted fingerprints that other texts have; None if that is unknown.
@@ -110,7 +115,7 @@ class Counting:
 
     @classmethod
     def of(cls, settings: Settings, hot: IntArray) -> Counting:
-        """All windows; those with some fingerprints lead to no document."""
+        """All windows; some fingerprints are frequent."""
         secret = secret_seed()
         return cls(settings.shingling, settings.passages, settings.seed, secret, hot)
 
@@ -150,7 +155,7 @@ class Counting:
         if of_base.any():
             counted -= np.diff(_units_before(of_base & whole, run)[offsets])
         if of_base.any():
-            whole &= ~_beside(of_base & whole, run)
+            whole &= ~_beside(of_base & whole, run, run)
         first = np.flatnonzero(whole)
         if any(FILES in text for text in texts):
             document = np.searchsorted(offsets, first, side="right") - 1
@@ -158,11 +163,14 @@ class Counting:
             first = first[_are_within_files(texts, document, *spans)]
         leads = np.ones(len(first), dtype=np.bool_)
         if self.shared is not None or len(self.hot):
-            fingerprints = run_fingerprints(units, self.shingling.kind, run, self.seed)[first]
-            leads = ~is_in(fingerprints, self.hot)
+            values = shingle_values(units, self.shingling.kind, run, self.seed)
             if self.shared is not None:
-                shared = is_in(fingerprints, self.shared)
-                first, leads = first[shared], leads[shared]
+                first = first[is_in(window_fingerprints(values, run)[first], self.shared)]
+            size = fingerprint_size(run)
+            begins = np.maximum(units.counts - (size - 1), 0)
+            is_hot = is_in(values, self.hot) & selection(offsets[:-1], begins, len(values))
+            frequent = _units_before(is_hot, size)
+            leads = 2 * (frequent[first + run] - frequent[first]) <= run
         last = first + (run - 1)
         rows = np.empty(len(first), dtype=WINDOW)
         bounds = np.searchsorted(first, offsets)
@@ -172,7 +180,7 @@ class Counting:
         rows["common"] = rows["beside"] = False
         if self.common is not None:
             common = is_in(hashes, self.common) & whole
-            rows["common"], rows["beside"] = common[first], _beside(common, run)[first]
+            rows["common"], rows["beside"] = common[first], _beside(common, run, run)[first]
         rows["unit"] = first - offsets[text]
         spans = units.starts[first], units.stops[last]
         lines = positions.line_numbers(texts, text, *spans)
@@ -185,9 +193,23 @@ class Counting:
         return dataclasses.replace(self, shingling=self.shingling.without(base))
 
     def around_hot(self, text: str) -> Hashes:
-        """The windows of a text whose fingerprints are hot, each once and sorted."""
-        windows = self.windows_of([text]).windows
-        return np.unique(windows["hash"][~windows["leads"]])
+        """The windows of a text whose fingerprints are frequent, each once and sorted."""
+        around = dataclasses.replace(self, hot=NO_NUMBERS, shared=self.hot)
+        return np.unique(around.windows_of([text]).windows["hash"])
+
+    def values_around(self, texts: Sequence[str]) -> IntArray:
+        """The values of all shingles that have a unit of a shared window of texts, sorted."""
+        run, parts = self.run, [NO_NUMBERS]
+        for group in shingles.groups(texts, self.shingling):
+            whole = whole_words([texts[number] for number in group], self.shingling)
+            units = positions.units_of(whole, self.shingling)
+            values = shingle_values(units, self.shingling.kind, run, self.seed)
+            begins = offsets_of(units.counts)[:-1]
+            windows = selection(begins, np.maximum(units.counts - (run - 1), 0), len(values))
+            if self.shared is not None:
+                windows &= is_in(window_fingerprints(values, run), self.shared)
+            parts.append(distinct(values[_beside(windows, run, fingerprint_size(run))]))
+        return distinct(np.concatenate(parts))
 
 
 def _are_within_files(
@@ -213,10 +235,10 @@ def _units_before(windows: Mask, run: int) -> IntArray:
     return offsets_of(np.cumsum(counts) > 0)
 
 
-def _beside(windows: Mask, run: int) -> Mask:
-    """Which windows of `run` units have a unit of some windows, bool[n] both."""
+def _beside(windows: Mask, run: int, size: int) -> Mask:
+    """Which stretches of `size` units have a unit of some windows of `run` units, bool[n] both."""
     total = _units_before(windows, run)
-    is_beside: Mask = total[np.minimum(np.arange(len(windows)) + run, len(windows))] > total[:-1]
+    is_beside: Mask = total[np.minimum(np.arange(len(windows)) + size, len(windows))] > total[:-1]
     return is_beside
 
 
@@ -266,33 +288,51 @@ def agreed(samples: Sequence[Hashes]) -> Hashes:
 def common_runs(
     reader: StoreReader, hot: IntArray, common: Hashes
 ) -> list[tuple[str, CommonPassage]]:
-    """The runs of common windows, longest first, each once, with the key of a document."""
+    """The runs of `common_passages`, longest first, each once, with the key of a document."""
     doc_ids = np.unique(lookups.documents_of_fingerprints(reader, hot, 1)[1])
-    counting, named = Counting.of(reader.settings, hot), np.zeros(len(common), dtype=np.bool_)
     passages: dict[str, tuple[str, CommonPassage]] = {}
     texts = chain.from_iterable(similarity.batches_of_text(reader, doc_ids))
     for key, text in zip(reader.keys_of(doc_ids), texts, strict=True):
-        windows = common_rows(counting.windows_of([text]).windows, common)
-        numbers = common.searchsorted(windows["hash"])
-        for passage in common_passages(text, windows.compress(~named[numbers]), counting.run):
+        runs, common, hot = common_passages(Counting.of(reader.settings, hot), text, common)
+        for passage in runs:
             passages.setdefault(passage.text, (key, passage))
-        named[numbers] = True
     return sorted(passages.values(), key=lambda named: -named[1].words)
 
 
-def common_rows(windows: Windows, common: Hashes) -> Windows:
-    """The windows that are among common ones."""
-    return windows.compress(is_in(windows["hash"].copy(), common))
+def common_passages(
+    counting: Counting, text: str, common: Hashes
+) -> tuple[list[CommonPassage], Hashes, IntArray]:
+    """The runs of a text that do not count: of common windows, and of frequent fingerprints.
 
+    Args:
+        counting: which fingerprints are frequent.
+        text: the text.
+        common: the common windows, sorted.
 
-def common_passages(text: str, common_rows: Windows, run: int) -> Iterator[CommonPassage]:
-    """The runs of a text that are common, from its common windows of `run` units."""
-    new = np.diff(common_rows["unit"], prepend=-run - 1) > run
-    begins = np.flatnonzero(new)
-    last = np.append(begins[1:], len(common_rows))[: len(begins)] - 1
-    words = common_rows["unit"][last] + run - common_rows["unit"][begins]
-    first, behind = common_rows["span"][begins].tolist(), common_rows["span"][last].tolist()
-    for (start, _, line, _), (_, end, _, end_line), count in zip(
-        first, behind, words.tolist(), strict=True
-    ):
-        yield CommonPassage(start, end, line, end_line, count, text[start:end])
+    Returns:
+        The runs, those of fingerprints without what has a unit of a common window; and the common
+        windows and frequent fingerprints that the text does not have.
+    """
+    shingling, run = counting.shingling, counting.run
+    units = positions.units_of(whole_words([text], shingling), shingling)
+    hashes = windows(units, shingling.kind, run, counting.secret)
+    values, size = shingle_values(units, shingling.kind, run, counting.seed), fingerprint_size(run)
+    begins = np.arange(len(hashes), 0, -1)
+    of_base = is_in(hashes, _base_windows(shingling, run, counting.secret)) & (begins >= run)
+    is_common = is_in(hashes, common) & (begins >= run) & ~_beside(of_base, run, run)
+    is_frequent = is_in(values, counting.hot) & (begins >= size)
+    others = is_frequent & ~_beside(is_common | of_base, run, size)
+    runs: list[CommonPassage] = []
+    for first, length in ((np.flatnonzero(is_common), run), (np.flatnonzero(others), size)):
+        far = np.diff(first) > length
+        first, last = (
+            first[np.append(True, far)[: len(first)]],
+            first[np.append(far, True)[: len(first)]] + length - 1,
+        )
+        spans = units.starts[first], units.stops[last]
+        lines = positions.line_numbers([text], np.zeros_like(first), *spans)
+        columns = (column.tolist() for column in (*spans, *lines, last + 1 - first))
+        for start, end, line, end_line, words in zip(*columns, strict=True):
+            runs.append(CommonPassage(start, end, line, end_line, words, text[start:end]))
+    unnamed = common[~is_in(common, np.unique(hashes[is_common]))]
+    return runs, unnamed, counting.hot[~is_in(counting.hot, np.unique(values[is_frequent]))]

@@ -81,19 +81,23 @@ def _find(
         return model.Passages(0, criteria.run, unit_of(settings.shingling), (), ())
     index, doc_ids = lookups.documents_of_fingerprints(store, prints.values, limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
-    hot = prints.values[many]
-    common = passage_windows.common_windows(store, hot)
+    common = passage_windows.common_windows(store, prints.values[many])
     others = doc_ids != text_id
     shared_prints = prints.values[np.unique(index[others])]
+    known = passage_windows.Counting.of(settings, NO_NUMBERS).values_around([text])
+    hot = lookups.frequent_fingerprints(store, known, limit)
     counting_all = passage_windows.Counting.of(settings, hot)
-    text_windows = counting_all.windows_of([text])
     counting = dataclasses.replace(counting_all, common=common, shared=shared_prints)
     counting = counting.with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
     matches: list[tuple[tuple[int, ...], model.Source]] = []
     remaining_ids = iter(candidates.tolist())
     for batch in similarity.batches_of_text(store, candidates):
-        texts = counting.windows_of([text, *batch])
+        # A window leads from a document, too, only if few of its units are in frequent ones there.
+        unknown = np.setdiff1d(counting.values_around(batch), known)
+        known = np.union1d(known, unknown)
+        hot = np.union1d(hot, lookups.frequent_fingerprints(store, unknown, limit))
+        texts = dataclasses.replace(counting, hot=hot).windows_of([text, *batch])
         sides = np.zeros(len(batch), dtype=np.int64), np.arange(1, len(batch) + 1)
         pairs, shared = passage_runs.shared_passages(texts, criteria, *sides)
         copied = passage_runs.passages_of(shared, texts.contents, *sides)
@@ -113,10 +117,9 @@ def _find(
             store.keys_of(doc_ids), matches, weighted, strict=True
         )
     )
-    common_rows = passage_windows.common_rows(text_windows.windows, common)
-    runs = passage_windows.common_passages(text, common_rows, criteria.run)
-    units = int(text_windows.units[0])
+    runs, *_ = passage_windows.common_passages(counting_all, text, common)
     best = ranked(sources, query.weighted, query.top)
+    units = int(counting.windows_of([text]).units[0])
     return model.Passages(
         units, criteria.run, unit_of(settings.shingling), tuple(best), tuple(runs)
     )

@@ -105,7 +105,7 @@ class Segments:
         begin, end: int64[s], its first unit in its text, and its last + 1.
         follows: whether the window before its first one is in the segment before.
         common: bool[s], whether its windows are common.
-        leads: bool[s], whether one of its windows leads to documents.
+        leads: bool[s], whether its windows lead to documents.
         offsets: int64[n+1], where the segments of each text begin.
         arrangements: int64[n], the same for texts of the same segments, with as much between.
     """
@@ -148,7 +148,7 @@ class Segments:
         begin = texts.windows["unit"].take(first).astype(np.int64)
         follows = np.zeros(len(first), dtype=np.bool_)
         follows[1:] = (np.diff(text) == 0) & (begin[1:] == begin[:-1] + length[:-1])
-        leading = offsets_of(texts.windows["leads"])
+        leads = texts.windows["leads"].take(first)
         offsets = text.searchsorted(np.arange(count + 1))
         return cls(
             texts,
@@ -160,9 +160,9 @@ class Segments:
             begin + length + (run - 1),
             follows,
             texts.windows["common"].take(first),
-            leading[first + length] > leading[first],
+            leads,
             offsets,
-            _arrangements(numbers, begin, offsets),
+            _arrangements(numbers * 2 + leads, begin, offsets),
         )
 
     def between(self, a: IntArray, b: IntArray, min_units: int) -> SharedPairs:
@@ -241,11 +241,14 @@ class Segments:
         Returns:
             int64[4, r]: for each run the pair, counted from `before`, the first segments in both
             texts, and how many it has; int64[2, p]: the units of both texts in runs. Pairs without
-            a shared window that leads to documents have none.
+            a shared window that leads from both texts have none.
         """
         sides = self._without_common(self.hits(a, b), self.hits(b, a))
+        width = int(self.numbers.max(initial=0)) + 1
+        leading = (hits.chosen(self.leads[hits.segment]) for hits in sides)
+        keys, b_keys = (hits.pair * width + self.numbers[hits.segment] for hits in leading)
         leads = np.zeros(len(a), dtype=np.bool_)
-        leads[sides[0].pair[self.leads[sides[0].segment]]] = True
+        leads[keys[is_in(keys, np.sort(b_keys))] // width] = True
         sides = sides[0].chosen(leads[sides[0].pair]), sides[1].chosen(leads[sides[1].pair])
         first, other, size = self._longest(*sides)
         pair, segment = (np.concatenate(columns) for columns in zip(*sides, strict=True))
@@ -430,11 +433,12 @@ def _segment_begins(
     windows = texts.windows
     if not len(windows):
         return NO_NUMBERS
-    unit, common = windows["unit"], windows["common"]
+    unit, common, leads = windows["unit"], windows["common"], windows["leads"]
     beside = windows["beside"] & ~common
     follows = np.zeros(len(windows), dtype=np.bool_)
     follows[1:] = (np.diff(unit) == 1) & (np.diff(text) == 0)
     follows[1:] &= ~beside[1:] & ~beside[:-1] & (common[1:] == common[:-1])
+    follows[1:] &= leads[1:] == leads[:-1]
 
     def is_same(neighbours: IntArray) -> Mask:
         """Whether all windows of each number have the same neighbour, bool[g]."""

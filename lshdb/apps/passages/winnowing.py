@@ -159,16 +159,26 @@ def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
     return hasher.spans(units.folded, begins, ends[last] - begins)
 
 
-def run_fingerprints(units: Units, kind: str, run: int, seed: int) -> IntArray:
+def shingle_values(units: Units, kind: str, run: int, seed: int) -> IntArray:
+    """The values of the shingles that begin at each of n units, int64[n]: some are fingerprints.
+
+    At the last units of a text, where no shingle begins, the values are arbitrary.
+    """
+    return (windows(units, kind, fingerprint_size(run), seed) >> _DROPPED).view(np.int64)
+
+
+def window_fingerprints(values: IntArray, run: int) -> IntArray:
     """The fingerprints of the runs of `run` units that begin at each of n units, int64[n].
 
     At the last run - 1 units of a text, where no run begins, the values are arbitrary.
+
+    Args:
+        values: int64[n], of the shingles that begin at each unit.
+        run: units of a run.
     """
-    size = fingerprint_size(run)
-    window = run - size + 1
-    shorter = windows(units, kind, size, seed) >> _DROPPED
-    padded = np.append(shorter, np.zeros(window - 1, dtype=np.uint64))
-    return _window_minima(padded, window).view(np.int64)
+    window = run - fingerprint_size(run) + 1
+    padded = np.append(values, np.zeros(window - 1, dtype=np.int64))
+    return _window_minima(padded.view(np.uint64), window).view(np.int64)
 
 
 def _window_minima(hashes: Hashes, window: int) -> Hashes:

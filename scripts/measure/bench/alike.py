@@ -1,8 +1,9 @@
 """alike: rows that repeat lines or words: CPU time as a multiple of that of prose. Ten minutes.
 
 `lshdb dedup` by each rule that compares contents, and all pairs that share passages. Rows that
-repeat a line, two words in turn, or lines of a pool, and a tenth as many of two words at random,
-should take at most three times the CPU time of prose. Each kind is measured in turn with prose.
+repeat a line, two words in turn, or lines of a pool should take at most three times the CPU time of
+prose, a tenth as many of two words at random no more than prose. Each kind is measured in turn with
+prose.
 """
 
 import json

@@ -287,6 +287,28 @@ def test_all_pairs_are_those_of_each_text_where_lines_are_common(seed: int, tmp_
     assert pairs == by_key
 
 
+def test_rows_of_common_lines_are_no_pairs_and_the_note_has_them(tmp_path: Path) -> None:
+    """Each two lines in turn are in a few rows."""
+    rng = random.Random(1)
+    pool = [" ".join(f"w{line}x{n}" for n in range(12)) for line in range(9)]
+    texts = {str(n): "\n".join(rng.choices(pool, k=8)) for n in range(40)}
+    copied = " ".join(f"copied{n}" for n in range(15))
+    texts |= {key: f"{texts[key]}\n{copied}" for key in "39"}
+    with database_of(tmp_path / "lsh.db", texts, passages=13) as db:
+        pairs = db.passage_pairs(common=12)
+        (pair,) = pairs
+        assert (pair.a, pair.b) == ("3", "9")
+        assert pair.words >= 15
+        sources = {key: [source.key for source in db.passages(key=key, common=12)] for key in texts}
+        assert {key: found for key, found in sources.items() if found} == {"3": ["9"], "9": ["3"]}
+        for named in (pairs.common, [("", run) for run in db.passages(key="3", common=12).common]):
+            text = " ".join(run.text for _, run in named)
+            lines = set(pool) if named is pairs.common else {*texts["3"].split("\n")[:-1]}
+            # A line of which the index happens to have no sequence is not named.
+            middles = [" ".join(line.split()[3:9]) for line in lines]
+            assert sum(middle in text for middle in middles) >= len(lines) - 1
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_cut_passages_cover_all_that_some_sources_have_and_name_one_of_them(seed: int) -> None:
     """Also where not all texts fit into memory."""

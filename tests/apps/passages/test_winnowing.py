@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.apps.passages.winnowing import fingerprints, run_fingerprints
+from lshdb.apps.passages.winnowing import fingerprints, shingle_values, window_fingerprints
 from lshdb.text import shingles as shingles_module
 from lshdb.text.positions import cut
 from lshdb.text.shingling import Shingling
@@ -36,7 +36,8 @@ def test_a_batch_has_the_fingerprints_of_the_textbook(
     assert sorted(rows) == sorted(expected)
     assert (np.diff(found.values) >= 0).all()
     for index, text in enumerate(texts):
-        of_runs = run_fingerprints(cut([text], shingling.kind), shingling.kind, run, seed)
+        values = shingle_values(cut([text], shingling.kind), shingling.kind, run, seed)
+        of_runs = window_fingerprints(values, run)
         assert {*of_runs[: 1 - run].tolist()} == {row[0] for row in expected if row[1] == index}
 
 
