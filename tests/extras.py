@@ -4,7 +4,8 @@ That is one that cannot import it, and one of a command or method that asks for 
 would fail in another way is marked with `extra`. `pip install '.[test]'` installs what the tests of
 the core need; `.[test-all]` adds all extras and the tools that some tests use. conftest.py has the
 hooks of this module. With --every-extra, as scripts/test gives it, nothing may be missing: a run
-that would skip does not begin.
+that would skip does not begin. Tests of the core that need an app are marked with `app`, and skip
+where its folder is missing, as in the run of `scripts/test --core`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import re
 from collections.abc import Generator
 from functools import cache
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 import pytest
+
+from lshdb.offers import COMMANDS, is_there
 
 EXTRAS: Final = {
     "arrow": ("pyarrow",),
@@ -76,6 +79,17 @@ def _missing_in(error: BaseException | None) -> str | None:
     return None
 
 
+def if_there(app: str, **settings: Any) -> dict[str, Any]:
+    """Settings of a file that an app offers; none where the app is missing."""
+    return settings if is_there(app) else {}
+
+
+def app_of(line: str) -> str:
+    """The app of a command line without the program's name; "" is the core."""
+    commands = {name: each for group in COMMANDS.values() for name, each in group.items()}
+    return commands[line.split()[0]].app
+
+
 # hooks
 
 
@@ -97,10 +111,14 @@ def refuse_missing(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is marked with an extra that is missing."""
+    """Skip what is marked with an extra or an app that is missing."""
     for mark in item.iter_markers("extra"):
         if is_missing(mark.args[0]):
             pytest.skip(advice(mark.args[0]))
+    for mark in item.iter_markers("app"):
+        for app in mark.args:
+            if not is_there(app):
+                pytest.skip(f"needs the app `{app}`")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,18 +15,6 @@ from lshdb.cli.help import HelpPage, write_page
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT
 from lshdb.read import paths
 
-_FIRST_STEPS = """\
-lshdb finds near duplicates, with a database in one file.
-
-  lshdb dedup IN.jsonl -o OUT.jsonl
-                           rows without near duplicates; needs no database
-  lshdb add DIRECTORY      add its text files; or FILE.jsonl, a table
-  lshdb query FILE         which stored documents are similar to this one?
-  lshdb clusters           which of them are similar to each other?
-  lshdb compare A B        why are these two similar, or why not?
-
-lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
-
 GROUPS = {
     heading: there
     for heading, commands in offers.COMMANDS.items()
@@ -34,7 +22,14 @@ GROUPS = {
 }
 """Every command that is there, under the heading of `lshdb --help`."""
 COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
-
+_FIRST_STEPS = {
+    "dedup IN.jsonl -o OUT.jsonl": f"""
+{"":27}rows without near duplicates; needs no database""",
+    "add DIRECTORY": "add its text files; or FILE.jsonl, a table",
+    "query FILE": "which stored documents are similar to this one?",
+    "clusters": "which of them are similar to each other?",
+    "compare A B": "why are these two similar, or why not?",
+}
 
 _ARGUMENTS = "lshdb.arguments"
 _UsageError: Any = typer.BadParameter.__base__
@@ -170,7 +165,11 @@ def _common(
     messages.be_quiet(quiet)
     running.set_timeout(timeout)
     if context.invoked_subcommand is None:
-        typer.echo(_FIRST_STEPS)
+        typer.echo("lshdb finds near duplicates, with a database in one file.\n")
+        for usage, text in _FIRST_STEPS.items():
+            if usage.split()[0] in COMMANDS:
+                typer.echo(f"  lshdb {usage:<19}{text}")
+        typer.echo("\nlshdb --help lists all commands, and lshdb COMMAND --help explains one.")
 
 
 def main() -> None:

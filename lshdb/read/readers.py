@@ -23,7 +23,8 @@ class Reader(Protocol):
 
     Made by `READER(options)` of session.SessionOptions; UsageError for options that are invalid.
     All is called in the process and thread that reads, before documents are signed, outside of any
-    transaction, for one file after the other.
+    transaction, for one file after the other. A reader writes nothing: what the rows of its files
+    are written to are the formats of the core.
     """
 
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
@@ -62,7 +63,8 @@ class Reader(Protocol):
 
 def made(name: str, options: object) -> Any:
     """A reader, see `offers.READERS`; None if its app is missing."""
-    return offers.offered(offers.READERS, name)(options) if offers.is_there(_APP) else None
+    app = offers.app_of(offers.READERS[name])
+    return offers.offered(offers.READERS, name)(options) if offers.is_there(app) else None
 
 
 def why_unread(kind: str) -> str:

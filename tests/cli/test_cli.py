@@ -70,7 +70,10 @@ def test_help_has_an_example_and_fits_a_screen(name: str, command: Command) -> N
     assert [text in help for text in examples] == [True] * len(examples)
 
 
-@pytest.mark.parametrize("name", ["query", "dedup"])
+DEDUP = pytest.param("dedup", marks=pytest.mark.app("dedup"))
+
+
+@pytest.mark.parametrize("name", ["query", DEDUP])
 def test_help_on_a_terminal_has_panels(name: str, command: Command) -> None:
     """The same options as in a pipe, and no text is taken for markup."""
     for option in ("--help", "--help-all"):
@@ -110,7 +113,8 @@ def test_help_of_all_names_the_commands(command: Command) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("query --text a", "pairs", "clusters", "compare a.txt b.txt", "show a", "buckets"),
+        *("query --text a", "pairs", "clusters", "show a", "buckets"),
+        pytest.param("compare a.txt b.txt", marks=pytest.mark.app("compare")),
         *("info", "tune", "tune --measure", "check", "backup copy.db", "remove a", "sql select"),
         "reindex --threshold 0.5",
     ],

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from direct_command import DirectCommand
+from extras import app_of, if_there
 from helpers import Command, database_of
 
 import lshdb
@@ -150,8 +151,8 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     directory = tmp_path_factory.mktemp("refused")
-    for name, words in (("lsh", None), ("passages", 6)):
-        database_of(directory / f"{name}.db", {"a": "a text of some words"}, passages=words).close()
+    for name, parts in (("lsh", {}), ("passages", if_there("passages", passages=6))):
+        database_of(directory / f"{name}.db", {"a": "a text of some words"}, **parts).close()
     lshdb.open(directory / "sets.db", shingle="set").close()
     (directory / "notes").mkdir()
     for name, text in FILES.items():
@@ -169,7 +170,10 @@ def before(command: Command) -> dict[str, bytes]:
     return inspection.files(command.directory)
 
 
-@pytest.mark.parametrize(("line", "status", "says"), COMMANDS, ids=[one[0] for one in COMMANDS])
+@pytest.mark.parametrize(
+    ("line", "status", "says"),
+    [pytest.param(*one, marks=pytest.mark.app(app_of(one[0])), id=one[0]) for one in COMMANDS],
+)
 def test_it_is_one_line_and_nothing_is_changed(
     line: str, status: int, says: str, command: Command, before: dict[str, bytes]
 ) -> None:

@@ -80,9 +80,9 @@ TAKEN = {*TEXTS} - {"large.md"}
     ("arguments", "taken"),
     [
         (["add"], TAKEN | {*TABLES}),
-        (["sync"], TAKEN),
-        (["dedup"], TAKEN),
-        (["dedup", "-o", "out.jsonl"], {*TABLES}),
+        pytest.param(["sync"], TAKEN, marks=pytest.mark.app("folders")),
+        pytest.param(["dedup"], TAKEN, marks=pytest.mark.app("dedup")),
+        pytest.param(["dedup", "-o", "out.jsonl"], {*TABLES}, marks=pytest.mark.app("dedup")),
     ],
     ids=["add", "sync", "dedup", "dedup of tables"],
 )
@@ -114,6 +114,7 @@ def test_every_file_is_read_or_named_and_counted(
         assert over["tables"] == len(TABLES | NO_TABLES) - len(taken & {*TABLES})
 
 
+@pytest.mark.app("dedup")
 def test_skipped_files_of_a_reference_and_of_queries_are_counted(
     command: Command, folder: Path
 ) -> None:

@@ -17,11 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from direct_command import DirectCommand
+from extras import app_of, if_there
 from helpers import Command, database_of
 
 import lshdb
 from lshdb.cli.app import COMMANDS as APP_COMMANDS
 from lshdb.json_text import dumps
+from lshdb.offers import is_there
 
 KEY = 'a,"quoted" one\x1b[31m'
 """A key that each format writes in another way, and a terminal never gets as it is."""
@@ -70,6 +72,14 @@ TYPES: dict[Any, Callable[[str], Any]] = {
 """How a cell of CSV becomes a value of a type."""
 
 
+NAMES = [
+    pytest.param(
+        name, marks=pytest.mark.app("folders" if name == "folders" else app_of(COMMANDS[name]))
+    )
+    for name in COMMANDS
+]
+
+
 def words_of(name: str) -> list[str]:
     return [WORDS.get(word, word) for word in COMMANDS[name].split()]
 
@@ -92,9 +102,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.add_many(lshdb.Document(*one, metadata) for one, metadata in documents)
         db.backup(directory / "damaged.db")
         db.backup(directory / "decided.db")
-    with lshdb.open(directory / "decided.db") as db:
-        db.decide("different", [KEY, "c"], note="two lists", who="ann")
-        db.decide("drop", ["b"])
+    if is_there("review"):
+        with lshdb.open(directory / "decided.db") as db:
+            db.decide("different", [KEY, "c"], note="two lists", who="ann")
+            db.decide("drop", ["b"])
     database_of(
         directory / "texts.db",
         [
@@ -103,7 +114,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("b", "Two, three,\nfour FIVE"),
             *((f"{folder}/{KEY}", "one more text") for folder in ("\x1b", "c", "d")),
         ],
-        passages=3,
+        **if_there("passages", passages=3),
     ).close()
     sets = [(KEY, [*range(9)]), ("none", [77]), ("\x1b", [78])]
     lines = (json.dumps({"id": key, "set": one}) for key, one in sets)
@@ -117,7 +128,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) -> None:
     command = DirectCommand(directory)
 
@@ -212,10 +223,11 @@ def as_text(value: object) -> str:
 
 def test_every_command_that_prints_rows_is_here() -> None:
     """A new command has all formats by its parameter `form`, or is named as one without rows."""
-    assert {line.split()[0] for line in COMMANDS.values()} | OTHERS == set(APP_COMMANDS)
+    known = {line.split()[0] for line in COMMANDS.values()} | OTHERS
+    assert {name for name in known if is_there(app_of(name))} == set(APP_COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_read_is_not_written_over(name: str, directory: Path) -> None:
     words = words_of(name)
     own = directory / "own.csv"

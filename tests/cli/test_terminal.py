@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from lshdb.cli import info
 from lshdb.cli.app import COMMANDS
+from lshdb.offers import is_there
 from lshdb.store import statements
 
 TEXT = "a text of several words that says nothing in particular"
@@ -33,7 +34,7 @@ def lines(shown: str) -> list[str]:
 
 def test_without_arguments_the_first_commands_are_shown(command: Command) -> None:
     shown = re.findall(r"^  lshdb (\w+)", command.done(says="").out, re.M)
-    assert len(shown) == 5
+    assert len(shown) == 3 + is_there("dedup") + is_there("compare")
     assert set(shown) <= set(COMMANDS)
     assert "'query'" in command("qurey", "x").err, "what was meant"
 
@@ -99,6 +100,8 @@ def test_info_says_why_the_bytes_of_tables_are_not_known(
     assert command.done("info", "--json").record["tables"] is None
 
 
+@pytest.mark.app("report")
+@pytest.mark.app("report")
 def test_what_is_drawn_says_what_opens_it(command: Command) -> None:
     for words, last in (
         (("plot", "-o", "x.svg"), "open x.svg in a browser; lshdb pairs --sample 20"),

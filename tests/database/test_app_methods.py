@@ -13,7 +13,13 @@ from lshdb import offers
 from lshdb.errors import UsageError
 
 
-@pytest.mark.parametrize("name", offers.METHODS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.app(offers.app_of(offer)))
+        for name, offer in offers.METHODS.items()
+    ],
+)
 def test_a_method_of_an_app_is_like_any_other(name: str) -> None:
     """Help pages show its arguments and its docstring, and it is found where one looks."""
     function = getattr(lshdb.Database, name)

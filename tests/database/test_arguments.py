@@ -17,6 +17,8 @@ from helpers import database_of
 
 import lshdb
 from lshdb.errors import LshdbError, UsageError
+from lshdb.offers import METHODS as METHODS_OF_APPS
+from lshdb.offers import app_of, is_there
 
 MADE_WITH: Final = lshdb.Sketching.foreign("x", 128)
 LANES: Final = np.zeros((1, 128), dtype="u4")
@@ -66,10 +68,12 @@ WRONG: Final[dict[str, list[object]]] = {
 
 def methods(db: lshdb.Database | None) -> dict[str, Callable[..., object]]:
     """All that is public, by name; of a database, if there is one."""
+    missing = {name for name, offer in METHODS_OF_APPS.items() if not is_there(app_of(offer))}
+    names = {name for name in dir(lshdb.Database) if not name.startswith("_")} - {"close", *missing}
     own = {
         name: getattr(lshdb.Database if db is None else db, name)
-        for name, method in inspect.getmembers(lshdb.Database, inspect.isfunction)
-        if not name.startswith("_") and name != "close"
+        for name in sorted(names)
+        if inspect.isfunction(getattr(lshdb.Database, name))
     }
     return {
         **own,
@@ -113,13 +117,18 @@ def use(method: Callable[..., Any], arguments: dict[str, Any]) -> None:
                 list(part)
 
 
-OF_SIGNATURES: Final = ("add_signatures", "compare", "pairs", "query", "query_signature")
+OF_SIGNATURES: Final = METHODS.keys() & {
+    *("add_signatures", "compare", "pairs", "query", "query_signature"),
+}
 """Methods that take another way in a file without contents."""
 
 
 @pytest.mark.parametrize(
     ("db", "name"),
-    [*(("contents", name) for name in METHODS), *(("signatures", name) for name in OF_SIGNATURES)],
+    [
+        *(("contents", name) for name in METHODS),
+        *(("signatures", name) for name in sorted(OF_SIGNATURES)),
+    ],
     indirect=["db"],
 )
 def test_a_wrong_argument_is_refused_by_name(db: lshdb.Database, name: str) -> None:
@@ -174,7 +183,7 @@ def test_a_generator_left_open_says_nothing_when_it_goes(tmp_path: Path) -> None
         tmp_path / "x.db", [("a", "the fox and the grapes"), ("b", "the fox and the grapes!")]
     ) as db:
         left: list[Iterator[object]] = [
-            db.dedup_files([str(tmp_path / "in.jsonl")]),
+            *([db.dedup_files([str(tmp_path / "in.jsonl")])] if is_there("dedup") else []),
             db.pairs(),
             db.clusters(),
         ]

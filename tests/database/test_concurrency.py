@@ -23,6 +23,7 @@ from measure.torture import soak
 import lshdb
 from lshdb.database import store_of
 from lshdb.errors import UsageError
+from lshdb.offers import is_there
 from lshdb.store import transactions
 
 DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
@@ -88,13 +89,15 @@ Use = Callable[[lshdb.Database], object]
 USES: dict[str, Use] = {
     "add": lambda db: db.add("new", "text"),
     "add_files": lambda db: db.add_files([__file__]),
-    "dedup": lambda db: list(db.dedup_files([__file__])),
     "remove": lambda db: db.remove("d1"),
     "get": lambda db: db.get("d1"),
     "len": len,
     "query": lambda db: db.query("the fox"),
-    "compare": lambda db: db.compare("d1", "d2"),
 }
+if is_there("dedup"):
+    USES["dedup"] = lambda db: list(db.dedup_files([__file__]))
+if is_there("compare"):
+    USES["compare"] = lambda db: db.compare("d1", "d2")
 """Ways to read and to write."""
 
 

@@ -19,6 +19,7 @@ SCRIPTS = Path(measure.__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
+@pytest.mark.app("dedup", "passages", "review")
 def test_a_killed_process_leaves_whole_batches(tmp_path: Path) -> None:
     """In a process of its own, which forks."""
     code = (

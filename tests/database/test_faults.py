@@ -174,6 +174,7 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
             assert ("safe in its log" in line) <= (db.settings.threshold == 0.5)
 
 
+@pytest.mark.app("passages")
 def test_pages_of_an_index_in_each_other_s_place_give_answers_or_a_clear_error(path: Path) -> None:
     draw = random.Random(1)
     words = [f"w{i}" for i in range(200)]

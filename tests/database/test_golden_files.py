@@ -53,6 +53,7 @@ def test_every_format_has_its_files() -> None:
     assert schemas == [f"format-{number}.sql" for number in formats]
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
     unpacked: Callable[[str], Path], name: str
@@ -83,6 +84,7 @@ def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
     inspection.check(path)
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("name", [name for name in ALL if name not in GOLDEN])
 def test_what_was_read_from_files_and_rows_stays(
     unpacked: Callable[[str], Path], name: str
@@ -110,6 +112,7 @@ def test_a_file_of_another_format_is_refused(
         lshdb.open(path)
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("name", [name for name in ALL if name.startswith("format-6")])
 def test_a_file_of_format_6_is_migrated_when_it_is_opened_for_writing(
     unpacked: Callable[[str], Path], name: str, tmp_path: Path
@@ -140,6 +143,7 @@ def test_a_file_of_format_6_is_migrated_when_it_is_opened_for_writing(
     assert inspection.rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.app("passages", "review")
 def test_a_migration_that_fails_changes_nothing(unpacked: Callable[[str], Path]) -> None:
     """Each of its statements that writes is refused in turn."""
     path = unpacked(f"format-{MIGRATED}-words")
@@ -172,6 +176,7 @@ def test_a_migration_that_fails_changes_nothing(unpacked: Callable[[str], Path])
     assert inspection.contents(path)["documents"] == before["documents"]
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
@@ -199,6 +204,7 @@ def test_what_others_put_into_a_file_of_format_6(
         lshdb.open(path, mode=mode)
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 def test_the_root_of_a_file_of_format_6_is_where_its_keys_lead_to_files(
     unpacked: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool

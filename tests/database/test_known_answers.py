@@ -20,6 +20,7 @@ from helpers import ROOT
 from make_golden import SCHEMA
 
 import lshdb
+from lshdb.offers import is_there
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings
 from lshdb.sketch.signing import sign
@@ -68,6 +69,8 @@ def test_the_oracles_still_give_the_known_answers() -> None:
 def test_kernels_have_the_answers_of_each_document() -> None:
     for document in DOCUMENTS:
         values = dict(document["settings"])
+        if not is_there("passages") and {"passages", "reworded"} & values.keys():
+            continue
         shingling = Shingling.parse(values.pop("shingle"))
         shape = Construction.parse(values.pop("construction"))
         settings = Settings(0.8, 0.99, shingling, construction=shape, content=True, **values)

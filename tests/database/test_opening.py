@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,13 @@ def spoil(path: Path, how: bytes | list[str]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["create", "read"])
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.app("passages" if "fingerprints" in name else ""))
+        for name in REFUSED
+    ],
+)
 def test_a_file_that_is_refused_stays_as_it_was(path: Path, name: str, mode: Mode) -> None:
     how, error, message = REFUSED[name]
     spoil(path, how)
@@ -259,14 +266,17 @@ def test_settings_are_kept_and_may_be_given_again(path: Path, settings: dict[str
             assert getattr(made, name) == value
 
 
+of_programs = partial(pytest.param, marks=pytest.mark.app("passages", "programs"))
+
+
 @pytest.mark.parametrize(
     ("given", "shingle", "threshold", "passages"),
     [
         ({"purpose": "short-text"}, "char:3-cjk", 0.55, 0),
         ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
-        ({"purpose": "programs"}, "code:6", 0.6, 12),
-        ({"purpose": "programs", "passages": 0}, "code:6", 0.6, 0),
-        ({"purpose": "programs", "content": False}, "code:6", 0.6, 0),
+        of_programs({"purpose": "programs"}, "code:6", 0.6, 12),
+        of_programs({"purpose": "programs", "passages": 0}, "code:6", 0.6, 0),
+        of_programs({"purpose": "programs", "content": False}, "code:6", 0.6, 0),
         ({"purpose": "programs", "shingle": "word:3"}, "word:3", 0.6, 0),
         ({"purpose": "baskets"}, "set", 0.2, 0),
         ({"threshold": 0.02, "permutations": 1024}, "word:3", 0.02, 0),

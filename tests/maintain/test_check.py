@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import inspection
 import make_golden
@@ -15,20 +16,29 @@ from helpers import database_of
 
 import lshdb
 from lshdb.errors import NotADatabase, OtherFormat, StoreError
+from lshdb.offers import is_there
 
-BANDS = {"words": 19, "sets": 32, "signatures": 17}
-"""Of the settings of make_golden."""
-NAMES = tuple(BANDS)
+FILES = {
+    **make_golden.FILES,
+    "words": ({"threshold": 0.6}, make_golden.FILES["words"][1]),
+    "passages": make_golden.FILES["words"],
+}
+BANDS = {"words": 19, "sets": 32, "signatures": 17, "passages": 19}
+"""Of the settings of these files."""
+WITH_PASSAGES = pytest.mark.app("passages")
 
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A file of words, of sets with a cascade, and without contents."""
+    """A file of words, of sets with a cascade, without contents, and with passages."""
     directory = tmp_path_factory.mktemp("originals")
     paths = {}
-    for name, (settings, _) in make_golden.FILES.items():
+    for name, (settings, _) in FILES.items():
+        if name == "passages" and not is_there(name):
+            continue
         paths[name] = directory / f"{name}.db"
-        with database_of(paths[name], make_golden.documents_of(name), **settings) as db:
+        kind = "words" if name == "passages" else name
+        with database_of(paths[name], make_golden.documents_of(kind), **settings) as db:
             assert db.settings.construction.bands == BANDS[name]
     return paths
 
@@ -61,7 +71,9 @@ def left(report: lshdb.CheckReport) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("deep", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [*make_golden.FILES, pytest.param("passages", marks=WITH_PASSAGES)]
+)
 def test_a_whole_file_is_whole_and_stays_as_it_is(
     originals: dict[str, Path], name: str, deep: bool
 ) -> None:
@@ -72,7 +84,7 @@ def test_a_whole_file_is_whole_and_stays_as_it_is(
     assert (report.problems, report.repairs, report.deep) == ((), (), deep)
     ((empty,),) = inspection.rows(path, "SELECT count(*) FROM documents WHERE shingles = 0")
     assert isinstance(empty, int)
-    assert report.documents == len(make_golden.FILES[name][1])
+    assert report.documents == len(FILES[name][1])
     assert report.bands == (report.documents - empty) * BANDS[name]
     assert inspection.files(path.parent) == before
 
@@ -90,18 +102,18 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         {"bands": 1},
     ),
     "a document's fingerprints": (
-        "words", [f"DELETE FROM fingerprints WHERE {SECOND}"], False, {"fingerprints": 1}
+        "passages", [f"DELETE FROM fingerprints WHERE {SECOND}"], False, {"fingerprints": 1}
     ),
     "a fingerprint elsewhere": (
-        "words", [f"UPDATE fingerprints SET position = position + 1 WHERE {SECOND}"], False,
+        "passages", [f"UPDATE fingerprints SET position = position + 1 WHERE {SECOND}"], False,
         {"fingerprints": 1},
     ),
     "a fingerprint of another document": (
-        "words", ["UPDATE fingerprints SET doc_id = 99 WHERE doc_id = 1"], False,
+        "passages", ["UPDATE fingerprints SET doc_id = 99 WHERE doc_id = 1"], False,
         {"fingerprints": 1},
     ),
     "a fingerprint of no document": (
-        "words", ["INSERT INTO fingerprints VALUES (1, 99, 3)"], False, {"fingerprints": 1}
+        "passages", ["INSERT INTO fingerprints VALUES (1, 99, 3)"], False, {"fingerprints": 1}
     ),
     "a signature of no document": (
         "words", ["INSERT INTO signatures VALUES (12, zeroblob(256))"], False,
@@ -172,7 +184,15 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("damage", REPAIRABLE)
+def cases(damages: Mapping[str, tuple[Any, ...]]) -> list[Any]:
+    """The names of damages; some are of files with passages."""
+    return [
+        pytest.param(name, marks=WITH_PASSAGES if file == "passages" else ())
+        for name, (file, *_) in damages.items()
+    ]
+
+
+@pytest.mark.parametrize("damage", cases(REPAIRABLE))
 def test_damage_that_is_found_and_repaired(
     originals: dict[str, Path], damaged: Callable[..., Path], damage: str
 ) -> None:
@@ -200,6 +220,10 @@ def test_damage_that_is_found_and_repaired(
 LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int]]] = {
     "no content": (
         "words", [f"UPDATE documents SET content = NULL WHERE {SECOND}"], True,
+        {"documents.content": 1}, {"documents.content": 1},
+    ),
+    "no content of passages": (
+        "passages", [f"UPDATE documents SET content = NULL WHERE {SECOND}"], True,
         {"documents.content": 1, "fingerprints": 1}, {"documents.content": 1},
     ),
     "neither content nor signature": (
@@ -223,7 +247,7 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
     ),
     "content that is not a text": (
         "words", [f"UPDATE documents SET content = CAST(x'61ff62' AS TEXT) WHERE {SECOND}"], True,
-        {"documents.content": 1, "fingerprints": 1}, {"documents.content": 1},
+        {"documents.content": 1}, {"documents.content": 1},
     ),
     "content that is not a set": (
         "sets",
@@ -255,14 +279,13 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
         "words",
         ["PRAGMA foreign_keys = OFF", "UPDATE documents SET doc_id = -8 WHERE doc_id = 8",
          "UPDATE signatures SET doc_id = -8 WHERE doc_id = 8",
-         "UPDATE bands SET doc_id = -8 WHERE doc_id = 8",
-         "UPDATE fingerprints SET doc_id = -8 WHERE doc_id = 8"],
+         "UPDATE bands SET doc_id = -8 WHERE doc_id = 8"],
         False, {"documents.doc_id": 1}, {"documents.doc_id": 1},
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("damage", LASTING)
+@pytest.mark.parametrize("damage", cases(LASTING))
 def test_what_cannot_be_derived_is_named_and_never_removed(
     damaged: Callable[..., Path], damage: str
 ) -> None:
@@ -380,6 +403,7 @@ def test_bands_are_rebuilt_where_rows_differ(path: Path) -> None:
     assert set(inspection.rows(path, "SELECT * FROM bands")) == wanted
 
 
+@WITH_PASSAGES
 def test_fingerprints_are_rebuilt_where_many_differ(path: Path) -> None:
     texts = {str(i): f"the fox {i} and the grapes {i} of the vine {i}" for i in range(300)}
     database_of(path, texts, passages=4).close()

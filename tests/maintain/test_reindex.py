@@ -244,14 +244,19 @@ USES: dict[str, Callable[[lshdb.Database], object]] = {
 }
 
 
+OF_APPS = {"compare": "compare", "skip": "dedup", "dedup": "dedup"}
 CASCADE: dict[str, Any] = {"threshold": 0.5, **CHANGES["cascade"]}
 
 
 @pytest.mark.parametrize(
     ("change", "name"),
     [
-        *((CHANGES["threshold"], name) for name in USES),
-        *((CASCADE, name) for name in ("query a key", "pairs", "update", "dedup")),
+        pytest.param(change, name, marks=pytest.mark.app(OF_APPS.get(name, "")))
+        for change, names in (
+            (CHANGES["threshold"], USES),
+            (CASCADE, ("query a key", "pairs", "update", "dedup")),
+        )
+        for name in names
     ],
     ids=str,
 )
@@ -301,7 +306,10 @@ def test_an_older_process_notices(path: Path) -> None:
     inspection.check(path)
 
 
-@pytest.mark.parametrize(("on_similar", "workers"), [("keep", 0), ("skip", 0), ("keep", 2)])
+SKIP = pytest.param("skip", 0, marks=pytest.mark.app("dedup"))
+
+
+@pytest.mark.parametrize(("on_similar", "workers"), [("keep", 0), ("keep", 2), SKIP])
 def test_a_stream_goes_on_with_the_new_index(path: Path, on_similar: Any, workers: int) -> None:
     """Parts are signed for the old index when it is rebuilt between two batches."""
     limits = Limits(batch_documents=20)

@@ -27,6 +27,7 @@ def stored(column: str) -> dict[str, object]:
     return dict(inspection.rows(Path("lsh.db"), query))
 
 
+@pytest.mark.app("documents")
 def test_all_documents_of_a_file_have_the_digest_of_its_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_all_documents_of_a_file_have_the_digest_of_its_bytes(
         assert digest == expected[name], key
 
 
+@pytest.mark.app("documents")
 def test_states_say_which_file_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_bytes(b"some words of a text")
@@ -87,6 +89,7 @@ def test_numbers_that_sqlite_cannot_hold_are_stored() -> None:
     assert (state.inode, state.device) == (-1, -(2**63))
 
 
+@pytest.mark.app("folders")
 def test_a_renamed_file_keeps_the_digest_of_its_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from helpers import environment, unprivileged
 from pathspec import GitIgnoreSpec
 
 import lshdb
+from lshdb.offers import is_there
 
 if shutil.which("git") is None:
     pytest.skip("git is not installed", allow_module_level=True)
@@ -45,9 +46,9 @@ class Folder(DirectCommand):
             self.write(name, f"the text of {name}")
 
     def read(self, *arguments: str) -> list[str]:
-        """What `sync` reads, without a note, by paths from the directory."""
+        """What `add` reads, without a note, by paths from the directory."""
         self.path("lsh.db").unlink(missing_ok=True)
-        done = self.done("sync", *(arguments or ("top",)))
+        done = self.done("add", *(arguments or ("top",)))
         assert "lshdb:" not in done.err, done.err
         return self.keys()
 
@@ -185,6 +186,7 @@ def test_a_bare_repository_is_a_folder(folder: Folder) -> None:
     assert "bare.git/hooks" not in " ".join(folder.keys())
 
 
+@pytest.mark.app("folders")
 def test_without_git_the_patterns_are_read_with_one_note(folder: Folder) -> None:
     """And nothing is removed but what they say: here a tracked file that is ignored."""
     folder.git("init", "-q", "nested")
@@ -259,6 +261,7 @@ def _left_out(folder: Folder, name: str) -> bool:
     return False
 
 
+@pytest.mark.app("folders")
 def test_without_git_pathspec_decides_about_files_and_removes_nothing_without_a_note(
     folder: Folder,
 ) -> None:
@@ -309,15 +312,16 @@ def test_where_git_refuses_the_patterns_are_read_with_a_note(
 ) -> None:
     assert folder.read() == TAKEN
     spoil(folder)
-    done = folder.done("sync", "top", "top/src" if reason is None else "top")
-    assert "removed 0, unchanged 2" in done.err
+    done = folder.done("add", "top", "top/src" if reason is None else "top")
+    assert "updated 0, unchanged 2" in done.err
     notes = [line for line in done.err.splitlines() if line.startswith("lshdb: ")]
     assert len(notes) == 1, done.err
     assert notes[0].endswith("; .gitignore files are read without git")
     assert (reason or "top/src: fatal: not a git repository") in notes[0]
-    folder.fails("sync", "top/src", "--tracked")
+    assert folder("add", "top/src", "--tracked").status == 1
 
 
+@pytest.mark.app("folders")
 @pytest.mark.parametrize(
     "script",
     [
@@ -340,6 +344,7 @@ def test_where_git_fails_midway_nothing_is_removed(folder: Folder, script: str) 
     assert len(folder.keys()) == 3
 
 
+@pytest.mark.app("folders")
 def test_a_folder_that_git_cannot_read_is_named_and_its_documents_stay(folder: Folder) -> None:
     """Git leaves its files out of any list, with a warning."""
     folder.files("top/locked/f.txt")
@@ -355,7 +360,7 @@ def test_a_folder_that_git_cannot_read_is_named_and_its_documents_stay(folder: F
 def test_a_pattern_that_cannot_be_read_is_named_and_skipped(folder: Folder) -> None:
     folder.files("top/logs/f.txt")
     folder.write("top/.lshdbignore", "x[z-a]\n[[a].txt\nlogs/\n")
-    for command in ("add", "sync", "dedup"):
+    for command in ("add", *["sync"] * is_there("folders"), *["dedup"] * is_there("dedup")):
         done = folder(command, "top")
         assert done.status == 0
         assert done.err.splitlines()[0] == (
@@ -363,8 +368,10 @@ def test_a_pattern_that_cannot_be_read_is_named_and_skipped(folder: Folder) -> N
         )
         assert done.err.count("pattern") == 1
     assert folder.keys() == ["top/src/d.txt"]
-    assert folder.fails("sync", "top", "--exclude", "x[z-a]", status=2) == (
-        "exclude 'x[z-a]' is not a pattern"
+    refused = folder("add", "top", "--exclude", "x[z-a]")
+    assert (refused.status, refused.err.splitlines()[-1]) == (
+        2,
+        "lshdb: exclude 'x[z-a]' is not a pattern",
     )
     folder.path("top/.lshdbignore").unlink()
     folder.write("top/.gitignore", "x[z-a]\nbuild/\n")
@@ -379,5 +386,5 @@ def test_programs_get_the_note_as_a_warning(
     monkeypatch.setenv("PATH", str(folder.path("bin")))
     warns = pytest.warns(lshdb.IgnoreWarning, match="git is not installed")
     with lshdb.open(folder.path("lsh.db")) as database, warns as noted:
-        assert database.sync([str(folder.path("top"))]).added == 2
+        assert database.add_files([str(folder.path("top"))]).added == 2
     assert [warning.filename for warning in noted] == [__file__]

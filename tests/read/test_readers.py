@@ -463,7 +463,7 @@ class Shouting:
 
 
 def test_a_reader_of_an_app_gives_documents_and_failures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lshdb.apps.documents.reader.DocumentReader", Shouting)
+    monkeypatch.setitem(offers.READERS, "documents", f"{__name__}:Shouting")
     write("d/a.loud", "THE FOX\nthe grapes\nTHE CROW\n")
     write("d/b.txt", "THE FOX")
     assert read("d") == [

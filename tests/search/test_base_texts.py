@@ -12,10 +12,12 @@ import inspection
 import oracles
 import pytest
 from direct_command import command as command
+from extras import if_there
 from helpers import Command, database_of, shingle
 
 import lshdb
 from lshdb.errors import SettingsError, SettingsMismatch
+from lshdb.offers import is_there
 from lshdb.text.positions import shingle_texts
 from lshdb.text.shingling import Shingling
 
@@ -44,7 +46,7 @@ def test_answers_are_those_of_sets_without_the_base(path: Path, kind: str, size:
     with database_of(path, TEXTS, **how) as db:
         pairs = {frozenset((pair.a, pair.b)): pair.similarity for pair in db.pairs()}
         assert pairs == pytest.approx(oracles.similar_pairs(sets, LOW))
-        for a, b in islice(combinations(TEXTS, 2), 20):
+        for a, b in islice(combinations(TEXTS, 2), 20 * is_there("compare")):
             compared = db.compare(a, b)
             found = compared.shared, compared.union
             assert found == (len(sets[a] & sets[b]), len(sets[a] | sets[b]))
@@ -54,9 +56,10 @@ def test_answers_are_those_of_sets_without_the_base(path: Path, kind: str, size:
         similar = {key: score for key, score in scores.items() if score >= LOW}
         matches = db.query(text, exhaustive=True, threshold=LOW)
         assert {match.key: match.similarity for match in matches} == pytest.approx(similar)
-    decided = oracles.deduplicated(sets, TEXTS, LOW)
-    dropped = {row.key for row in lshdb.dedup(ROWS, **how).dropped}
-    assert dropped == {key for key, why in decided.items() if why}
+    if is_there("frames"):
+        decided = oracles.deduplicated(sets, TEXTS, LOW)
+        dropped = {row.key for row in lshdb.dedup(ROWS, **how).dropped}
+        assert dropped == {key for key, why in decided.items() if why}
 
 
 def in_base(words: list[str]) -> set[int]:
@@ -66,6 +69,7 @@ def in_base(words: list[str]) -> set[int]:
     return {index for i in runs for index in range(i, i + RUN)}
 
 
+@pytest.mark.app("passages", "frames")
 def test_passages_and_weights_are_those_without_the_base(tmp_path: Path) -> None:
     size = math.ceil(5 * RUN / 8)
     gone = {value >> 16 for value in oracles.shingle_hashes(TEMPLATE, "word", size, 1)}
@@ -97,7 +101,7 @@ def test_programs_and_large_texts() -> None:
     """By their readable shingles, and cut into pieces."""
     task = "def solve(a, b):\n    while a < b:\n        a += len(b[a])\n    return a\n"
     text = f"import sys\n{task}\nprint([solve(x, 1) for x in sys.argv if x], 'none')\n{task}"
-    for name in ("code:6", "word:3", "char:9"):
+    for name in (*["code:6"] * is_there("programs"), "word:3", "char:9"):
         plain = Shingling.parse(name)
         base, names = plain.without([task]), shingle_texts(text, plain)
         left = [name for name in names if name not in shingle_texts(task, plain)]
@@ -108,7 +112,7 @@ def test_programs_and_large_texts() -> None:
 
 
 def test_a_reindexed_file_is_as_if_made_with_the_base(tmp_path: Path, path: Path) -> None:
-    others, made = {"reworded": True, "passages": RUN}, tmp_path / "made.db"
+    others, made = if_there("passages", reworded=True, passages=RUN), tmp_path / "made.db"
     database_of(made, TEXTS, **BASE, **others).close()
     with database_of(path, TEXTS, **others) as db:
         before = inspection.contents(path)
@@ -125,8 +129,9 @@ def test_other_base_texts_are_other_settings(tmp_path: Path, path: Path) -> None
     lshdb.open(path, **BASE).close()
     with pytest.raises(SettingsMismatch, match="other base texts"):
         lshdb.open(path, base={})
-    with pytest.raises(SettingsMismatch, match="other base texts"):
-        lshdb.dedup(ROWS, against=path)
+    if is_there("frames"):
+        with pytest.raises(SettingsMismatch, match="other base texts"):
+            lshdb.dedup(ROWS, against=path)
     for base, shingle_ in (({"task": " "}, "word:3"), ({"task": "a"}, "set")):
         with pytest.raises(SettingsError, match="base"):
             lshdb.open(tmp_path / "new.db", base=base, shingle=shingle_)
@@ -146,7 +151,8 @@ def test_the_commands(command: Command) -> None:
     command.done("add", "class")
     info = command.done("info", "--json").record
     assert (info["base"], info["base_shingles"], info["empty"]) == (["task/a.txt"], 58, 1)
-    assert "task/a.txt\n" in command.done("compare", "class/d1.txt", "class/d2.txt").out
+    if is_there("compare"):
+        assert "task/a.txt\n" in command.done("compare", "class/d1.txt", "class/d2.txt").out
     command.done("reindex", "--base", "none")
     assert command.done("info", "--json").record["base"] == []
     command.done("reindex", "--base", "task", "--base", "class/d1.txt")

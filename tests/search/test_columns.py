@@ -21,6 +21,7 @@ class LongerPair(lshdb.Pair):
     longer: str | None = None
 
 
+@pytest.mark.app("passages")
 def test_a_column_is_a_field_and_the_place_that_computes_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

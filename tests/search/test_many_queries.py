@@ -60,7 +60,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=SETTINGS)
+PARAMS = [
+    pytest.param(name, marks=pytest.mark.app("passages" if name == "passages" else ""))
+    for name in SETTINGS
+]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def db(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[lshdb.Database]:

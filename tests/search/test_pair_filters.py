@@ -45,6 +45,7 @@ def db(tmp_path: Path) -> Iterator[lshdb.Database]:
         yield db
 
 
+@pytest.mark.app("review")
 def test_a_filter_keeps_pairs_apart_and_chooses_who_stays(
     db: lshdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_filter_keeps_pairs_apart_and_chooses_who_stays(
     assert len(list(db.pairs(ignore_decisions=True))) == 6
 
 
+@pytest.mark.app("review")
 def test_without_its_app_a_filter_is_named(
     db: lshdb.Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -89,7 +91,8 @@ def test_a_file_without_the_part_has_no_filter(tmp_path: Path) -> None:
             assert filters_of(reader, reader.doc_ids(), tolerant=False) == []
 
 
-def test_missing_folders_are_named(db: lshdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_folders_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offers, "is_there", lambda app: app != "folders")
-    with pytest.raises(lshdb.UsageError, match="'group_by' belongs to the app 'folders'"):
+    missing = pytest.raises(lshdb.UsageError, match="'group_by' belongs to the app 'folders'")
+    with lshdb.open(tmp_path / "x.db") as db, missing:
         list(db.pairs(group_by="folder"))

@@ -20,6 +20,7 @@ from lshdb import Limits
 from lshdb.database import store_of
 from lshdb.errors import DamagedFile
 from lshdb.limits import Limit
+from lshdb.offers import is_there
 from lshdb.options import ClustersOptions
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.pairs import all_clusters, pair_blocks
@@ -193,7 +194,8 @@ def test_cascades_find_what_the_signatures_say(path: Path, text: str, sketch: An
         either = expected | {(b, a) for a, b in expected}
         assert {(pair.a, pair.b) for pair in db.pairs(threshold=0.01, estimate=True)} == candidates
         some = every[:200]
-        assert {pair for pair in some if db.compare(*pair).candidates} == candidates & {*some}
+        if is_there("compare"):
+            assert {pair for pair in some if db.compare(*pair).candidates} == candidates & {*some}
         for top in (None, 100):
             assert {(key, m.key) for key in sets for m in db.query(key=key, top=top)} == either
         assert {(pair.a, pair.b) for pair in db.pairs()} == expected
@@ -201,6 +203,7 @@ def test_cascades_find_what_the_signatures_say(path: Path, text: str, sketch: An
         assert {(pair.a, pair.b) for pair in db.pairs()} == expected
 
 
+@pytest.mark.app("compare")
 def test_clusters_of_hot_buckets_are_those_of_the_cascade(path: Path) -> None:
     """Documents with a long common part fill buckets, and are paired by their rare shingles."""
     small = Limits(clusters=Limit(whole=20, first=4, others=8))

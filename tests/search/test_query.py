@@ -149,6 +149,7 @@ def test_top_goes_on_until_nothing_better_can_come(path: Path) -> None:
 # containment
 
 
+@pytest.mark.app("passages")
 def test_with_an_index_of_passages_a_quotation_is_found_surely(path: Path) -> None:
     texts = text_families(4, families=3, copies=2, words=4_000, most_edits=3)
     quoted = " ".join(texts["1/base"].split()[100:160])
@@ -210,6 +211,10 @@ def test_the_command_ranks_by_containment_and_says_what_it_may_miss(command: Com
     chances = [1 - (1 - (0.6 / (0.4 + times)) ** 2) ** 20 for times in (1, 2, 5)]
     said = command.done(*asked, stdin=query).err
     assert re.findall(r"[0-9.]+%", said) == [f"{chance:.1%}" for chance in chances]
+
+
+@pytest.mark.app("passages")
+def test_runs_of_words_that_containment_finds_are_said(command: Command) -> None:
     command.done("init", "-d", "p.db", "--passages", "8")
     said = command("query", "-d", "p.db", "--containment", "--text", "a b c d e f g h").err
     assert "documents that hold 8 or more words of the query in a row are found" in said

@@ -12,16 +12,18 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
+from extras import if_there
 from helpers import database_of
 
 import lshdb
 from lshdb import model, results
+from lshdb.offers import NAMES, app_of, is_there
 from lshdb.search import result_tables
 
 HOSTILE = '<script>alert("x")</script>&amp;\'\x1b[31m\u202e\n\r\x85\u2028\U000e0001'
 LONG = HOSTILE * 10_000
 COUNT = 1_000
-NO_RESULTS = (lshdb.Database, lshdb.Service, BaseException)
+NO_RESULTS = (lshdb.Database, BaseException)
 PASSAGE = " ".join(f"word{number}" for number in range(40))
 
 
@@ -33,7 +35,8 @@ def subclasses(kind: Any) -> Iterator[type]:
 
 def public() -> dict[str, type]:
     """The types of results: the classes that `lshdb` offers, and what they return and hold."""
-    offered = [getattr(lshdb, name) for name in lshdb.__all__]
+    there = [name for name in lshdb.__all__ if is_there(app_of(NAMES[name]))]
+    offered = [getattr(lshdb, name) for name in there if name != "Service"]
     types = [kind for kind in offered if isinstance(kind, type)]
     types += [kind for kind in vars(model).values() if isinstance(kind, type)]
     types += [*subclasses(results.Result)]
@@ -132,7 +135,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lshdb.Database]:
     ]
     documents.append(lshdb.Document("a", f"{PASSAGE} {HOSTILE * 50}", {"field": LONG}))
     path = tmp_path_factory.mktemp("short") / "lsh.db"
-    with database_of(path, documents, passages=8) as database:
+    with database_of(path, documents, **if_there("passages", passages=8)) as database:
         yield database
 
 
@@ -143,7 +146,13 @@ def check_short(result: object) -> None:
     assert shown.isprintable(), "one line, without control characters"
 
 
-@pytest.mark.parametrize("name", sorted({*public(), *MADE} - {"Result"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.app("passages" if name == "PassageResults" else ""))
+        for name in sorted({*public(), *MADE} - {"Result"})
+    ],
+)
 def test_a_result_is_shown_short(db: lshdb.Database, name: str) -> None:
     kind = public().get(name)
     made_here = [MADE[name](db)] if name in MADE else []

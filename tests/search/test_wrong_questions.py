@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from extras import if_there
 from helpers import database_of
 
 import lshdb
@@ -20,7 +22,8 @@ BAD_THRESHOLDS = [0, -0.1, 1.01, float("nan")]
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lshdb.Database]:
     path = tmp_path_factory.mktemp("wrong") / "lsh.db"
-    with database_of(path, {"one": "the fox and the grapes"}, passages=8) as db:
+    passages = if_there("passages", passages=8)
+    with database_of(path, {"one": "the fox and the grapes"}, **passages) as db:
         yield db
 
 
@@ -30,6 +33,9 @@ def never() -> Iterator[tuple[str, str]]:
     yield "", ""
 
 
+of_compare = partial(pytest.param, marks=pytest.mark.app("compare"))
+of_passages = partial(pytest.param, marks=pytest.mark.app("passages"))
+NOBODY = "^no document has the key 'nobody'$"
 ONE: Arguments = {"content": "x"}
 MANY: Arguments = {"documents": never()}
 QUERIES = [("query", ONE), ("query_many", MANY)]
@@ -70,10 +76,10 @@ QUERIES = [("query", ONE), ("query_many", MANY)]
         ("clusters", {"max_size": 1}, "max_size 1 is below 2"),
         ("clusters", {"parameters": [1]}, "give where"),
         ("clusters", {"keep": "best"}, "keep 'best' is not first, last"),
-        ("passages", {}, "either a text or a key"),
-        ("passages", {"text": "x", "min_words": 7}, "7"),
-        ("passages", {"text": "x", "top": 0}, "top 0"),
-        ("passages", {"text": "x", "gap": -1}, "gap -1"),
+        of_passages("passages", {}, "either a text or a key"),
+        of_passages("passages", {"text": "x", "min_words": 7}, "7"),
+        of_passages("passages", {"text": "x", "top": 0}, "top 0"),
+        of_passages("passages", {"text": "x", "gap": -1}, "gap -1"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_at_once(
@@ -88,16 +94,14 @@ def test_a_question_that_makes_no_sense_is_refused_at_once(
     [
         ("query", (["x"],), ContentError, "this is a set"),
         ("query_many", ([("q", ["x"])],), ContentError, "'q': this is a set"),
-        ("compare", ("one", Document("new", ["x"])), ContentError, "this is a set"),
-        ("compare", ("one", "nobody"), KeyNotFound, "^no document has the key 'nobody'$"),
-        *(
-            (ask, {"key": "nobody"}, KeyNotFound, "^no document has the key 'nobody'$")
-            for ask in ("query", "pairs", "clusters", "passages")
-        ),
+        of_compare("compare", ("one", Document("new", ["x"])), ContentError, "this is a set"),
+        of_compare("compare", ("one", "nobody"), KeyNotFound, NOBODY),
+        *((ask, {"key": "nobody"}, KeyNotFound, NOBODY) for ask in ("query", "pairs", "clusters")),
+        of_passages("passages", {"key": "nobody"}, KeyNotFound, NOBODY),
         ("query", {**ONE, "where": "nope = 1"}, QueryError, "no such column: nope"),
         ("pairs", {"where": "nope = 1"}, QueryError, "no such column: nope"),
         ("clusters", {"where": "nope = 1"}, QueryError, "no such column: nope"),
-        ("passage_pairs", {"common": 0}, UsageError, "common 0"),
+        of_passages("passage_pairs", {"common": 0}, UsageError, "common 0"),
     ],
 )
 def test_what_is_not_there_or_of_the_wrong_kind_is_named(
@@ -137,6 +141,7 @@ def test_an_index_of_passages_that_cannot_be_makes_no_file(
     assert not path.exists()
 
 
+@pytest.mark.app("passages")
 def test_without_an_index_of_passages_reindex_is_named(path: Path) -> None:
     with lshdb.open(path) as db, pytest.raises(UsageError, match="reindex"):
         db.passages("text")

@@ -156,6 +156,7 @@ def documents_of(signed: Signed) -> list[tuple[object, ...]]:
     return [*zip(*columns, found, strict=True)]
 
 
+@pytest.mark.app("passages")
 @given(st.lists(st.lists(TEXTS, max_size=4), min_size=1, max_size=4))
 @example([["", "a b c d"], [], [LARGE, "a b c d e"]])
 def test_batches_have_what_their_documents_have(batches: list[list[str]]) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 import lshdb
 from lshdb import offers
-from lshdb.apps.passages.fingerprints import PART
 from lshdb.progress import Progress
 from lshdb.sketch.part_rows import PartRows
 from lshdb.sketch.settings import Settings
@@ -20,6 +19,7 @@ from lshdb.store.parts import Documents
 from lshdb.text.arrays import IntArray
 from lshdb.text.kinds import Tokens
 
+PART = pytest.importorskip("lshdb.apps.passages.fingerprints").PART
 FOX = "the fox and the grapes that hung high on the vine"
 CROW = "the crow and the fox that wanted the cheese in her beak"
 

@@ -25,6 +25,7 @@ import pytest
 from helpers import unmeasured
 
 import lshdb
+from lshdb.offers import is_there
 
 SECTOR: Final = 512
 CALLS: Final = "openat,pwrite64,write,fsync,fdatasync,ftruncate,unlink,rename"
@@ -99,6 +100,7 @@ FEWEST: Final = {
 HEAD: Final = """
 import contextlib, json, os, pathlib, sqlite3
 import lshdb
+from lshdb.offers import is_there
 # So that the log begins again within the test.
 limits = lshdb.Limits(batch_documents=40, checkpoint_pages=20)
 texts = pathlib.Path("../texts")
@@ -106,11 +108,13 @@ def text(i):
     return " ".join(f"{i * i % 97} word{j * i}" for j in range(60))
 def acknowledge():
     state = {
-        "keys": db.keys(), "decisions": [one.decision for one in db.decisions()],
+        "keys": db.keys(), "decisions": decisions(db),
         "threshold": [db.settings.threshold],
         "whole": [] if lshdb.check(db.path).ok else ["damaged"],
     }
     os.write(1, f"{json.dumps(state)}\\n".encode())
+def decisions(db):
+    return [one.decision for one in db.decisions()] if is_there("review") else []
 db = lshdb.open("lsh.db", threshold=0.7, limits=limits)
 acknowledge()
 """
@@ -284,13 +288,18 @@ def lost(program: str, directory: Path) -> tuple[int, int]:
     return cuts, costly
 
 
+def decisions(db: lshdb.Database) -> list[int]:
+    """The numbers of the decisions in a file."""
+    return [one.decision for one in db.decisions()] if is_there("review") else []
+
+
 def is_between(path: Path, states: list[dict[str, list[Any]]]) -> bool:
     """Whether a file has what the two states have, nothing that neither has, and no damage."""
     try:
         with lshdb.open(path, mode="write") as db:
             found: dict[str, list[Any]] = {
                 "keys": db.keys(),
-                "decisions": [one.decision for one in db.decisions()],
+                "decisions": decisions(db),
                 "threshold": [db.settings.threshold],
             }
         found["whole"] = [] if lshdb.check(path).ok else ["damaged"]
@@ -307,8 +316,14 @@ def is_between(path: Path, states: list[dict[str, list[Any]]]) -> bool:
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 
+OF_APPS: Final = {"sync": "folders", "decisions": "review", "dedup": "dedup"}
+
+
 @needs_strace
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.app(OF_APPS.get(name, ""))) for name in PROGRAMS],
+)
 def test_what_was_acknowledged_survives_a_power_cut(name: str, tmp_path: Path) -> None:
     cuts, costly = lost(HEAD + PROGRAMS[name] + TAIL, tmp_path / "disk")
     assert cuts >= FEWEST[name]

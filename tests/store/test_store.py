@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from types import FrameType
@@ -23,12 +24,11 @@ import inspection
 import pytest
 
 import lshdb
-from lshdb.apps.passages import statements as of_passages
 from lshdb.database import store_of
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.maintain.resolve import resolve
-from lshdb.offers import TABLES
+from lshdb.offers import TABLES, is_there
 from lshdb.options import SettingsOptions
 from lshdb.store import statements
 from lshdb.store.connection import connect
@@ -98,15 +98,16 @@ SCANS_ON_PURPOSE = {
     "ALL_DOCUMENTS",
     "ALL_BANDS",
 }
+OF_APPS = [f"lshdb.apps.{app}.statements" for app in ("passages",) if is_there(app)]
 STATEMENTS = {
     name: value
-    for module in (statements, of_passages)
+    for module in (statements, *map(import_module, OF_APPS))
     for name, value in vars(module).items()
     if isinstance(value, str)
 }
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
 SPOOL_TABLES = STATEMENTS.pop("SPOOL_TABLES") + STATEMENTS.pop("GROUPING_TABLE")
-STATEMENTS.pop("READ_RARE_WORDS")
+READ_RARE_WORDS = STATEMENTS.pop("READ_RARE_WORDS", "")
 STATEMENTS.pop("SET_DEFINITION")  # of the schema's own table, where that may be written
 if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
     STATEMENTS.pop("TABLE_BYTES")
@@ -193,8 +194,17 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def of_apps(statement: str) -> list[pytest.MarkDecorator]:
+    """The apps that have the tables of a statement."""
+    return [
+        pytest.mark.app(TABLES[part]) for part in TABLES if re.search(rf"\b{part}\b", statement)
+    ]
+
+
 @pytest.mark.parametrize("analyzed", [False, True])
-@pytest.mark.parametrize("name", STATEMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=of_apps(text)) for name, text in STATEMENTS.items()]
+)
 def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyzed: bool) -> None:
     waiting = name.startswith(("SPOOL_", "GROUPING_"))
     if not waiting:
@@ -203,9 +213,10 @@ def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyze
         if waiting:
             connection.executescript(SPOOL_TABLES)
         else:
-            for part in TABLES:
-                make_part(connection, part)
-            connection.execute(of_passages.READ_RARE_WORDS)
+            for part, app in TABLES.items():
+                if is_there(app):
+                    make_part(connection, part)
+            connection.execute(READ_RARE_WORDS)
         if name.endswith(("_PAIR", "_PAIRS")):
             connection.executescript(";".join(statements.SIMILAR_PAIRS.values()))
         if analyzed:

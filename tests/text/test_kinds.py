@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from helpers import database_of
 
-import lshdb
-import lshdb.apps
 from lshdb import offers
 from lshdb.text import shingles
 from lshdb.text.positions import shingle_texts, units_of
@@ -42,10 +40,9 @@ LINES = Shingling("code", 2)
 
 @pytest.fixture(autouse=True)
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "kind.py").write_text(TOY)
-    monkeypatch.setattr(lshdb.apps, "__path__", [*lshdb.apps.__path__, str(tmp_path)])
-    monkeypatch.setitem(offers.KINDS, "code", "lshdb.apps.toy.kind:LINES")
+    (tmp_path / "toy_kind.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(offers.KINDS, "code", "toy_kind:LINES")
 
 
 def test_units_of_an_app_are_counted_and_have_places() -> None:

@@ -11,11 +11,13 @@ from typing import Any
 import helpers
 import inspection
 import pytest
+from extras import if_there
 
 import lshdb
 from lshdb.database import store_of
 from lshdb.store import index, late
 
+PASSAGES = if_there("passages", passages=4)
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
 DOCUMENTS = [
     (f"d{i}", f"the {i // 3} fox and the {i // 3 + 1} grapes hung {i % 3}") for i in range(300)
@@ -49,7 +51,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 
 def added(path: Path, **options: Any) -> lshdb.Database:
-    return helpers.database_of(path, (), shingle="word:2", passages=4, **options)
+    return helpers.database_of(path, (), shingle="word:2", **PASSAGES, **options)
 
 
 def at_once(path: Path) -> lshdb.Database:
@@ -94,7 +96,7 @@ def test_a_stopped_pass_is_seen_by_nobody_and_completed(
         asks: list[Callable[[lshdb.Database], Any]] = [
             lambda db: [*db.pairs()],
             lambda db: [*db.clusters()],
-            lambda db: [*db.passage_pairs()],
+            lambda db: [*db.passage_pairs()] if PASSAGES else [],
             lambda db: [db.query(text, top=2) for _, text in DOCUMENTS[::29]],
             lambda db: [*db.query_many(DOCUMENTS[::7], threshold=0.4)],
         ]

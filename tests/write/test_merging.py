@@ -13,6 +13,7 @@ from unittest import mock
 
 import inspection
 import pytest
+from extras import if_there
 
 import lshdb
 from lshdb.database import store_of
@@ -26,8 +27,10 @@ TEXTS = [
     for i in range(60)
 ]
 SETS: list[Any] = [(f"s{i}", [i // 3, i // 3 + 1, f"é{i % 3}"], {}) for i in range(40)]
+PASSAGES = if_there("passages", passages=4)
+PARTS = if_there("passages", passages=4, reworded=True)
 KINDS: dict[str, tuple[list[Any], dict[str, Any]]] = {
-    "words": (TEXTS, {"shingle": "word:2", "passages": 4, "reworded": True}),
+    "words": (TEXTS, {"shingle": "word:2", **PARTS}),
     "base": (TEXTS, {"shingle": "word:1", "base": {"given": "the fox and"}}),
     "sets": (SETS, {"shingle": "set"}),
     "signatures": (TEXTS, {"shingle": "char:4", "content": False}),
@@ -108,7 +111,7 @@ def test_the_states_of_files_are_merged(tmp_path: Path, monkeypatch: pytest.Monk
             database.add_files([f"{name}.txt"])
     merge(Path("a.db"), Path("b.db"))
     with lshdb.open("a.db") as database:
-        assert database.sync(["."]).unchanged == 2
+        assert database.add_files(["."]).unchanged == 2
 
 
 @pytest.mark.parametrize("content", [True, False])
@@ -134,12 +137,13 @@ def test_files_of_wide_and_of_narrow_lanes_merge(tmp_path: Path, content: bool) 
 
 def test_the_index_of_the_open_database_stays(tmp_path: Path) -> None:
     source = made(tmp_path / "source.db", TEXTS[30:], shingle="word:2", threshold=0.4)
-    target = {"shingle": "word:2", "threshold": 0.7, "passages": 5, "reworded": True}
+    target = {"shingle": "word:2", "threshold": 0.7, **PARTS}
     merged = made(tmp_path / "merged.db", TEXTS[:30], **target)
     merge(merged, source)
     assert tables(merged) == tables(made(tmp_path / "expected.db", TEXTS, **target))
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
 def test_keys_with_other_documents(tmp_path: Path, on_conflict: Any) -> None:
     settings = {"shingle": "word:2", "passages": 4}
@@ -181,6 +185,7 @@ OTHER: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("settings", OTHER, ids=str)
 @pytest.mark.parametrize("on_conflict", ["replace", "keep"])
 def test_texts_are_signed_again_where_settings_differ(
@@ -325,13 +330,13 @@ def merge_with_another_writer(target: Path, source: Path) -> None:
 
 
 def test_a_killed_merge_leaves_whole_documents_and_is_completed(tmp_path: Path) -> None:
-    source = made(tmp_path / "source.db", TEXTS[20:], shingle="word:2", passages=4)
+    source = made(tmp_path / "source.db", TEXTS[20:], shingle="word:2", **PASSAGES)
     kept = inspection.rows(source, "SELECT key, digest, metadata, content FROM documents")
     statements = iter(range(1, 200, 17))
     for number in statements:
         directory = tmp_path / str(number)
         directory.mkdir()
-        target = made(directory / "target.db", TEXTS[:25], shingle="word:2", passages=4)
+        target = made(directory / "target.db", TEXTS[:25], shingle="word:2", **PASSAGES)
         pid = os.fork()
         if pid == 0:
             with killed_at(number):

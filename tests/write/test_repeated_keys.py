@@ -38,11 +38,14 @@ def repeated_in(rows: Rows) -> int:
     return count
 
 
+SKIP = pytest.param("skip", marks=pytest.mark.app("dedup"))
+
+
 def dicts_of(rows: Rows) -> list[dict[str, str]]:
     return [{"id": key, "text": text} for key, text in rows]
 
 
-@pytest.mark.parametrize("door", ["pairs", "dicts", "table", "files", "skip"])
+@pytest.mark.parametrize("door", ["pairs", "dicts", "table", "files", SKIP])
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("batch", [7, 1000])
 def test_repeated_keys_are_counted_across_batches(
@@ -113,7 +116,7 @@ def test_a_key_of_a_file_and_of_an_added_database_is_one_key(command: Command) -
     assert "repeated" not in command.done("add", "other.db").err
 
 
-@pytest.mark.parametrize("on_similar", ["keep", "skip"])
+@pytest.mark.parametrize("on_similar", ["keep", SKIP])
 def test_an_interrupt_after_a_batch_is_in_the_file_counts_it(
     tmp_path: Path, on_similar: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import inspection
 import pytest
+from extras import if_there
 from helpers import is_running, signed_elsewhere
 
 import lshdb
@@ -69,7 +70,7 @@ def wait_until_gone(processes: set[int]) -> None:
     [
         {"shingle": "char:5", "sketch": "minhash", "seed": 7, "permutations": 100},
         {"shingle": "set", "threshold": 0.5, "content": False},
-        {"base": {"task": TEXTS[0]}, "passages": 3},
+        {"base": {"task": TEXTS[0]}, **if_there("passages", passages=3)},
     ],
     ids=str,
 )

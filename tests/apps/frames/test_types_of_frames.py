@@ -99,6 +99,12 @@ def test_pandas() -> None:
             assert rows.attrs == frame.attrs
 
 
+def test_a_lone_surrogate_costs_a_row_of_pandas_its_key() -> None:
+    frame = pd.DataFrame({"id": ["a\ud800", "b"], "text": ["one", "two"]})
+    with pytest.warns(UserWarning, match="1 id gives no key"):
+        assert lshdb.dedup(frame).kept.equals(frame)
+
+
 POLARS: dict[str, tuple[list[Any], Any]] = {
     "categories": (["a", "b", None], pl.Categorical),
     "enumeration": (["a", "b", "a"], pl.Enum(["b", "a"])),

@@ -12,8 +12,6 @@ from direct_command import DirectCommand
 from direct_command import command as command
 from helpers import Command
 
-import lshdb
-
 A = "the quick brown fox jumps over the lazy dog and runs home"
 B = "other words of another text that nobody has read before"
 
@@ -73,40 +71,6 @@ def test_a_folder_that_moves_with_its_database_keeps_all_keys(
     synced(command, "-d", "elsewhere/box/lsh.db", "elsewhere/box/notes", unchanged=2)
     assert moved.keys() == keys
     assert moved.done("decisions", "--json").record["state"] == "holds"
-
-
-def test_info_shows_the_root(notes: Command) -> None:
-    notes.done("add", "notes")
-    within(notes, "else").done("add", "-d", "rooted.db", "--root", "../notes", "../notes")
-    for directory, file, root in ((".", "lsh.db", "."), ("else", "rooted.db", "notes")):
-        real = str(notes.path(root).resolve())
-        command = within(notes, directory)
-        assert f"root:         {real}" in command.done("info", "-d", file).lines
-        assert command.done("info", "-d", file, "--json").record["root"] == real
-        with lshdb.open(command.path(file), mode="read") as db:
-            info = db.info()
-        assert info.root == info.in_words()["Documents"]["keys of files from"] == real
-    with inspection.sqlite(notes.path("lsh.db")) as connection:
-        connection.execute("UPDATE settings SET root = NULL")
-    unknown = "root:         not known: the next add or sync of files asks for --root"
-    assert unknown in notes.done("info").lines
-    assert notes.done("info", "--json").record["root"] is None
-
-
-def test_another_root_is_refused_and_the_own_one_is_not(notes: Command) -> None:
-    notes.done("add", "notes")
-    keys, root = notes.keys(), notes.directory.resolve()
-    for name, given in (("add", ["notes"]), ("init", [])):
-        assert notes.fails(name, "--root", "notes", *given) == (
-            f"lsh.db: keys of files are paths from {root}, not from notes: leave out the root, or "
-            "change it with lshdb sync --root"
-        )
-    assert notes.fails("add", "--root", "none", "notes", status=2) == (
-        "root 'none': no such directory"
-    )
-    notes.done("add", "--root", ".", "notes")
-    notes.done("add", "--root", str(root), "notes")
-    assert notes.keys() == keys
 
 
 def test_a_rename_beside_a_dropped_copy_is_no_database_that_moved_alone(command: Command) -> None:
