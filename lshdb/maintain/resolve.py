@@ -44,7 +44,7 @@ OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 PURPOSES = {
     "short-text": ("char:3-cjk", 0.55),
     "documents": ("char:9", 0.8),
-    "programs": ("code:6", 0.6),
+    "programs": ("code:6", 0.4),
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of

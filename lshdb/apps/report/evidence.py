@@ -5,7 +5,9 @@ A pair's score is 1 - (1 - weighted) (1 - r), where `weighted` is the similarity
 is shown, and REWORDED[1] at 1, as texts on one subject share rare words, and a passage may be all
 that two long texts share; and less where each of the two shares such passages with more than
 FEW.
-Without an index of passages the plain similarity takes the place of `weighted`. A pair of low
+Without an index of passages the plain similarity takes the place of `weighted`. Of programs it is
+weighted^RARITY similarity^(1 - RARITY): statements that were inserted into a copy are the rarest in
+the class, so that the weighted similarity alone ranks such a copy too low. A pair of low
 similarity of which one has at least PART of what is rare in the other, as when a short program was
 copied into a long one, counts as if `weighted` was a third of that share, if that is more. Pairs of
 one score are in the order of their similarities.
@@ -13,14 +15,14 @@ one score are in the order of their similarities.
 On labelled programs, licence texts, manuals, sections of law, and generated answers and essays
 (scripts/measure experiments.reports) no other rule found as many true pairs: the similarity in the
 product, the mean or the root of both gain where half of a class copied one text, which then counts
-as a template, and lose more elsewhere; with the score of a reworded passage itself, licences of one
-family come before versions of one licence.
+as a template, and in texts they lose more elsewhere; with the score of a reworded passage itself,
+licences of one family come before versions of one licence.
 
-Pairs stand apart if there is a gap in the scores without reworded passages, which would make a gap
-by themselves: a step from one score to the next of MIN_GAP or more, and STEPS times as large as
-each step among the next pairs, as many as are above it and at least NEXT. Of several such steps the
-lowest is the gap; above it are at most as many pairs as there are documents. Without such a step no
-pair stands apart.
+Pairs stand apart if there is a gap in their weighted similarities (reworded passages would make a
+gap by themselves, and of programs the score finds fewer gaps): a step from one to the next of
+MIN_GAP or more, and STEPS times as large as each step among the next pairs, as many as are above it
+and at least NEXT. Of several such steps the lowest is the gap; above it are at most as many pairs
+as there are documents. Without such a step no pair stands apart.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ from lshdb.text.arrays import IntArray, chunks
 
 PART = 0.7
 """The weighted share from which a pair of low similarity is a partial copy."""
+RARITY = 0.3
+"""How much the rarity of what two programs share counts, beside how much they share."""
 REWORDED = 0.2, 0.4
 """What a pair that only a reworded passage connects scores, at the lowest score of one and at 1.
 
@@ -80,9 +84,9 @@ class Connections:
         pairs: the first MAX_PAIRS of them.
         total: how many there are.
         apart: how many stand apart from the others.
-        gap: the scores above and below the gap, without reworded passages; None without a gap.
-        of_shingles: the scores of the pairs without reworded passages.
-        counts: how many pairs have which of these scores, in equal bins from 0 to 1.
+        gap: the weighted similarities above and below the gap; None if no pair stands apart.
+        of_shingles: the weighted similarities of the pairs, by which they stand apart.
+        counts: how many pairs have which of these, in equal bins from 0 to 1.
         limit: the similarity below which pairs may be missing, as the index is made for it.
     """
 
@@ -243,9 +247,13 @@ def _ranked(
     by_passages = np.interp(reworded, (MIN_SCORE, 1), REWORDED, left=0)
     by_passages *= FEW / np.maximum(fewer, FEW)
     by_shingles = np.where(np.isnan(weighted[0]), similarities, weighted[0])
+    ranks = by_shingles
+    if reader.settings.shingling.of_programs:
+        ranks = by_shingles**RARITY * similarities ** (1 - RARITY)
     is_part = (similarities < lowest) & (weighted[1] >= PART)
-    by_shingles = np.where(is_part, np.maximum(by_shingles, weighted[1] / 3), by_shingles)
-    scores = 1 - (1 - by_shingles) * (1 - by_passages)
+    of_part = np.where(is_part, weighted[1] / 3, 0)
+    by_shingles, ranks = np.maximum(by_shingles, of_part), np.maximum(ranks, of_part)
+    scores = 1 - (1 - ranks) * (1 - by_passages)
     order = np.lexsort((b, a, -similarities, -scores.round(9)))
     floor = 0.0 if reader.settings.passages else lowest
     apart, gap = standing_apart(np.sort(by_shingles)[::-1], len(join), floor)
