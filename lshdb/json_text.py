@@ -15,7 +15,6 @@ MAX_DEPTH = 200
 """Levels of arrays and objects in all JSON that is read and written: every parser, encoder and
 recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
-_LARGE = 2.0**63
 _LONGEST_PLAIN = 100
 """Digits before or after the point of a decimal that is written without an exponent."""
 _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
@@ -55,11 +54,8 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> Any:
     # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
     longest = 15 if decimals else 18
     long = [bytes(run) for run in data.translate(_DIGITS).split() if len(run) > longest]
-    if long and (floats := _leaves(value, _EXACT)):
-        if decimals and not set(long).issubset(orjson.dumps(floats).translate(_DIGITS).split()):
-            return json.loads(data, parse_float=_exact)
-        if max(map(abs, floats)) >= _LARGE:
-            return json.loads(data)
+    if long and not set(long).issubset(orjson.dumps(value).translate(_DIGITS).split()):
+        return json.loads(data, parse_float=_exact if decimals else None)
     return value
 
 

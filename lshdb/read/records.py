@@ -383,24 +383,25 @@ class RecordOptions:
 
     def _other_fields(self, record: Record) -> Record:
         """The fields of a record to keep besides its key and content."""
-        used_fields = (self.key_field, self.content_field)
-        others = [name for name in record if name not in used_fields] if self.metadata else []
-        if not others:
+        if not self.metadata:
             return {}
-        if used_fields[0] not in record or used_fields[1] not in record:
-            for name in used_fields:
+        others = {**record}
+        for name in (self.key_field, self.content_field):
+            if name in record:
+                others.pop(name, None)
+            else:
                 for path in field_paths(name, record):
-                    record = _without(record, path)
-            others = [name for name in record if name not in used_fields]
-        return self._kept({name: record[name] for name in others})
+                    others = _without(others, path)
+        return self._kept(others)
 
     def kept_fields(self, fields: Record) -> str | None:
         """The stored form of the metadata of a file, without the fields that are not wanted."""
         return to_json(self._kept(fields)) if self.metadata else None
 
     def _kept(self, fields: Record) -> Record:
-        names = [name for name in self.metadata_fields or fields if name in fields]
-        return {name: fields[name] for name in names}
+        if not self.metadata_fields:
+            return fields
+        return {name: fields[name] for name in self.metadata_fields if name in fields}
 
 
 @dataclass(eq=False)
