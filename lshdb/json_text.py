@@ -22,6 +22,7 @@ _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
+_PLAIN = _EXACT - {int}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
@@ -36,11 +37,11 @@ def loads(data: bytes) -> Any:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
         RecursionError: more than MAX_DEPTH levels.
     """
-    return loads_exactly(data, decimals=False)
+    return loads_exactly(data, decimals=False)[0]
 
 
-def loads_exactly(data: bytes, *, decimals: bool = True) -> Any:
-    """The value of JSON as `loads` gives it.
+def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
+    """The value of JSON as `loads` gives it, and whether `text_fields` may find any.
 
     Args:
         data: the text.
@@ -48,15 +49,15 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> Any:
     """
     value = orjson.loads(data)
     if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):  # most records
-        return value
+        return value, False
     if _may_be_deep(data):
         check_depth(value)
     # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
     longest = 15 if decimals else 18
     long = [bytes(run) for run in data.translate(_DIGITS).split() if len(run) > longest]
     if long and not set(long).issubset(orjson.dumps(value).translate(_DIGITS).split()):
-        return json.loads(data, parse_float=_exact if decimals else None)
-    return value
+        return json.loads(data, parse_float=_exact if decimals else None), True
+    return value, False
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:
@@ -147,6 +148,33 @@ def _exact(text: str) -> object:
     number, exact = float(text), Decimal(text)
     digits = len(exact.as_tuple().digits)
     return number if Decimal(f"{number:.{digits - 1}e}") == exact else exact
+
+
+class Exact(str):
+    """The text of a value that Python does not have, such as a time with nanoseconds."""
+
+
+def text_fields(record: dict[str, Any]) -> dict[str, str]:
+    """The fields with values for which `dumps` writes a text, each with the kind of one.
+
+    >>> text_fields({"a": 1 << 70, "b": [1.5, {"c": b"1"}], "d": 1, "e": None})
+    {'a': 'many digits', 'b': 'bytes'}
+    """
+    kinds = {
+        name: "".join([*filter(None, map(_text_kind, _leaves(value, _PLAIN)))][:1])
+        for name, value in record.items()
+        if type(value) not in _PLAIN
+    }
+    return {name: kind for name, kind in kinds.items() if kind}
+
+
+def _text_kind(value: object) -> str:
+    """What a value is for which `dumps` writes a text; empty for others."""
+    if isinstance(value, int):
+        return "" if -(1 << 63) <= value < 1 << 64 else "many digits"
+    if isinstance(value, float):
+        return "infinity" if _is_infinite(value) else ""
+    return type(value).__name__
 
 
 def check_depth(value: object, levels: int = MAX_DEPTH) -> None:

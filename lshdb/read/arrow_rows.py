@@ -5,6 +5,7 @@ pyarrow, the extra `arrow`.
 """
 
 import contextlib
+import io
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,10 +21,10 @@ import pyarrow.parquet
 from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
-from lshdb.read import csv_rows, inputs, paths, sinks
+from lshdb.read import csv_rows, inputs, ordering, paths, sinks
 from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.read.compression import compression_of
-from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than
+from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than, note_columns
 from lshdb.text.arrays import Mask
 
 _BLOCK = 1 << 20
@@ -322,7 +323,7 @@ def document_batches(
                 numbers = range(number + rows_done, number + rows_done + part.num_rows)
                 documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
                 if not options.only_rows:
-                    _collect(part, documents, options)
+                    _collect(part, batch.slice(rows_done, part.num_rows), documents, options)
                 yield documents.batch(size, rows)
                 rows_done += part.num_rows
             number += rows_done
@@ -338,15 +339,29 @@ def decoded(column: pa.Array) -> pa.Array:
     return column
 
 
-def _collect(part: pa.RecordBatch, documents: Collector, options: RecordOptions) -> None:
-    """Add the documents of all rows."""
+def _collect(
+    part: pa.RecordBatch, table_rows: pa.RecordBatch, documents: Collector, options: RecordOptions
+) -> None:
+    """Add the documents of all rows; `table_rows` has them in the types of their table."""
     if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
         documents.fail(0, longer_than(options.limits.largest_row))
         return
     records, is_invalid_utf8 = _records(part)
+    documents.order_values = _categories(table_rows, options.order_field)
     take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
     for index, record in enumerate(records):
+        documents.note_texts(record)
         take(index, record)
+
+
+def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | None]:
+    """The values of a column of ordered categories; empty if there is none of this name."""
+    column = batch.column(name) if name in batch.schema.names else None
+    if not isinstance(column, pa.DictionaryArray) or not column.type.ordered:
+        return []
+    names = tuple(map(str, column.dictionary.to_pylist()))
+    codes = column.indices.to_pylist()
+    return [None if code is None else ordering.Category(code, names) for code in codes]
 
 
 def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
@@ -462,7 +477,7 @@ def _value(scalar: pa.Scalar) -> Any:
         else:  # where pyarrow's texts may be wrong, or none
             scalar = scalar.cast(pa.date32()) if pa.types.is_date64(kind) else scalar
             text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
-        return text
+        return json_text.Exact(text)
 
 
 # writing
@@ -486,7 +501,7 @@ class ArrowSink(sinks.Sink):
             schema = pa.schema([(name, pa.string()) for name in head.columns])
         try:
             if self._format == "parquet":
-                schema = pa.schema([*map(_for_parquet, schema)], schema.metadata)
+                schema = _parquet_schema(schema)
                 self._writer = pa.parquet.ParquetWriter(
                     self._file, schema, compression=head.compression
                 )
@@ -496,7 +511,7 @@ class ArrowSink(sinks.Sink):
                 if head.replaces_dictionaries:  # which a file of Arrow cannot do
                     schema = pa.schema([*map(_without_dictionary, schema)], schema.metadata)
                 self._writer = pa.ipc.new_file(self._file, schema)
-        except (pa.ArrowException, TypeError, OSError) as error:
+        except (pa.ArrowException, TypeError) as error:
             raise UsageError(
                 f"{self._format.capitalize()} cannot have such columns: {_first_line(error)}"
             ) from error
@@ -588,6 +603,29 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 def _without_dictionary(field: pa.Field) -> pa.Field:
     kind = field.type
     return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
+
+
+def _parquet_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema as Parquet can have it; a note names columns that get another type.
+
+    Raises:
+        UsageError: Parquet has no type for a column.
+    """
+    plain, changed = [*map(_for_parquet, schema)], {}
+    for field, written in zip(schema, plain, strict=True):
+        file = io.BytesIO()
+        try:
+            pa.parquet.ParquetWriter(file, pa.schema([written])).close()
+        except (pa.ArrowException, TypeError, OSError) as error:
+            raise UsageError(
+                f"Parquet cannot have column {field.name!r} of type {field.type}: write .arrow, "
+                f".jsonl or .csv ({_first_line(error)})"
+            ) from error
+        read = pa.parquet.read_schema(file).field(0).type
+        if read != field.type:
+            changed[field.name] = f"{field.type} as {read}"
+    note_columns("Parquet has the values of these columns in another type", changed)
+    return pa.schema(plain, schema.metadata)
 
 
 def _for_parquet(field: pa.Field) -> pa.Field:

@@ -134,7 +134,10 @@ class _Pandas(Frame):
             values = table.iloc[part].astype(object)
             return values.where(values.notna(), None).to_dict("records")
 
-        return documents_of_rows(len(table), rows, self.name, options)
+        order: Any = table.get(options.order_field)
+        is_ordered = getattr(getattr(order, "dtype", None), "ordered", False)
+        ranks = order.rank().tolist() if is_ordered else ()
+        return documents_of_rows(len(table), rows, self.name, options, order_values=ranks)
 
     def take(self, mask: Mask) -> Any:
         return self.data.iloc[np.flatnonzero(mask)]

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 from lshdb import errors
 from lshdb.columns import Columns
 from lshdb.keys import with_article
-from lshdb.read import batch, compression, inputs, json_rows, kinds, paths, sinks
+from lshdb.read import batch, compression, inputs, json_rows, kinds, paths, records, sinks
 
 KIND: Mapping[str, str] = {
     "jsonl": "json",
@@ -192,10 +192,9 @@ class _Spooled(sinks.Sink):
             types = {name: column.type for name, column in self._types.items()}
             texts = [name for name, kind in types.items() if kind is None]
             schema = arrow().schema([*(types | dict.fromkeys(texts, text)).items()])
-            if texts:
-                note = f"{self._target.format.capitalize()} has the text of values that no type of"
-                note = f"{note} it has exactly: {paths.escaped(', '.join(texts))}"
-                errors.warn_of_limit(errors.Cut("columns", len(texts), note), errors.ColumnWarning)
+            note = "has the text of values that no type of it has exactly"
+            name = self._target.format.capitalize()
+            records.note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
         head = batch.TableSchema(tuple(self._types), schema)
         table = format_named(self._target.format).sink(self._target, head)
         self._spool.seek(0)

@@ -137,7 +137,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
             documents.fail(index, reason)
             continue
         try:
-            record, is_invalid_utf8 = _record_of(line, options)
+            record, is_invalid_utf8, has_large = _record_of(line, options)
         except InputError as error:
             if not is_blank(line):
                 hint = ""
@@ -146,6 +146,8 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
                     hint = f"; if the file is one text, give {how}"
                 documents.fail(index, f"{error}{hint}")
         else:
+            if has_large:
+                documents.note_texts(record)
             documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
@@ -162,24 +164,25 @@ def rows_of(lines: list[bytes]) -> TextRows:
     )
 
 
-def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
-    """The record of a line of JSON.
+def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]:
+    """The record of a line of JSON, and what is so of it.
 
     Returns:
-        The record, and whether U+FFFD replaces what is not Unicode in it.
+        The record, whether U+FFFD replaces what is not Unicode in it, and whether it may have
+        numbers of many digits.
 
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
     is_invalid_utf8, reason, exact = False, "", options.metadata or bool(options.order_field)
     try:
-        record = json_text.loads_exactly(line, decimals=exact)
+        record, has_large = json_text.loads_exactly(line, decimals=exact)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
     if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
         is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
-            record, reason = json_text.loads_exactly(clean, decimals=exact), ""
+            (record, has_large), reason = json_text.loads_exactly(clean, decimals=exact), ""
         except (ValueError, RecursionError) as error:
             reason = json_reason(error)
     if reason:
@@ -188,7 +191,7 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
         raise InputError(f"not a JSON object but {kind_of(record)}")
     if is_invalid_utf8 and options.strict:
         raise InputError("a lone surrogate, which is not Unicode text")
-    return record, is_invalid_utf8
+    return record, is_invalid_utf8, has_large
 
 
 def is_blank(line: bytes) -> bool:
@@ -279,7 +282,7 @@ class _JsonSink(sinks.LineSink):
         if isinstance(rows, TextRows) and rows.schema is None:  # they stay byte for byte
             self._put_lines(rows.lines(indices))
         else:
-            self._put_lines(json_of(record) + b"\n" for record in rows.records(indices))
+            self._put_lines(json_of(record) + b"\n" for record in self._records(rows, indices))
 
     def put(self, rows: sinks.RowValues) -> None:
         names = self._columns or ()

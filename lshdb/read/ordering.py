@@ -2,7 +2,7 @@
 
 One meaning for files, data of a program and stored documents: numbers compare exactly, also texts
 that are numbers; points in time as such, also texts of ISO 8601, all with an offset from UTC or all
-without. Missing and empty values and NaN come last. Any other
+without; ordered categories by their order. Missing and empty values and NaN come last. Any other
 value does not compare with another one.
 """
 
@@ -24,14 +24,25 @@ from lshdb.read.batch import Batch
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped
 
-Kind = str
-"""What a value is compared as."""
+Kind = str | tuple[str, ...]
+"""What a value is compared as; of a category, all categories in order."""
 _NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,9})?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
 )
 _EXPONENTS = 1 << 63
 """Added to exponents, so that they are positive."""
 _SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A value of ordered categories, such as those of pandas and Polars' Enum."""
+
+    code: int
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.names[self.code]
 
 
 @dataclass(eq=False)
@@ -129,6 +140,8 @@ def _comparable(value: object) -> tuple[Kind, bytes] | None:
 
     None if it is missing: None, NaN or the like, or a text that is empty or says NaN.
     """
+    if isinstance(value, Category):
+        return value.names, _sortable(Decimal(value.code))
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
         value = value.item()
     if isinstance(value, bool):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from lshdb import errors
-from lshdb.read import batch, outputs
+from lshdb import errors, json_text
+from lshdb.read import batch, outputs, records
 from lshdb.text import arrays
 
 _AT_ONCE = 1 << 16
@@ -46,6 +46,8 @@ class Sink:
         self._screen = target.screen
         self._columns: Sequence[str] | None = None
         self._later = frozenset[str]()
+        self._noted: set[str] = set()
+        self._format = target.format
         if head is not None:
             self._begin(head)
 
@@ -74,11 +76,24 @@ class Sink:
         """Write rows as they come, of a value for each column of the head."""
         raise NotImplementedError
 
+    def _records(self, rows: batch.Rows, indices: Sequence[int]) -> Iterable[batch.Record]:
+        """Rows as values; notes the columns for whose values the format has texts."""
+        if isinstance(rows, records.TextRows):
+            return rows.records(indices)
+        values, texts = [*rows.records(indices)], dict[str, str]()
+        for record in values:
+            texts |= json_text.text_fields(record)
+        name = self._format.removesuffix("l").upper()
+        new = {column: kind for column, kind in texts.items() if column not in self._noted}
+        records.note_columns(f"{name} has the exact text of some values", new)
+        self._noted |= texts.keys()
+        return values
+
     def _put_values(self, rows: batch.Rows, indices: Sequence[int]) -> None:
         """Write the values of rows of another format."""
         assert self._columns is not None, "values have the columns of a head"
         columns = self._columns
-        self.put([*map(record.get, columns)] for record in rows.records(indices))
+        self.put([*map(record.get, columns)] for record in self._records(rows, indices))
 
     def flush(self) -> None:
         """Pass buffered output to the system."""

@@ -100,6 +100,7 @@ def test_other_names_are_of_texts(tmp_path: Path) -> None:
         assert [*new_session(False).read([str(path)])] == [Document(str(path), "the fox")]
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
     table = pa.table(
         {

@@ -294,6 +294,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
 # JSON lines
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 @pytest.mark.parametrize(
     ("line", "found"),
     [

@@ -316,6 +316,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
     assert found == [True, "b", True, True]
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path) -> None:
     invalid_utf8 = pa.array([b"ok", b"\xff", b"\xe7\x8b", None]).view(pa.string())
     nested = pa.ListArray.from_arrays([0, 2, 4], invalid_utf8)

@@ -57,6 +57,7 @@ TABLES: dict[str, Any] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_deduplicated_and_added(name: str, tmp_path: Path) -> None:
     table = TABLES[name]

@@ -145,6 +145,7 @@ def test_a_column_gives_the_keys_of_its_values(name: str, tmp_path: Path) -> Non
         assert db.keys() == keys
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 def test_ids_of_tables(tmp_path: Path) -> None:
     column, keys = COLUMNS["nanoseconds"]
     table = pa.table({"id": column, "text": TEXTS})

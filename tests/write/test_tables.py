@@ -90,6 +90,7 @@ def arrow_file(path: Path, table: pa.Table) -> Path:
     return path
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 @pytest.mark.parametrize("fields", [(), ("in", "lang", "nosuch")], ids=str)
 def test_a_table_and_files_of_it_give_the_same_database(
     path: Path, fields: tuple[str, ...]

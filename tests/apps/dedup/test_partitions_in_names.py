@@ -43,6 +43,7 @@ def values_of(row: dict[str, Any]) -> tuple[str, str | None]:
     return row["lang"], row["year"] or None
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 def test_they_are_columns_of_one_file_and_of_metadata(suffix: str, command: DirectCommand) -> None:
     for output in (f"out.{suffix}", "out.jsonl"):
         command.done("dedup", "data", "--keep-max", "year", "-o", output)

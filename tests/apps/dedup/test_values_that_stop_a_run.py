@@ -51,6 +51,9 @@ TYPED = {
     "nanoseconds": pa.array([1, None, 2], pa.timestamp("ns", "UTC")),
     "duration": pa.array([1, None, 2], pa.duration("ns")),
     "float": pa.array([1.5, float("nan"), float("inf")]),
+    "categories": pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1], pa.int8()), ["small", "large"], ordered=True
+    ),
 }
 
 
