@@ -67,7 +67,7 @@ def terms(path: Path) -> list[Any]:
     with lshdb.open(path, mode="read") as database, store_of(database).reading():
         if not database.settings.reworded:
             return []
-        rows = part("rare_words").stored(store_of(database).index, None)
+        rows = part("rare_words").stored(store_of(database).index)
         return sorted(row for some in rows for row in some.T.tolist())
 
 
