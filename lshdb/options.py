@@ -269,10 +269,10 @@ class PurposeOptions(Options):
     error = SettingsError
 
     purpose: Annotated[
-        Literal["short-text", "documents", "programs", "baskets"] | None,
+        Literal["short-text", "documents", "scans", "programs", "baskets"] | None,
         Option(
             "Shingle and threshold for such documents; for programs also passages of 12.",
-            metavar="short-text|documents|programs|baskets",
+            metavar="short-text|documents|scans|programs|baskets",
             flags=("--for",),
             common=True,
         ),

@@ -89,7 +89,7 @@ class ShingleOptions(Options):
 BaseTexts = Mapping[str, str] | None
 
 class PurposeOptions(Options):
-    purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None
+    purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None
 
 class SettingsOptions(Options):
     shape: ShapeOptions
@@ -113,7 +113,7 @@ class SettingsOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,
@@ -150,7 +150,7 @@ class ComparisonOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -184,7 +184,7 @@ class OpenOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,

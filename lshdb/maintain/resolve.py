@@ -44,11 +44,15 @@ OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 PURPOSES = {
     "short-text": ("char:3-cjk", 0.55),
     "documents": ("char:9", 0.8),
+    "scans": ("char:6", 0.17),
     "programs": ("code:6", 0.4),
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of
-thumb, for short texts and programs by what was measured (docs/figures.md)."""
+thumb, for short texts, scans and programs by what was measured (docs/figures.md)."""
+RECALL_OF_SCANS = 0.84
+"""What 63 bands of two rows find at the threshold of scans, and .98 at 0.25. More recall would take
+bands of one row, which most unrelated scans share."""
 PASSAGES_OF_PROGRAMS = 12
 """Tokens of the passages that a file for programs indexes: shorter ones are idioms of a language,
 which tell copies apart less well (docs/figures.md)."""
@@ -246,9 +250,10 @@ def resolve(request: options.SettingsOptions) -> Settings:
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     shape = given_construction(request.shape) or Construction(1, 1)
+    is_scans = request.kind.purpose == "scans" and request.shape.threshold is None
     values = {
         "threshold": usual_threshold,
-        "recall": RECALL,
+        "recall": RECALL_OF_SCANS if is_scans else RECALL,
         "permutations": max(PERMUTATIONS, shape.lanes),
         "sketch": FOREIGN if shingling.foreign else SKETCH,
         "seed": SEED,

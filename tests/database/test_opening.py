@@ -274,6 +274,7 @@ of_programs = partial(pytest.param, marks=pytest.mark.app("passages", "programs"
     [
         ({"purpose": "short-text"}, "char:3-cjk", 0.55, 0),
         ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
+        ({"purpose": "scans"}, "char:6", 0.17, 0),
         of_programs({"purpose": "programs"}, "code:6", 0.4, 12),
         of_programs({"purpose": "programs", "passages": 0}, "code:6", 0.4, 0),
         of_programs({"purpose": "programs", "content": False}, "code:6", 0.4, 0),
