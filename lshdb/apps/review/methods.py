@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from lshdb.apps.review import storing_decisions
 from lshdb.apps.review.decisions import read_decisions
 from lshdb.database import Database, store_of
-from lshdb.errors import KeyNotFound
+from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.groups import takes
+from lshdb.keys import key_arguments
 from lshdb.model import Decision, Verdict
 from lshdb.options import RemoveOptions
 from lshdb.write.add import removed
@@ -47,7 +48,17 @@ def decide(
     ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
     (('a', 'c'), [], 1)
     """
-    return storing_decisions.decide(store_of(db), verdict, list(keys), note, who)
+    distinct_keys = tuple(sorted({*key_arguments("key", list(keys))}))
+    if not distinct_keys:
+        raise UsageError(f"{verdict}: give keys")
+    groups = [distinct_keys] if verdict == "different" else [(key,) for key in distinct_keys]
+    who = storing_decisions.user() if who is None else who
+    decided = storing_decisions.now()  # of all, which are undone together
+    decisions = [Decision(0, verdict, group, (), note, who, decided) for group in groups]
+    try:
+        return storing_decisions.add_decisions(store_of(db), decisions)
+    except InputError as error:
+        raise UsageError(str(error)) from None
 
 
 def decisions(db: Database) -> list[Decision]:
@@ -80,7 +91,7 @@ def add_decisions(db: Database, decisions: Iterable[Decision]) -> int:
         InputError: one is not a decision; nothing is written.
         KeyNotFound: one has no digests, and a document does not exist; nothing is written.
     """
-    return storing_decisions.add_decisions(store_of(db), decisions)
+    return len(storing_decisions.add_decisions(store_of(db), decisions))
 
 
 @takes()

@@ -14,9 +14,9 @@ from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.apps.review.decisions import read_decisions
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import InputError
 from lshdb.json_text import loads
-from lshdb.keys import key_arguments, key_fault
+from lshdb.keys import key_fault
 from lshdb.model import AddReport, Decision, Failure, Verdict
 from lshdb.read import session
 from lshdb.read.paths import path_of_key
@@ -32,25 +32,8 @@ _STRANGE = re.compile("[\ud800-\udfff\0]")
 _DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
-def decide(
-    store: Store, verdict: Verdict, ids: Sequence[object], note: str | None, who: str | None
-) -> list[Decision]:
-    """Store a decision about stored documents; see Database.decide."""
-    keys = key_arguments("key", ids)
-    if not keys:
-        raise UsageError(f"{verdict}: give keys")
-    distinct_keys, who = tuple(sorted(set(keys))), user() if who is None else who
-    groups = [distinct_keys] if verdict == "different" else [(key,) for key in distinct_keys]
-    decided = now()  # of all, which are undone together
-    decisions = [Decision(0, verdict, group, (), note, who, decided) for group in groups]
-    if wrong := _fault(decisions[0]):
-        raise UsageError(wrong)
-    with store.writing():
-        return _insert(store, _with_digests(store, decisions))
-
-
-def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
-    """Store decisions that were made elsewhere; see Database.add_decisions."""
+def add_decisions(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
+    """Store decisions that a file does not have, and return them; see Database.add_decisions."""
     new_decisions = [checked(decision) for decision in decisions]
     with store.writing():
         known = {_identity(decision) for decision in read_decisions(store)}
@@ -58,9 +41,7 @@ def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
             _identity(decision): decision
             for decision in reversed(_with_digests(store, new_decisions))
         }
-        return len(
-            _insert(store, [new[identity] for identity in reversed(new) if identity not in known])
-        )
+        return _insert(store, [new[name] for name in reversed(new) if name not in known])
 
 
 def merged(store: Store, source: Store, new_keys: Rebased | None) -> AddReport:
@@ -74,7 +55,7 @@ def merged(store: Store, source: Store, new_keys: Rebased | None) -> AddReport:
         if new_keys is not None and new_keys.old_root is not None and decisions:
             file_keys = {key for _, key in source.keys_of_files()}
             decisions = [_rebased(decision, file_keys, new_keys) for decision in decisions]
-    return AddReport(decisions=add_decisions(store, decisions))
+    return AddReport(decisions=len(add_decisions(store, decisions)))
 
 
 def _rebased(decision: Decision, file_keys: set[str], new_keys: Rebased) -> Decision:

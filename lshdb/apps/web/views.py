@@ -353,9 +353,6 @@ def _similar_documents(
         "first": (page - 1) * _ROWS + 1,
         "more": len(matches) > page * _ROWS,
         "threshold": minimum,
-        "own_threshold": settings.threshold,
-        "exhaustive": address.similar.exhaustive,
-        "containment": address.similar.containment,
         "recall": candidate_probability(minimum, settings.construction) or 0.0,
     }
     passages = None

@@ -36,6 +36,9 @@ def test_a_line_is_a_passage(filled: Command) -> None:
     assert filled("passages", "essay.txt", found).status == 1
     filled.done("passages", "-", found, stdin="Something else altogether.")
     filled.done("passages", "--all", found)
+    filled.write("lines.txt", "The wells ran dry,\n  and the garrison\nopened it.")
+    drawn, _ = filled.on_terminal("passages", "lines.txt", columns=160)
+    assert "The wells ran dry, and the garrison opened" in drawn
 
 
 def test_several_files_are_several_texts(filled: Command) -> None:

@@ -53,6 +53,8 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
         ("5", "keep", "c", "holds", ""),
     ]
     assert listed[0][4] == "ann"
+    drawn, _ = command.on_terminal("decisions", columns=160)
+    assert f" {listed[0][5][:16].replace('T', ' ')} " in drawn, "short times"
     dry = command.done("remove", "--decided", "--dry-run", says="would remove 2\n")
     assert dry.lines == ["a", r"x\x1b[31m"]
     command.done("decide", "--undo", "4", says="undone: 4, drop x\\x1b[31m\n")

@@ -8,7 +8,6 @@ import typer
 from lshdb import formatting, model
 from lshdb.apps.review import storing_decisions
 from lshdb.cli import documents, files, messages, options
-from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.groups import Option
 
@@ -103,21 +102,14 @@ def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
-
-    def chosen(decisions: list[model.Decision]) -> list[model.Decision]:
-        by_number = {decision.decision: decision for decision in decisions}
-        distinct = dict.fromkeys(map(int, numbers))
-        if missing := [number for number in distinct if number not in by_number]:
+    chosen = list(dict.fromkeys(map(int, numbers)))
+    with file.open("write") as database:
+        known = {decision.decision for decision in database.decisions()}
+        if missing := [number for number in chosen if number not in known]:
             raise KeyNotFound(
                 f"there is no decision {formatting.listed(missing, 10)}; nothing is undone"
             )
-        return [by_number[number] for number in distinct]
-
-    with file.open("write") as database:
-        if numbers:
-            undone = storing_decisions.undo_chosen(store_of(database), chosen)
-        else:
-            undone = database.undo_last_decisions()
+        undone = [*map(database.undo_decision, chosen)] or database.undo_last_decisions()
         for decision in undone[:_SHOWN_UNDONE]:
             messages.message(
                 f"undone: {decision.decision}, {decision.verdict} {', '.join(decision.keys)}"

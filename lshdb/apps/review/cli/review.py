@@ -35,7 +35,6 @@ _ANSWERS = {
     "i": ("drop all copies that are identical to a kept document, in all clusters", "copies"),
     "s": ("ask about B another time", ""),
     "c": ("ask about the whole cluster another time", ""),
-    "m": ("show more of the differences", ""),
     "u": ("undo your last decision", ""),
     "q": ("end; the next run goes on here", ""),
     "?": ("this list", ""),
@@ -44,6 +43,8 @@ _ANSWERS = {
 _PROMPT = "keep [k], drop B [d], different [n], skip [s], undo [u], quit [q], help [?]"
 _MEMBERS = 8
 """Members of a cluster that are listed."""
+_LINES = 40
+"""Lines of differences that are shown."""
 
 
 def review(
@@ -114,20 +115,23 @@ class _Questions:
         answer = ""
         while answer != "q":
             self._look()
-            open_pairs = ((cluster, self._open_pair(cluster)) for cluster in self._listed.items)
-            no_pair: tuple[Cluster, tuple[str, ...]] = self.survey.items[0], ()
-            cluster, pair = next((row for row in open_pairs if row[1]), no_pair)
-            if not pair:
-                self._say("no cluster is left to decide")
-                if not answer:
-                    return
+            cluster, pair = next(self._open_pairs(), (self.survey.items[0], ()))
             documents = reviewing.as_stored(self.database, pair)
             if missing := set(pair).difference(dict(documents)):
                 self._say(f"{min(missing)!r:.100} no longer exists; it is skipped")
                 self._skipped |= missing
                 continue
-            answer = self._answer(self._shown(cluster, documents) if pair else iter(()))
-            if answer == "u":
+            if pair:
+                self._show(cluster, documents)
+            else:
+                self._say("no cluster is left to decide")
+                if not answer:
+                    return
+            answer = _asked()
+            if answer == "?":
+                for name, (does, _) in _ANSWERS.items():
+                    self._say(f"{name}  {does}")
+            elif answer == "u":
                 self._undo()
             elif answer in "sc":
                 self._skipped.update(pair[1:] if answer == "s" else cluster.members)
@@ -165,15 +169,17 @@ class _Questions:
             done += f"; at {similarity} and above you agreed in {agreed}"
         return done
 
-    def _open_pair(self, cluster: Cluster) -> tuple[str, ...]:
-        """The next two undecided documents of a cluster, the kept one first."""
-        verdicts, members = self._listed.verdicts, self._listed.described(cluster)["members"]
-        keys = [member["key"] for member in members if member["key"] not in self._skipped]
-        keys.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
-        return next(verdicts.open_pairs(keys), ())
+    def _open_pairs(self) -> Iterator[tuple[Cluster, tuple[str, ...]]]:
+        """The next two undecided documents of each cluster, the kept one first."""
+        verdicts = self._listed.verdicts
+        for cluster in self._listed.items:
+            members = self._listed.described(cluster)["members"]
+            keys = [member["key"] for member in members if member["key"] not in self._skipped]
+            keys.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
+            yield from ((cluster, pair) for pair in islice(verdicts.open_pairs(keys), 1))
 
-    def _shown(self, cluster: Cluster, documents: list[tuple[str, str]]) -> Iterator[Text]:
-        """Show a cluster; return the lines that show how two of its documents differ.
+    def _show(self, cluster: Cluster, documents: list[tuple[str, str]]) -> None:
+        """Show a cluster, and how two of its documents differ.
 
         Args:
             cluster: the cluster.
@@ -199,20 +205,11 @@ class _Questions:
         is_same = len({digest for _, digest in documents}) == 1
         are_identical = all(member["identical"] for member in members if member["key"] in marks)
         same = sameness(are_identical and is_same, is_same)
-        return differing_lines(self.database, a, b, same=same)
-
-    def _answer(self, lines: Iterator[Text]) -> str:
-        """Show differences, as many as half of the screen has, and ask; the others on request."""
-        room, answer = self._console.height // 2, "m"
-        while answer in "m?":
-            names = (f"{name}  {does}" for name, (does, _) in _ANSWERS.items())
-            shown = [*islice(lines, room)] if answer == "m" else [*map(Text, names)]
-            for line in shown:
-                self._say(line)
-            if answer == "m" and len(shown) == room:
-                self._say("more [m]")
-            answer = _asked()
-        return answer
+        lines = differing_lines(self.database, a, b, same=same)
+        for line in islice(lines, _LINES):
+            self._say(line)
+        if next(lines, None) is not None:
+            self._say("more differences: lshdb serve shows them all")
 
     def _say(self, text: str | Text) -> None:
         """Print a line, which only a terminal breaks."""

@@ -3,8 +3,6 @@
 from contextlib import ExitStack
 from typing import Annotated
 
-import typer
-
 from lshdb.cli import messages, options, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
@@ -19,9 +17,7 @@ def serve(
     port: Annotated[
         int, Option("Port on this machine; 0 for any free one.", min=0, max=65535)
     ] = 8001,
-    open_: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
-    ] = False,
+    open_: Annotated[bool, Option("Open the pages in a browser.", flags=("--open",))] = False,
     review: Annotated[
         bool,
         Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
