@@ -226,26 +226,6 @@ def many_elements(path: Path, count: int) -> None:
         archive.writestr("word/document.xml", f"<d>{'<t>a</t>' * count}</d>")
 
 
-def blank_cells(path: Path, blank: str) -> None:
-    """A small spreadsheet of 600 rows with 16,383 times this blank cell before a value."""
-    spaces = " ".join(
-        f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'"
-        for name in ("office", "table", "text")
-    )
-    cell = "<table:table-cell office:value-type='string'{}><text:p>{}</text:p></table:table-cell>"
-    cells = cell.format(f" table:number-columns-repeated='16383'{blank}", " <text:s/>")
-    row = f"<table:table-row table:number-rows-repeated='600'>{cells}{cell.format('', 'x')}"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        archive.writestr("META-INF/manifest.xml", "<manifest/>")
-        archive.writestr(
-            "content.xml",
-            f"<office:document-content {spaces}><office:body><office:spreadsheet><table:table "
-            f"table:name='S'>{row}</table:table-row></table:table></office:spreadsheet>"
-            "</office:body></office:document-content>",
-        )
-
-
 def entities(path: Path, secret: Path) -> None:
     """A Word file whose XML asks for another file, and for more entities than fit memory."""
     lines = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
