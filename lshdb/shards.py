@@ -45,11 +45,6 @@ def document_rows(database: Database) -> Iterator[Sequence[SqlValue]]:
     return database.sql(sql.ALL_DOCUMENTS).rows()
 
 
-def band_rows(database: Database) -> Iterator[Sequence[SqlValue]]:
-    """All rows of the index: doc_id, band_no, bucket_key."""
-    return database.sql(sql.ALL_BANDS).rows()
-
-
 @contextlib.contextmanager
 def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
     """The files of a name, open for reading: one file, or those of a pattern like `dir/*.db`.

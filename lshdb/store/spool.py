@@ -17,7 +17,6 @@ from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.rows import FileState
 from lshdb.text import content
-from lshdb.text.arrays import bounded
 
 RowDecision = tuple[int, str, DroppedRow | None]
 """The index of a document among some rows, its key, and why it is dropped (None if it is kept)."""
@@ -138,11 +137,6 @@ class Spool:
     def in_order(self) -> Generator[SpooledDocument]:
         """The documents in the order that `order` has set."""
         yield from map(SpooledDocument.of, self._file.read(self._ordered))
-
-    def kept(self) -> Iterator[list[SpooledDocument]]:
-        """The documents that are not dropped, by number, some at a time."""
-        documents = map(SpooledDocument.of, self._file.read(sql.SPOOL_KEPT))
-        return bounded(documents, lambda document: len(document.stored), self.limits.block_bytes)
 
     def documents(self, numbers: Iterable[int]) -> Iterator[SpooledDocument]:
         """Documents by their numbers, read lazily."""

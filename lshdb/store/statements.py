@@ -236,7 +236,6 @@ WHOLE_DOCUMENTS = """
 ALL_DOCUMENTS = """
     SELECT doc_id, key, shingles, content, signature
     FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id"""
-ALL_BANDS = "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, bucket_key"
 
 DATA_VERSION = "PRAGMA data_version"
 COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
@@ -383,9 +382,6 @@ SPOOL_DESCENDING = f"{_SPOOL} documents ORDER BY place, rank DESC, number"
 SPOOL_DOCUMENTS = (
     f"{_SPOOL} json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id"
 )
-SPOOL_KEPT = f"""
-{_SPOOL} documents LEFT JOIN dropped USING (number) WHERE reason IS NULL ORDER BY number
-"""
 SPOOL_DECISIONS = """
 SELECT number, key, reason FROM documents LEFT JOIN dropped USING (number)
 WHERE number >= ? AND number < ? ORDER BY number

@@ -71,7 +71,6 @@ SCANS_ON_PURPOSE = {
     # Each document of a temporary file.
     "SPOOL_ASCENDING",
     "SPOOL_DESCENDING",
-    "SPOOL_KEPT",
     "GROUPING_SETS",
     "EXPECTED_SCHEMA",
     "OTHER_TABLES_WITH_CODE",
@@ -96,7 +95,6 @@ SCANS_ON_PURPOSE = {
     "COUNT_PAIRS",
     # What Spark reads.
     "ALL_DOCUMENTS",
-    "ALL_BANDS",
 }
 OF_APPS = [f"lshdb.apps.{app}.statements" for app in ("passages",) if is_there(app)]
 STATEMENTS = {

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.apps.dedup.collection import Collection, MatchedReferences, picked_fields
+from lshdb.apps.dedup.collection import Collection, picked_fields
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.model import DroppedRow
 from lshdb.store.spool import Spool, SpooledDocument
 from lshdb.text import arrays
-from lshdb.text.content import digest, from_stored
+from lshdb.text.content import from_stored
 from lshdb.text.hashing import Hashes, secret_seed
 from lshdb.text.shingles import distinct_shingles
 from lshdb.text.shingling import Shingles, Shingling
@@ -73,7 +73,6 @@ class Codes:
         shingling: of the documents.
         spool: the documents, when all are remembered.
         dropped: bool[n], which documents are dropped.
-        named: bool[n], which documents have a reason already, if all of similar ones are dropped.
         kept: the shingles of documents that were read last, by number.
         kept_hashes: how many shingles `kept` has.
     """
@@ -112,7 +111,6 @@ class Codes:
         self._numbers, self._sizes = numbers[order], sizes[order]
         self._parts = []
         self.dropped = np.zeros(count, dtype=np.bool_)
-        self.named = np.zeros(count, dtype=np.bool_)
 
     def decisions(
         self,
@@ -130,52 +128,35 @@ class Codes:
             references: collections that are not changed.
             options: which documents are dropped, and what their rows have.
         """
-        choice, fields = options.choice, options.fields
         self.spool = spool
         self.finish(spool.count)
-        matched, rows = MatchedReferences(), list[tuple[int, DroppedRow]]()
         for collection, batch in _all(spool, references):
-            if collection is None and choice.drop.only_against:
+            if collection is None and options.choice.drop.only_against:
                 break
-            drops_all = choice.drop_all and collection is None
-            is_reference = collection is not None and collection.is_reference
-            is_listed = choice.all_references and is_reference
-            stored = [document.stored for document in batch]
+            reference = None if collection is None else collection.reference
             numbers = np.array([document.number for document in batch])
+            rows = list[tuple[int, DroppedRow]]()
             for index, smaller, similarity in self.contained(
-                stored, numbers, all_of=drops_all or is_listed
+                [document.stored for document in batch], numbers
             ):
                 larger = batch[index]
-                if is_listed:
-                    matched.add(smaller.number, [(similarity, larger.key)])
-                if drops_all:
-                    self.named[[larger.number, smaller.number]] = True
-                    dropped = _dropped(larger, smaller, similarity, fields)
-                    rows.append((larger.number, dropped))
-                elif self.dropped[smaller.number] or (
-                    self.dropped[larger.number]
-                    if collection is None
-                    else not is_reference and not _is_reason(collection, larger, smaller)
+                if self.dropped[smaller.number] or (
+                    collection is None and self.dropped[larger.number]
                 ):
                     continue
                 self.dropped[smaller.number] = True
-                reference = None if collection is None else collection.reference
-                dropped = _dropped(smaller, larger, similarity, fields, reference)
+                dropped = _dropped(smaller, larger, similarity, options.fields, reference)
                 rows.append((smaller.number, dropped))
-            if not is_listed:  # else later documents may match, too
-                yield [(number, matched.named(number, row)) for number, row in rows]
-                rows = []
-        yield [(number, matched.named(number, row)) for number, row in rows]
+            yield rows
 
     def contained(
-        self, stored: Sequence[str], larger_numbers: arrays.IntArray, *, all_of: bool
+        self, stored: Sequence[str], larger_numbers: arrays.IntArray
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that the documents of a batch contain.
 
         Args:
             stored: the documents of the batch in their stored form.
             larger_numbers: int64[n], their numbers; -1 for documents that are not remembered.
-            all_of: whether dropped documents are found, too.
 
         Yields:
             The index of the larger document, ascending, the smaller document, and the similarity of
@@ -201,17 +182,14 @@ class Codes:
             )
             number = self._numbers[entries]
             possible = (self._sizes[entries] <= sizes[holder]) & (number != larger_numbers[holder])
-            if not all_of:
-                possible &= ~self.dropped[number]
+            possible &= ~self.dropped[number]
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
             begins, ends = arrays.runs(holder[order])
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
-                for document, size in self._inside(
-                    hashes, larger_number, entry, batch_sets, all_of=all_of
-                ):
+                for document, size in self._inside(hashes, larger_number, entry, batch_sets):
                     yield larger, document, size / len(hashes)
 
     def _inside(
@@ -220,8 +198,6 @@ class Codes:
         larger_number: int,
         entries: arrays.IntArray,
         batch_sets: dict[int, Hashes],
-        *,
-        all_of: bool,
     ) -> Iterator[tuple[SpooledDocument, int]]:
         """The documents that a larger one contains, each with the number of its shingles.
 
@@ -232,13 +208,10 @@ class Codes:
             larger_number: its number, or -1.
             entries: int64[any], the entries of the documents that it may contain.
             batch_sets: the shingles of the batch, by number.
-            all_of: whether dropped documents are found, too.
         """
         if larger_number >= 0 and self.dropped[larger_number]:
             return
-        if not all_of or (larger_number >= 0 and self.named[larger_number]):
-            gone = self.named if all_of else self.dropped
-            entries = entries[~gone[self._numbers[entries]]]
+        entries = entries[~self.dropped[self._numbers[entries]]]
         entries = entries[
             _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
@@ -271,12 +244,6 @@ class Codes:
         while self.kept_hashes > _KEPT:
             self.kept_hashes -= len(kept.pop(next(iter(kept))))
         return known
-
-
-def _is_reason(collection: Collection, kept: SpooledDocument, dropped: SpooledDocument) -> bool:
-    """Whether a document of the database is a reason to drop another."""
-    a, b = ((of.key, digest(of.stored.encode())) for of in (kept, dropped))
-    return kept.key != dropped.key and not collection.decided.apart(a, b)
 
 
 def _has(larger: Hashes, hashes: Hashes) -> arrays.Mask:

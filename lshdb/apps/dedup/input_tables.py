@@ -75,17 +75,14 @@ def find_tables(
             if isinstance(file, Failure):
                 raise InputError(f"{file.where}: {file.reason}")
             path, name = file.path, _name_below(file.path, top)
-            format = rows_format_of(path)
-            if rowless is not None and format == "json" and _has_no_rows(path):
-                skipped_files.add("tables", path, "JSON without rows")
-                rowless[path] = name
-            elif format == "xlsx" and (why := readers.why_unread("xlsx")):
-                skipped_files.add("documents", path, why)
-            elif format == "text":
-                skipped_files.add("texts", path, "not a table by its suffix")
-            else:
+            kind, reason = _why_no_table(path, with_rows=rowless is not None)
+            if not reason:
                 has_table = True
                 take(file, name)
+                continue
+            skipped_files.add(kind, path, reason)
+            if kind == "tables" and rowless is not None:
+                rowless[path] = name
         return has_table
 
     walks: list[tuple[str, walking.Walk, bool]] = []
@@ -107,6 +104,16 @@ def find_tables(
                 f".jsonl, .csv, .parquet or .arrow{follow}"
             )
     return tables
+
+
+def _why_no_table(path: str, *, with_rows: bool) -> tuple[str, str]:
+    """Why a file of a directory is not read, and as what it is counted; empty texts if it is."""
+    format = rows_format_of(path)
+    if with_rows and format == "json" and _has_no_rows(path):
+        return "tables", "JSON without rows"
+    if format == "xlsx" and (why := readers.why_unread("xlsx")):
+        return "documents", why
+    return ("texts", "not a table by its suffix") if format == "text" else ("", "")
 
 
 def _name_below(path: str, directory: str) -> str:

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -76,8 +76,6 @@ class DedupJob:
         counts: of rows, when all are decided.
         paths: the tables, or files and directories of texts.
         are_texts: whether texts are compared as files and listed, and none is written.
-        targets: the tables whose kept rows go to each output.
-        annotated: the same, of all rows.
         root: the directory that keys of files are relative to, once the job runs: that of the
             database, or the current one.
     """
@@ -108,9 +106,7 @@ class DedupJob:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
         if self.database is not None and rows.choice.drop.only_against:
             raise UsageError("--only-against stores nothing: give the database with --against")
-        self.targets: Mapping[str, Sequence[str]] = {}
-        self.annotated: Mapping[str, Sequence[str]] = {}
-        self._directories: list[output_directory.OutputDirectory] = []
+        self._outputs: list[output_directory.Outputs] = []
         self._find_inputs()
         self._flushed: Sequence[run_outputs.KeptRows | sinks.Sink] = ()
         self._check_outputs()
@@ -156,39 +152,36 @@ class DedupJob:
             self.inputs, walked, self.reading.skipped, rowless=rowless
         )
 
-        def targets(output: str | None) -> Mapping[str, Sequence[str]]:
-            if output is None:
-                return {}
-            if not output_directory.is_directory(output, self.inputs):
-                return {output: [*paths_of_tables]}
-            directory = output_directory.OutputDirectory(
+        kept = out.output if out.output is not None or out.annotate is not None else STDOUT
+        self.paths = [*paths_of_tables]
+        self._outputs = [
+            output_directory.Outputs(
                 output,
+                self.inputs,
                 paths_of_tables,
                 rowless or {},
                 appends=self.database is not None,
                 overwrites=out.overwrite,
                 option="--overwrite",
                 note=self.note,
+                annotates=annotates,
             )
-            self._directories.append(directory)
-            return directory.targets
-
-        kept = out.output if out.output is not None or out.annotate is not None else STDOUT
-        self.paths = [*paths_of_tables]
-        self.targets, self.annotated = targets(kept), targets(out.annotate)
-        if out.overwrite and not self._directories:
+            for output, annotates in ((kept, False), (out.annotate, True))
+            if output is not None
+        ]
+        if out.overwrite and not any(outputs.is_directory for outputs in self._outputs):
             raise UsageError(
                 "--overwrite is for a directory: a file is replaced when it is complete"
             )
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
-        out, written = self.outputs, self._tables_written
+        out, written = self.outputs, self.tables_written
         if self.database is not None and reads_twice(self.rows.choice):
             for output in written:
                 if not _is_file(output):
                     raise UsageError(
-                        "this order or rule adds all kept rows to the database before the first is "
+                        "this order adds all kept rows to the database before the first is "
                         "written, and rows that a pipe loses would count as written: name a file "
                         "with -o"
                     )
@@ -207,9 +200,9 @@ class DedupJob:
             )
 
     @property
-    def _tables_written(self) -> list[str]:
+    def tables_written(self) -> list[str]:
         """The outputs of rows."""
-        return [*self.targets, *self.annotated]
+        return [target for outputs in self._outputs for target in outputs.targets]
 
     @property
     def files_read(self) -> list[str]:
@@ -221,7 +214,7 @@ class DedupJob:
     def files_written(self) -> list[str]:
         """The files that it writes."""
         others = self.outputs.dropped, self.outputs.cuts, self.database
-        return [*self._tables_written, *map(str, filter(None, others))]
+        return [*self.tables_written, *map(str, filter(None, others))]
 
     def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
         """The files of references that were not read, by the reason."""
@@ -254,7 +247,7 @@ class DedupJob:
                 self._proofs = proof.Proof(session.apart(ReadCounts()))
                 self._stored = _documents(store, self.root) if store is not None else {}
             run = stack.enter_context(self._run(settings, store, session))
-            outputs = self._tables_written
+            outputs = self.tables_written
             with (
                 contextlib.suppress(_Left),
                 self._writing(session) as write,
@@ -337,7 +330,7 @@ class DedupJob:
         return session
 
     def _run(self, settings: Settings, store: Store | None, session: Session) -> Run:
-        rows, written = self.rows, self._tables_written
+        rows, written = self.rows, self.tables_written
         of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
         if not all(reference.is_database for reference in self.references):
             session.skip_files_of(of_references)
@@ -359,7 +352,7 @@ class DedupJob:
 
     def _beside(self) -> Path | None:
         """Temporary files may take as much room as the input: beside the output there is enough."""
-        written = self._tables_written
+        written = self.tables_written
         if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
             return None
         directory = Path(os.path.realpath(written[0])).parent
@@ -377,18 +370,15 @@ class DedupJob:
         """What writes each batch to all outputs; the files get their names at the end."""
         out, beside = self.outputs, self._beside()
         with contextlib.ExitStack() as stack:
-            for directory in self._directories:
-                stack.enter_context(directory)
+            for outputs in self._outputs:
+                stack.enter_context(outputs)
             dropped, cuts = (
                 None if path is None else stack.enter_context(self._list(path))
                 for path in (out.dropped, out.cuts)
             )
             rows_files = [
-                stack.enter_context(
-                    run_outputs.KeptRows(targets, session, beside, annotates, self._output)
-                )
-                for targets, annotates in ((self.targets, False), (self.annotated, True))
-                if targets
+                stack.enter_context(run_outputs.KeptRows(outputs, session, beside, self._output))
+                for outputs in self._outputs
             ]
             self._flushed = [*rows_files, *filter(None, [dropped])]
 

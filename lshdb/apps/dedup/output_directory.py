@@ -22,35 +22,45 @@ MANIFEST = ".lshdb-outputs.json"
 
 
 @dataclass(eq=False)
-class OutputDirectory:
-    """A directory that gets a file for each input. Use as a context manager around their writers.
+class Outputs:
+    """A file, or a directory with a file for each input. A context manager around their writers.
 
-    At the end, if nothing failed, what earlier runs wrote is deleted, and the list is written.
+    At the end, if nothing failed, what earlier runs wrote to the directory is deleted, and the list
+    is written.
 
     Attributes:
-        path: the directory.
-        tables: the inputs, each with its name.
+        path: the file or directory.
+        inputs: paths and patterns, as they were given.
+        tables: the inputs' tables, each with its name.
         copied: files without rows that are copied beside the tables, each with its name.
         appends: whether there may be files of earlier runs, with other names.
         overwrites: whether files of earlier runs are deleted.
         option: how messages name the option for this.
         note: called with the files that stay although the others are deleted.
-        targets: the outputs, each with its table.
+        annotates: whether rows get the columns of ANNOTATED, and all of them are written.
+        targets: the outputs, each with its tables.
+        is_directory: whether it is a directory.
 
     Raises:
         UsageError: two inputs have one name, or a file in the directory is in the way.
     """
 
     path: str
+    inputs: Sequence[str]
     tables: Mapping[str, str]
     copied: Mapping[str, str]
     appends: bool
     overwrites: bool
     option: str
     note: Callable[[str], object]
+    annotates: bool = False
     targets: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.is_directory = is_directory(self.path, self.inputs)
+        if not self.is_directory:
+            self.targets = {self.path: [*self.tables]}
+            return
         if self.appends and self.overwrites:
             raise UsageError(
                 f"{self.option} would delete rows of earlier runs, which the database knows as "
@@ -84,12 +94,13 @@ class OutputDirectory:
                 raise UsageError(f"{printable_path(path)} {fault}")
 
     def __enter__(self) -> Self:
-        for target in [*self.targets, *self._copies]:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
+        if self.is_directory:
+            for target in [*self.targets, *self._copies]:
+                os.makedirs(os.path.dirname(target), exist_ok=True)
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
+        if kind is not None or not self.is_directory:
             return
         for target, source in self._copies.items():
             with open(source, "rb") as file, outputs.Output(target) as copy:

@@ -70,12 +70,6 @@ class Reference:
         if not self.is_path:
             return
         path = os.fspath(self.data)
-        try:
-            is_name = bool(os.fsencode(path)) and "\0" not in path
-        except UnicodeEncodeError:
-            is_name = False
-        if not is_name:
-            raise UsageError(f"against {path!r:.100} is not the name of a file")
         if path == paths.STDIN:
             raise UsageError("--against reads no standard input: save it to a file")
         is_pattern = glob.has_magic(path) and bool(glob.glob(path, recursive=True))
@@ -104,8 +98,8 @@ def references_of(against: Any) -> list[Reference]:
     """The references of an argument.
 
     Args:
-        against: None; a reference; a list of references, each alone or in a pair with its fields;
-            or a mapping from paths to their fields. A list of dicts is one reference, of rows.
+        against: None; a reference; or a list of references, each alone or in a pair with its
+            fields. A list of dicts is one reference, of rows.
 
     Raises:
         UsageError: other fields than key, text and set.
@@ -114,11 +108,6 @@ def references_of(against: Any) -> list[Reference]:
         return []
     if isinstance(against, Reference):
         return [against]
-    if isinstance(against, Mapping):
-        for fields in against.values():
-            if not isinstance(fields, Mapping | None):
-                raise UsageError(f"against: {fields!r:.50} are not the names of fields")
-        return [Reference(data, dict(fields or {})) for data, fields in against.items()]
     if isinstance(against, tuple) and len(against) == 2:
         data, fields = against
         if isinstance(fields, Mapping) and fields and fields.keys() <= set(FIELDS):

@@ -226,8 +226,11 @@ class ContainedRule(WholeRule):
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
         """See Rule."""
-        if options.order.ordered:
-            raise UsageError("rule contained keeps the rows that contain others: give no order")
+        if options.order.ordered or options.drop_all or options.all_references:
+            raise UsageError(
+                "rule contained keeps the rows that contain others, and names one of them: give no "
+                "order, no drop_all and no all_references"
+            )
         return super().of(argument, options, threshold)
 
     def check(self, settings: Settings, name: str) -> None:

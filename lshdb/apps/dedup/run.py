@@ -44,7 +44,7 @@ from lshdb.read.session import Session
 from lshdb.sketch import signature_sets
 from lshdb.sketch.settings import Settings
 from lshdb.store.partial_files import temporary_directory
-from lshdb.store.spool import Spool, SpooledDocument
+from lshdb.store.spool import Spool
 from lshdb.store.store import Store
 from lshdb.text import content
 from lshdb.text.arrays import bounded
@@ -53,7 +53,6 @@ from lshdb.write.batches import Job
 from lshdb.write.locations import Locations
 from lshdb.write.merging import merge_whole, rebased
 from lshdb.write.temporary import temporary_store
-from lshdb.write.versions import Versions
 
 
 class RowSource(Protocol):
@@ -112,10 +111,11 @@ class Run:
         self._choice, self._only_against = self.rows.choice, self.rows.choice.drop.only_against
         self._references = references_checked(self._choice)
         self._is_stored = self.stored is not None or self.database is not None
-        if self._is_stored and self._choice.drop_all:
+        is_whole = self._choice.drop_all or isinstance(self.rule, rules.WholeRule)
+        if self._is_stored and is_whole:
             raise UsageError(
-                "drop_all decides on all rows at once: give no database that keeps those of "
-                "earlier runs; against compares with one"
+                "drop_all and rule contained decide on all rows at once: give no database that "
+                "keeps those of earlier runs; against compares with one"
             )
         if self._is_stored and self._only_against:
             raise UsageError(
@@ -322,19 +322,15 @@ class Run:
             contextlib.closing(Spool(directory / "spool.db", self._limits))
         )
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
-        private = self._private()
         reports = [self._take_in(spool, on_all)]
         if on_all is None:
-            reports += self._decided_one_by_one(spool, private)
+            reports += self._decided_one_by_one(spool, self._private())
         else:
-            dropped = self._mark_stored(spool)
-            references = [*self._opened, *filter(None, [self._stored_collection()])]
-            for decisions in on_all.decisions(spool, references, self.rows):
+            dropped = 0
+            for decisions in on_all.decisions(spool, self._opened, self.rows):
                 spool.drop(decisions)
                 dropped += len(decisions)
                 self.progress(dropped, None, "documents dropped")
-            if self._is_stored:
-                reports += added(self._job, map(self._batch_of, spool.kept()))
         if self.stored is not None and not self.staged:
             merge_whole(self.stored, self._job.store)
         for report in reports:
@@ -420,24 +416,19 @@ class Run:
             for documents in bounded(
                 ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
             ):
-                yield replace(
-                    self._batch_of(documents),
-                    origin=Origin("", [document.number for document in documents]),
-                    indices=range(len(documents)),
+                yield Batch(
+                    [document.key for document in documents],
+                    [
+                        content.from_stored(document.stored, self.settings.shingling)
+                        for document in documents
+                    ],
+                    [document.metadata for document in documents],
+                    Origin("", [document.number for document in documents]),
+                    range(len(documents)),
+                    [(document.key, document.state) for document in documents if document.state],
+                    size=sum(document.stored.__sizeof__() for document in documents),
+                    wheres=[(document.file, document.line) for document in documents],
                 )
-
-    def _batch_of(self, documents: Sequence[SpooledDocument]) -> Batch:
-        return Batch(
-            [document.key for document in documents],
-            [
-                content.from_stored(document.stored, self.settings.shingling)
-                for document in documents
-            ],
-            [document.metadata for document in documents],
-            states=[(document.key, document.state) for document in documents if document.state],
-            size=sum(document.stored.__sizeof__() for document in documents),
-            wheres=[(document.file, document.line) for document in documents],
-        )
 
     def _decided_one_by_one(self, spool: Spool, private: Collection) -> Iterator[model.AddReport]:
         """Decide on the rows of a temporary file one by one, in its order; the reports."""
@@ -473,28 +464,6 @@ class Run:
             yield decided
         if seen != spool.count:
             raise changed
-
-    def _mark_stored(self, spool: Spool) -> int:
-        """Drop documents that an earlier run stored under the same key; return how many."""
-        marked = 0
-        if self.stored is None:
-            return marked
-        versions = Versions(self.stored)
-        for documents in spool.kept():
-            digests = [content.digest(document.stored.encode()) for document in documents]
-            keys = [document.key for document in documents]
-            versions.look_up(keys, digests)
-            rows = []
-            for document, content_digest in zip(documents, digests, strict=True):
-                version = versions.same(document.key, content_digest)
-                if version is not None:
-                    columns = document.key, document.file, document.line, version.key, None, None
-                    rows.append(
-                        (document.number, model.DroppedRow(*columns, 1.0, True, True, True))
-                    )
-            spool.drop(rows)
-            marked += len(rows)
-        return marked
 
 
 def unkeyed_note(count: int) -> str:

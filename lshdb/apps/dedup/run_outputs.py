@@ -7,16 +7,18 @@ looks complete.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from lshdb import errors
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.input_tables import binary_kind_of, checked_format
+from lshdb.apps.dedup.output_directory import Outputs
 from lshdb.model import DroppedRow
-from lshdb.read import added_columns, formats, outputs, sinks
+from lshdb.read import added_columns, formats, sinks
 from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read.outputs import Output
 from lshdb.read.paths import format_of, partition_of, printable_path
 from lshdb.read.session import Session
 
@@ -28,35 +30,33 @@ class KeptRows:
     The files get their names at the end, if nothing failed.
 
     Attributes:
-        tables: the tables whose rows go to each output file.
+        outputs: the files, with the tables whose rows go to each.
         session: reads the tables.
         beside: the directory of a temporary file; None for the system's.
-        annotates: whether rows get the columns of ANNOTATED.
         opens: opens an output.
 
     Raises:
         UsageError, InputError: these rows cannot go there.
     """
 
-    tables: Mapping[str, Sequence[str]]
+    outputs: Outputs
     session: Session
     beside: Path | None = None
-    annotates: bool = False
-    opens: Callable[[str], outputs.Output] = outputs.Output
+    opens: Callable[[str], Output] = Output
 
     def __post_init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._clusters = Clusters()
         self._targets: list[tuple[str, str, TableSchema | None, bool]] = []
         # A wrong table is refused before anything is written.
-        for number, (output, paths) in enumerate(self.tables.items()):
+        for number, (output, paths) in enumerate(self.outputs.targets.items()):
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
             came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
             if format == "arrow" and all(map(_is_stream, paths)):
                 format = "arrows"
             head = common_head(self.session, paths, format, output)
-            if self.annotates and head is not None:
+            if self.outputs.annotates and head is not None:
                 head = added_columns.head_with(head)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
@@ -69,7 +69,7 @@ class KeptRows:
         """Write the rows of a batch that belong here."""
         if rows.origin is None:
             return
-        if self.annotates:
+        if self.outputs.annotates:
             origin = annotated(rows, rows.origin, self._clusters)
             self.write(origin, range(len(origin.numbers)))
         else:

@@ -194,24 +194,20 @@ class Deduplicated(Result, Generic[AnyRows]):
         if self.failed and not self.kept_count + self.dropped_count:
             first = self.failures[0]
             raise InputError(f"no row could be read, the first: {first.where}: {first.reason}")
-        path = os.fspath(path)
-        targets: Mapping[str, Sequence[str]] = {path: [*files.tables]}
-        directory: Any = contextlib.nullcontext()
-        if output_directory.is_directory(path, files.inputs):
-            directory = output_directory.OutputDirectory(
-                path,
-                files.tables,
-                files.rowless,
-                appends=self._options.into is not None,
-                overwrites=overwrite,
-                option="overwrite=True",
-                note=lambda text: warn(UserWarning(text)),
-            )
-            targets = directory.targets
-        for target in filter(os.path.exists, targets):
+        outputs = output_directory.Outputs(
+            os.fspath(path),
+            files.inputs,
+            files.tables,
+            files.rowless,
+            appends=self._options.into is not None,
+            overwrites=overwrite,
+            option="overwrite=True",
+            note=lambda text: warn(UserWarning(text)),
+        )
+        for target in filter(os.path.exists, outputs.targets):
             if any(os.path.samefile(target, name) for name in files.tables):
                 raise UsageError(f"{target} is one of the files that are read: save to another one")
-        with directory, run_outputs.KeptRows(targets, files.session) as rows:
+        with outputs, run_outputs.KeptRows(outputs, files.session) as rows:
             for origin, indices in files.selected(self.mask):
                 rows.write(origin, indices)
 

@@ -10,7 +10,7 @@ package, by the same functions that fill an lshdb file.
     clusters(pairs)              key, keep
     dedup(df, settings)          kept rows, dropped rows
     fingerprints, passage_pairs(df, settings)   copied passages, a row each
-    write_databases, read_database, read_bands      to lshdb files and back
+    write_databases, read_database                  to lshdb files and back
 
 Limits: keys give the order, as rows of a DataFrame have none. Spark Connect cannot count: there
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lshdb.apps.spark.clustering import clusters
     from lshdb.apps.spark.copied_passages import fingerprints, passage_pairs
     from lshdb.apps.spark.counts import Counts
-    from lshdb.apps.spark.databases import Shard, read_bands, read_database, write_databases
+    from lshdb.apps.spark.databases import Shard, read_database, write_databases
     from lshdb.apps.spark.deduplicating import Deduplicated, dedup
     from lshdb.apps.spark.frame_documents import make_settings
     from lshdb.apps.spark.sketching import bands, signatures
@@ -51,7 +51,6 @@ __all__ = [
     "make_settings",
     "pairs",
     "passage_pairs",
-    "read_bands",
     "read_database",
     "signatures",
     "write_databases",

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +14,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import lshdb
-from lshdb import Database, UsageError, shards
+from lshdb import UsageError, shards
 from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import LIMITS
 from lshdb.apps.spark.options import SparkWriteOptions
 from lshdb.apps.spark.sketching import Batches, usable
 from lshdb.groups import takes
-from lshdb.options import SqlValue
 from lshdb.text.arrays import bounded
 
 _ROW = 800
@@ -94,28 +93,12 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
     Raises:
         UsageError: the driver has no such file; executors must see it too.
     """
-    columns = "doc_id long, key string, shingles long, content string, signature binary"
-    return _rows_of_files(spark, path, shards.document_rows, columns)
-
-
-def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
-    """The band rows of the same files: file string, doc_id long, band_no int, bucket_key long."""
-    columns = "doc_id long, band_no int, bucket_key long"
-    return _rows_of_files(spark, path, shards.band_rows, columns)
-
-
-def _rows_of_files(
-    spark: SparkSession,
-    path: str | os.PathLike[str],
-    rows_of: Callable[[Database], Iterator[Sequence[SqlValue]]],
-    columns: str,
-) -> DataFrame:
-    """Rows of each file, after the file's name."""
     name = os.fspath(path)
     paths = [name] if os.path.exists(name) else sorted(glob.glob(name))
     if not paths:
         raise UsageError(f"{name}: no such file")
     files = spark.sparkContext.parallelize([(os.path.abspath(file),) for file in paths], len(paths))
+    columns = "doc_id long, key string, shingles long, content string, signature binary"
     schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
     types = to_arrow_schema(schema)
 
@@ -125,7 +108,7 @@ def _rows_of_files(
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
-                for rows in bounded(rows_of(database), size_of, LIMITS.text_batch):
+                for rows in bounded(shards.document_rows(database), size_of, LIMITS.text_batch):
                     values = [[file] * len(rows), *zip(*rows, strict=True)]
                     arrays = map(pa.array, values, types.types)
                     yield pa.RecordBatch.from_arrays([*arrays], schema=types)

@@ -179,7 +179,7 @@ def test_an_ordered_run_with_a_database_is_stored_before_its_rows_go_out(
 ) -> None:
     """All of it, so that a pipe is refused; files that have changed replace what is stored."""
     command.write("rows.jsonl", ROWS)
-    for words in (["--keep", "last"], ["--rule", "contained"], ["--keep-max", "id", "-o", "-"]):
+    for words in (["--keep", "last"], ["--keep-max", "id", "-o", "-"]):
         said = command.fails("dedup", "rows.jsonl", "-d", "seen.db", *words, status=2)
         assert "name a file with -o" in said
     assert not command.path("seen.db").exists()

@@ -155,7 +155,7 @@ def _report(job: "DedupJob", notes: list[str], *, as_json: bool) -> None:
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
         record = {name: counts[name] for name in names} | {"failed": failed, "notes": notes}
-        is_used = files.STDOUT in (*job.targets, *job.annotated, outputs.dropped)
+        is_used = files.STDOUT in (*job.tables_written, outputs.dropped)
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))
         return
