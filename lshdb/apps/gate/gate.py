@@ -10,7 +10,6 @@ lshdb, and the files of earlier ones are deleted.
 cutting programs into tokens, which is done once for signatures and fingerprints.
 """
 
-import codecs
 import contextlib
 import hashlib
 import os
@@ -21,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import quote
 
 import numpy as np
@@ -43,7 +42,7 @@ from lshdb.apps.passages import line_ends
 from lshdb.apps.programs import boilerplate
 from lshdb.json_text import loads
 from lshdb.options import OpenOptions, PassagePairsOptions, PassagesOptions
-from lshdb.read import git, paths
+from lshdb.read import encodings, git, paths
 from lshdb.read.session import session_of
 from lshdb.text import positions
 from lshdb.workers import in_processes
@@ -54,8 +53,11 @@ _CODE = (
     "ts tsx v vhd vue zig zsh"
 )
 _TEXT = "adoc markdown md org rst tex txt"
-_KINDS = {"code": ("code:6", _CODE), "text": ("word:3", _TEXT)}
-"""Shingles and suffixes of the files in each database."""
+_KINDS = {
+    kind: (shingle, tuple(f".{suffix}" for suffix in suffixes.split()))
+    for kind, shingle, suffixes in (("code", "code:6", _CODE), ("text", "word:3", _TEXT))
+}
+"""Shingles and endings of the files in each database."""
 _THRESHOLD = 0.6
 """The lowest similarity that they are made for."""
 _SAME_WORDS = 0.5
@@ -66,8 +68,6 @@ _LARGEST = 1 << 20
 """Bytes of a file: larger ones are data, or made by programs."""
 _MARKERS = 5
 """Markers without counterpart that are named for each file."""
-_BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""How a baseline may begin: PowerShell writes UTF-16, with a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Finding:
         return f"similar to {self.other}: {formatting.number(self.similarity)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Findings:
     """What is found.
 
@@ -123,14 +123,14 @@ class Findings:
         failures: files and directories that cannot be read, each with its path from the top.
     """
 
-    found: list[Finding]
-    files: int
-    checked: int
-    accepted: int
-    tokens: int
-    copied: int
-    left_out: Mapping[boilerplate.Reason, int]
-    notes: list[str]
+    found: list[Finding] = field(default_factory=list)
+    files: int = 0
+    checked: int = 0
+    accepted: int = 0
+    tokens: int = 0
+    copied: int = 0
+    left_out: Counter[boilerplate.Reason] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
     failures: Sequence[Failure] = ()
 
     @property
@@ -202,7 +202,7 @@ def gate(
         if not os.path.exists(path):
             raise InputError(f"{paths.printable_path(path)}: no such file or directory")
     top, index_directory = git.repository(directory)
-    patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
+    patterns = [f"*{ending}" for _, endings in _KINDS.values() for ending in endings]
     changes = None if request.since is None else git.changes(top, request.since, patterns)
     checked_paths = {paths.key_of(path, top): path for path in files}
     job = _GateRun(top, index_directory, request, checked_paths, changes, progress, _tag(version))
@@ -241,9 +241,8 @@ class _GateRun:
         _delete_others(self.index_directory, self.tag)
         missing = {key: path for key, path in self.checked_paths.items() if not os.path.isdir(path)}
         tracked = git.tracked(self.top) if missing else set()
-        findings, size, checked = list[Finding](), 0, 0
-        total, copied, left_out, notes = 0, 0, Counter[boilerplate.Reason](), list[str]()
-        for kind, (shingle, suffixes) in _KINDS.items():
+        result = Findings()
+        for kind, (shingle, endings) in _KINDS.items():
             is_all = self.request.count_all
             name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{self.tag}.db"
             opening = OpenOptions(
@@ -253,44 +252,38 @@ class _GateRun:
                 passages=self.request.min_tokens,
                 check_settings=True,
             )
-            step = self._step(suffixes)
+            step = self._step(endings)
             with open_database(opening) as database:
                 self._sync(database, step)
-                others = self._untracked(database, step, missing, tracked)
+                others = self._untracked(
+                    database, step, endings, [key for key in missing if key not in tracked]
+                )
                 search = _Search(database, self._keys(database), others, self.changes, self.request)
-                size += len(database)
-                findings += search.findings()
-                measured = search.measured()
+                result.files += len(database)
+                result.found += search.findings()
+                result.copied += search.copied()
+                search.measure(result)
                 missing = {
                     key: path
                     for key, path in missing.items()
                     if key not in database and key not in others
                 }
-            checked += measured.files
-            total, copied = total + measured.tokens, copied + search.copied()
-            left_out.update(measured.left_out)
-            notes += measured.notes
-        notes += self.sync_notes
+        result.notes += self.sync_notes
         failed = {failure.where for failure in self.failures}
-        notes += [
+        result.notes += [
             f"{key}: not checked: {_why(path)}"
             for key, path in missing.items()
             if paths.printable_path(key) not in failed
         ]
-        new = [finding for finding in findings if finding.fingerprint not in accepted]
-        result = Findings(
-            new,
-            size,
-            checked,
-            len(findings) - len(new),
-            total,
-            copied,
-            dict(left_out),
-            notes,
-            [*self.failures],
-        )
-        share = result.share
-        return replace(result, found=[replace(finding, repository_share=share) for finding in new])
+        result.failures = [*self.failures]
+        found = result.found
+        result.found = [
+            replace(finding, repository_share=result.share)
+            for finding in found
+            if finding.fingerprint not in accepted
+        ]
+        result.accepted = len(found) - len(result.found)
+        return result
 
     def _sync(self, database: Database, step: SyncOptions) -> None:
         """Bring an index in step with the files; what is noted about both kinds is kept once."""
@@ -298,12 +291,11 @@ class _GateRun:
             database.sync([self.top], step)
         self.sync_notes.update(dict.fromkeys(map(str, cuts)))
 
-    def _step(self, suffixes: str) -> SyncOptions:
+    def _step(self, endings: Sequence[str]) -> SyncOptions:
         """How the files of a kind are read."""
-        patterns = [f"*.{suffix}" for suffix in suffixes.split()]
         return SyncOptions(
             exclude=self.request.exclude,
-            include=patterns,
+            include=[f"*{ending}" for ending in endings],
             tracked=True,
             root=self.top,
             max_filesize=_LARGEST,
@@ -333,24 +325,23 @@ class _GateRun:
         self,
         database: Database,
         step: SyncOptions,
-        missing: Mapping[str, str],
-        tracked: set[str],
+        endings: tuple[str, ...],
+        keys: Sequence[str],
     ) -> dict[str, str]:
         """The texts of files to check that git does not track, by their keys."""
         texts: dict[str, str] = {}
-        endings = tuple(pattern[1:] for pattern in step.files.walk.include)
-        for key, path in missing.items():
-            if key in database or key in tracked or not path.endswith(endings):
+        session = session_of(
+            step.texts,
+            database.settings.shingling,
+            step.files,
+            on_failure=step.on_failure,
+            format="text",
+        )
+        for key in keys:
+            path = self.checked_paths[key]
+            is_read = key not in database and path.endswith(endings)
+            if not is_read or os.path.getsize(path) > _LARGEST:
                 continue
-            if os.path.getsize(path) > _LARGEST:
-                continue
-            session = session_of(
-                step.texts,
-                database.settings.shingling,
-                step.files,
-                on_failure=step.on_failure,
-                format="text",
-            )
             for batch in session.file(session.resolved(path, key)):
                 texts.update((key, str(content)) for content in batch.contents)
                 for _, failure in batch.failures:
@@ -364,8 +355,7 @@ def _why(path: str) -> str:
     """Why a file was not checked."""
     if os.path.getsize(path) > _LARGEST:
         return f"it has more than {_LARGEST:,} bytes"
-    known = [f".{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
-    if not path.endswith(tuple(known)):
+    if not any(path.endswith(endings) for _, endings in _KINDS.values()):
         return "its kind is not read"
     return "it is excluded, a link or no text"
 
@@ -382,15 +372,6 @@ def _delete_others(index_directory: str, tag: str) -> None:
         if name.startswith(tuple(f"{kind}-" for kind in _KINDS)) and f"-{tag}.db" not in name:
             with contextlib.suppress(OSError):  # in use, on Windows
                 os.unlink(os.path.join(index_directory, name))
-
-
-class _CheckedSizes(NamedTuple):
-    """The sizes of the files that are checked."""
-
-    files: int
-    tokens: int
-    left_out: Mapping[boilerplate.Reason, int]
-    notes: list[str]
 
 
 def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, boilerplate.TokenCounts]:
@@ -448,24 +429,20 @@ class _Search:
                 seen.add(ends)
                 yield from self._copied(a, b, passage)
 
-    def measured(self) -> _CheckedSizes:
-        """How many tokens of the checked files count, and how many do not."""
-        tokens, left_out, notes = 0, Counter[boilerplate.Reason](), list[str]()
+    def measure(self, result: Findings) -> None:
+        """Count which tokens of the checked files count, and which do not."""
         count = partial(_counted, self.shingling)
         checked = [*sorted(self.known), *self.others]
-        texts = ((key, self._content(key)) for key in checked)
-        for key, counts in in_processes(count, texts):
-            tokens += counts.units
-            left_out.update(counts.left_out)
+        result.checked += len(checked)
+        for key, counts in in_processes(count, ((key, self._content(key)) for key in checked)):
+            result.tokens += counts.units
+            result.left_out.update(counts.left_out)
             for line, kind in counts.unmatched[:_MARKERS]:
                 why = "no ignore-end follows" if kind == "start" else "no ignore-start is before it"
-                notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
+                result.notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
             if len(counts.unmatched) > _MARKERS:
-                more = len(counts.unmatched) - _MARKERS
-                notes.append(
-                    f"{key}: {formatting.counted(more, 'more marker')} without counterpart"
-                )
-        return _CheckedSizes(len(checked), tokens, left_out, notes)
+                more = formatting.counted(len(counts.unmatched) - _MARKERS, "more marker")
+                result.notes.append(f"{key}: {more} without counterpart")
 
     def copied(self) -> int:
         """How many tokens of the checked files are in findings; each counts once."""
@@ -555,8 +532,8 @@ def _baseline(path: str | None) -> set[str]:
     try:
         with paths.opened(path, None) as file:
             data = file.read()
-        encoding = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
-        lines = data.decode(encoding).encode().split(b"\n")
+        # PowerShell writes UTF-16, with a mark.
+        lines = data.decode(encodings.of_mark(data) or "utf-8").encode().split(b"\n")
         return {loads(line)["fingerprint"] for line in lines if line.strip()}
     except OSError as error:
         raise InputError(

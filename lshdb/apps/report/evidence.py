@@ -28,6 +28,7 @@ as there are documents. Without such a step no pair stands apart.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -106,6 +107,11 @@ class Ring:
     keys: Sequence[str]
     pairs: Sequence[ConnectedPair]
 
+    @classmethod
+    def of(cls, pairs: Sequence[ConnectedPair]) -> Ring:
+        """The ring of some pairs."""
+        return cls([*dict.fromkeys(key for pair in pairs for key in (pair.a, pair.b))], pairs)
+
     def values(self, *names: str) -> list[float]:
         """The largest of some numbers of each pair."""
         return [max(getattr(pair, name) or 0.0 for name in names) for pair in self.pairs]
@@ -124,14 +130,11 @@ def rings(pairs: Sequence[ConnectedPair], *, every_two: bool) -> list[Ring]:
         if a is not b and (not every_two or connected.issuperset(crossing)):
             a += b
             members.update(dict.fromkeys(b, a))
-    grouped: dict[int, list[ConnectedPair]] = {}
+    grouped: defaultdict[int, list[ConnectedPair]] = defaultdict(list)
     for pair in pairs:
         a, b = members[pair.a], members[pair.b]
-        grouped.setdefault(id(a) if a is b else pair.number, []).append(pair)
-    return [
-        Ring(tuple(dict.fromkeys(key for pair in group for key in (pair.a, pair.b))), group)
-        for group in grouped.values()
-    ]
+        grouped[id(a) if a is b else pair.number].append(pair)
+    return [Ring.of(group) for group in grouped.values()]
 
 
 def connections(
@@ -158,18 +161,15 @@ def connections(
         keys = reader.keys_of(join.doc_ids)
         last = None if new is None else int(join.doc_ids[new - 1]) if new else 0
         numbers = {key: number for number, key in enumerate(keys)}
-        values: dict[tuple[int, int], ConnectedPair] = {}
-        long: set[tuple[str, str]] = set()
+        values: defaultdict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
 
         def note(a: str, b: str, **evidence: Any) -> None:
             """Note what connects two documents, if both count."""
             if a in numbers and b in numbers and (new is None or numbers[a] < new):
-                pair = numbers[a], numbers[b]
-                known = values.get(pair) or ConnectedPair(a, b)
-                values[pair] = dataclasses.replace(known, **evidence)
+                values[numbers[a], numbers[b]].update(evidence)
 
-        for a, b, similarity in _similar(store, join, keys, lowest, progress):
-            note(a, b, similarity=similarity)
+        for a, b in _similar(store, join, keys, lowest, progress):
+            note(a, b)
         if settings.passages and settings.content:
             copied = passage_totals(store, options.PassagePairsOptions(), [], last)
             for a, b, words, share, b_share, *_ in copied:
@@ -178,10 +178,9 @@ def connections(
             request = options.PassagePairsOptions(reworded=True)
             for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
                 score = max(passage.score or 0 for passage in reworded.passages)
-                note(reworded.a, reworded.b, reworded=score)
-                if max(passage.words for passage in reworded.passages) >= MIN_WORDS:
-                    long.add((reworded.a, reworded.b))
-        ranked = _ranked(join, values, long, lowest)
+                is_long = max(passage.words for passage in reworded.passages) >= MIN_WORDS
+                note(reworded.a, reworded.b, reworded=score, counted=score * is_long)
+        ranked = _ranked(join, keys, values, lowest)
         if len(keys) > MAX_EXHAUSTIVE and settings.threshold > lowest:
             return dataclasses.replace(ranked, limit=settings.threshold)
         return ranked
@@ -189,43 +188,42 @@ def connections(
 
 def _similarities(join: Join, a: IntArray, b: IntArray, lowest: float) -> npt.NDArray[np.float64]:
     """The similarities of pairs int64[p]; those below `lowest` may be any below it."""
-    scores = np.zeros(len(a))
-    signed = np.flatnonzero((join.shingles[a] > 0) & (join.shingles[b] > 0))
-    scores[signed] = join.scorer.scores(a[signed], b[signed], lowest)
-    return scores
+    scores = join.scorer.scores(a, b, lowest)
+    return np.where((join.shingles[a] > 0) & (join.shingles[b] > 0), scores, 0)
 
 
 def _similar(
     store: Store, join: Join, keys: Sequence[str], lowest: float, progress: Progress
 ) -> Iterator[Sequence[Any]]:
-    """The similar pairs: both keys, and the similarity; of many documents those of the index."""
+    """The keys of the similar pairs; of many documents those of the index."""
     count = len(keys)
     if count > MAX_EXHAUSTIVE:
         threshold = max(lowest, store.settings.threshold)
         request = options.PairsOptions(join=replaced(join.request, threshold=threshold))
         for block in pair_blocks(store, request, progress):
-            yield from block.rows(("a", "b", "similarity"))
+            yield from block.rows(("a", "b"))
         return
     a, b = np.triu_indices(count, 1)
     for part in chunks(len(a), store.limits.pairs_chunk):
         progress(part.start, len(a), "pairs compared")
         scores = _similarities(join, a[part], b[part], lowest)
         for index in np.flatnonzero(scores >= lowest).tolist():
-            yield keys[a[part][index]], keys[b[part][index]], float(scores[index])
+            yield keys[a[part][index]], keys[b[part][index]]
 
 
 def _ranked(
     join: Join,
-    values: dict[tuple[int, int], ConnectedPair],
-    long: set[tuple[str, str]],
+    keys: Sequence[str],
+    values: dict[tuple[int, int], dict[str, Any]],
     lowest: float,
 ) -> Connections:
     """The pairs with all columns, in order.
 
     Args:
         join: of the documents.
-        values: what connects pairs, by their numbers.
-        long: the pairs with a reworded passage that is long enough to count.
+        keys: of these.
+        values: what connects pairs, by their numbers: fields of ConnectedPair, and `counted`, the
+            score of a reworded passage that is long enough to count.
         lowest: minimum similarity of a pair that nothing else connects.
     """
     a, b = np.array(sorted(values), dtype=np.int64).reshape(-1, 2).T
@@ -233,15 +231,11 @@ def _ranked(
     a, b = a[together], b[together]
     pairs = [values[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)]
     reader = join.reader
-    unknown = np.array([pair.similarity is None for pair in pairs], dtype=np.bool_)
-    similarities = np.array([pair.similarity or 0.0 for pair in pairs])
-    similarities[unknown] = _similarities(join, a[unknown], b[unknown], 0)
+    similarities = _similarities(join, a, b, 0)
     weighted = np.full((2, len(pairs)), np.nan)
     if reader.settings.passages:
         weighted = weights.weigh_all(reader, join.doc_ids, join.shingles, a, b)
-    reworded = np.array(
-        [pair.reworded or 0.0 if (pair.a, pair.b) in long else 0.0 for pair in pairs]
-    )
+    reworded = np.array([pair.pop("counted", 0.0) for pair in pairs])
     partners = np.bincount(np.concatenate([a, b])[np.tile(reworded > 0, 2)], minlength=len(join))
     fewer = np.minimum(partners[a], partners[b])
     by_passages = np.interp(reworded, (MIN_SCORE, 1), REWORDED, left=0)
@@ -259,11 +253,14 @@ def _ranked(
     apart, gap = standing_apart(np.sort(by_shingles)[::-1], len(join), floor)
     stand_apart = by_shingles >= (gap[0] if gap else np.inf)
     (identical, same_text), root = join.sameness(a, b), reader.files_root
+    shares = [
+        [None if np.isnan(share) else share for share in column] for column in weighted.tolist()
+    ]
     ranked = []
     for rank, index in enumerate(order[:MAX_PAIRS].tolist(), 1):
-        pair, is_weighted = pairs[index], not np.isnan(weighted[0, index])
-        described = dataclasses.replace(
-            pair,
+        pair = ConnectedPair(
+            keys[a[index]],
+            keys[b[index]],
             number=rank,
             score=float(scores[index]),
             stands_apart=bool(stand_apart[index]),
@@ -271,12 +268,12 @@ def _ranked(
             exact=join.exact,
             identical=bool(identical[index]),
             same_text=bool(same_text[index]),
-            weighted=float(weighted[0, index]) if is_weighted else None,
-            weighted_share=float(weighted[1, index]) if is_weighted else None,
+            weighted=shares[0][index],
+            weighted_share=shares[1][index],
+            **pairs[index],
         )
-        is_similar = similarities[index] >= lowest
-        words = _connected_by(described, is_similar=is_similar, root=root)
-        ranked.append(dataclasses.replace(described, connected_by=words))
+        words = _connected_by(pair, is_similar=similarities[index] >= lowest, root=root)
+        ranked.append(dataclasses.replace(pair, connected_by=words))
     counts = np.histogram(by_shingles, _BINS, (0, 1))[0].tolist()
     of_shingles = by_shingles[order[:MAX_PAIRS]].tolist()
     return Connections(ranked, len(pairs), apart, gap, of_shingles, counts)

@@ -127,7 +127,7 @@ class Names:
 
     def replaced(self, text: str) -> str:
         """The text with what submissions are called instead of their names."""
-        text, mails = _MAIL.subn(_HIDDEN_MAIL, text)
+        text = _MAIL.sub(_HIDDEN_MAIL, text)
         parts, done = [], 0
         for start, end, joined in self._places(text):
             # Before a digit `submission-1` would be another one.
@@ -135,13 +135,9 @@ class Names:
             done = end
             self.count += 1
         text = "".join([*parts, text[done:]])
-        text = _OF_STUDENT.sub(lambda match: self._without_numbers(_NUMBER, match[0]), text)
-        self.masked += mails
-        return self._without_numbers(self._numbers, text)
-
-    def _without_numbers(self, numbers: re.Pattern[str], text: str) -> str:
-        text, count = numbers.subn(_HIDDEN_NUMBER, text)
-        self.masked += count
+        text = _OF_STUDENT.sub(lambda match: _NUMBER.sub(_HIDDEN_NUMBER, match[0]), text)
+        text = self._numbers.sub(_HIDDEN_NUMBER, text)
+        self.masked += text.count(_HIDDEN_MAIL) + text.count(_HIDDEN_NUMBER)
         return text
 
 

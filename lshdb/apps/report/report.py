@@ -46,8 +46,8 @@ _EACH = 3
 """Pairs shown of each ring, if there are enough others."""
 _OPEN = 5
 """Pairs that are unfolded."""
-_COPIES = 50
-"""Maximum number of rings of the same text that are listed."""
+_MORE = 50
+"""Rings that are listed beyond the number of pairs that are shown, as many are of the same text."""
 _CLUSTERS = 50
 _MEMBERS = 8
 _TEXT = 100_000
@@ -88,11 +88,7 @@ def report(
         in_rings = {pair.number for ring in found["rings"] for pair in ring.pairs}
         rings = [
             *found["rings"],
-            *(
-                evidence.Ring((pair.a, pair.b), [pair])
-                for pair in connected.pairs
-                if pair.number not in in_rings
-            ),
+            *(evidence.Ring.of([pair]) for pair in connected.pairs if pair.number not in in_rings),
         ]
         chosen = _chosen(rings, pairs)
         scale = rendering.similarity_scale(found["threshold"] or 0, database.settings.shingling)
@@ -112,7 +108,7 @@ def report(
             connected=connected,
             histogram=_histogram(connected, shown),
             min_gap=evidence.MIN_GAP,
-            orders=_orders(_listed(rings, shown or {pair.number for pair in chosen}), database),
+            orders=_orders(rings[: pairs + _MORE], database),
             shown=shown,
             left_out=len(chosen) - len(comparisons),
             comparisons=comparisons,
@@ -194,14 +190,6 @@ def _histogram(connected: evidence.Connections, shown: Container[int]) -> list[d
             None,
         )
     return columns
-
-
-def _listed(rings: Sequence[evidence.Ring], shown: Container[int]) -> list[evidence.Ring]:
-    """Those of which a pair is shown, and the first of which all texts are the same."""
-    copies = [ring for ring in rings if all(pair.same_text for pair in ring.pairs)][:_COPIES]
-    return [
-        ring for ring in rings if ring in copies or any(pair.number in shown for pair in ring.pairs)
-    ]
 
 
 def _orders(
