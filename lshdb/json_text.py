@@ -54,10 +54,15 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
         check_depth(value)
     # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
     longest = 15 if decimals else 18
-    long = [bytes(run) for run in data.translate(_DIGITS).split() if len(run) > longest]
-    if long and not set(long).issubset(orjson.dumps(value).translate(_DIGITS).split()):
+    long = _long_numbers(data, longest)
+    if long and long != _long_numbers(orjson.dumps(value), longest):
         return json.loads(data, parse_float=_exact if decimals else None), True
     return value, False
+
+
+def _long_numbers(data: bytes, longest: int) -> list[bytes]:
+    """The runs of more digits and points, in order."""
+    return [run for run in data.translate(_DIGITS).split() if len(run) > longest]
 
 
 def dumps(value: object, *, numbers: bool = False) -> str:
@@ -124,7 +129,7 @@ def without_surrogates(text: str) -> str:
 
 def _may_be_deep(data: bytes) -> bool:
     """Whether JSON has enough arrays and objects for its levels to be counted."""
-    return data.count(b"[") + data.count(b"{") > MAX_DEPTH
+    return len(data) > MAX_DEPTH and data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
 def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
