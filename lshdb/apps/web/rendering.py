@@ -108,10 +108,15 @@ def html(page: Page, links: Links, **common: object) -> str:
 def similarity_scale(threshold: float, shingling: Shingling) -> dict[str, Any]:
     """How pages show similarities: where meters begin, and what two documents of similarity 1 are.
 
-    Their contents may differ, as case, blanks, or names in programs do.
+    Their contents may differ, as case, blanks, or names in programs do. Of programs, pages say what
+    is copied, not what is dropped.
     """
     kind = "elements" if shingling.of_sets else "tokens" if shingling.of_programs else "words"
-    return {"low": min(threshold, 0.99), "same": f"same {kind}"}
+    return {
+        "low": min(threshold, 0.99),
+        "same": f"same {kind}",
+        "programs": shingling.of_programs,
+    }
 
 
 def sentence(text: str) -> str:

@@ -197,6 +197,10 @@ def test_a_database_of_files_is_grouped(submissions: Command) -> None:
     assert "Util.java</bdi>" not in text
     assert re.search(r'<span class="renamed">flip</span>', text)
     assert re.search(r"names? changed in step: [^<]*\u2192flip \d+ times?", text)
+    submissions.done("decide", "different", "hw/Caro.java", "hw/dora/Gcd.java", says=None)
+    submissions.done("report", "-o", "out.html", says="wrote out.html\n")
+    text = submissions.path("out.html").read_text("utf-8")
+    assert text.count('<span class="verdict different">not copied</span>') == 2
     submissions.done("plot", "-o", "out.svg", "--group-by", "folder")
     assert ">4 documents; " in submissions.path("out.svg").read_text("utf-8")
 

@@ -635,6 +635,9 @@ def test_names_of_programs_that_changed_in_step_are_named(path: Path) -> None:
         shown = site.ask("/compare?a=a&b=b").text
         assert "1 name changed in step: numbers\u2192n 3 times" in shown
         assert shown.count('<span class="renamed') == 6 + 1, "and the legend"
+    with direct(path, "ann") as site:
+        shown = site.ask("/compare?a=a&b=b").text
+        assert all(label in shown for label in (">Copied, keep A <", ">Not copied <"))
 
 
 def field_names(value: Any) -> Iterator[str]:
