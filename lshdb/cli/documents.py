@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lshdb import options
+from lshdb import offers, options
 from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
 from lshdb.database import Database, store_of
@@ -175,7 +175,13 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
+        if not encodings.has_library():
+            messages.message(f"to have the encodings of texts guessed: {encodings.INSTALL}")
     report_skipped_files(counts)
+    if counts.get("links"):
+        messages.message("to read the directories that links lead to: add, sync or dedup --follow")
+    if (left_out := counts.get("archives")) and offers.is_there("documents"):
+        messages.message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")
 
 
 def counts_printed(*, print_all: bool = False) -> ReadCounts:

@@ -11,7 +11,7 @@ field quotes it only if the field ends with a quote, see `_tab_fields` and `_joi
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import attrgetter
@@ -223,7 +223,7 @@ class _Lines:
         self.tried = 0
         self.is_csv: bool | None = None
         self.largest = self.source.options.limits.largest_row
-        self._blocks = json_rows.line_blocks(self.source.text, self.largest)
+        self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self.begin_record()
 
     def begin_record(self) -> None:
@@ -273,6 +273,15 @@ class _Lines:
         text = _text_of(line)
         self.is_invalid_utf8 |= without_surrogates(text) is not text
         return text.removeprefix("\ufeff") if self.number == 2 else text
+
+
+def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks of a file; with newlines if its first chunk has only carriage returns."""
+    replace: bool | None = None
+    for chunk in chunks:
+        if replace is None:
+            replace = b"\r" in chunk[:-1] and b"\n" not in chunk
+        yield chunk.replace(b"\r", b"\n") if replace else chunk
 
 
 def _text_of(line: bytes) -> str:

@@ -186,10 +186,38 @@ def _table_of(data: Any) -> Any:
     return arrow_rows.table_reader(data).read_all()
 
 
+class _DuckDB(_Arrow):
+    """A relation, which is read once: the next time it may give other rows, or another order.
+
+    DuckDB has Arrow's extension types for all of its own types but ENUM, which is text in Arrow.
+    """
+
+    def __post_init__(self) -> None:
+        self._query, setting = self.data.query, "arrow_lossless_conversion"
+        [[before]] = self._query("lshdb_given", f"VALUES (current_setting('{setting}'))").fetchall()
+        self._query("lshdb_given", f"SET {setting} = true")
+        try:
+            super().__post_init__()
+        finally:
+            self._query("lshdb_given", f"SET {setting} = {before}")
+
+    def batches(self) -> Iterator[Batch]:
+        return _documents([self._form(self.data)], self.name, self.options)
+
+    def take(self, mask: Mask) -> Any:
+        return self._form(super().take(mask))
+
+    def _form(self, table: Any) -> Any:
+        """An Arrow table as a relation of the same connection."""
+        lshdb_rows = table  # noqa: F841  DuckDB finds it by its name
+        return self._query("lshdb_given", "FROM lshdb_rows")
+
+
 _LIBRARIES: dict[str, type[Frame]] = {
     "iloc": _Pandas,
     "merge_sorted": _Polars,
     "set_format": _Dataset,
+    "set_alias": _DuckDB,
     "__arrow_c_stream__": _Arrow,
     "__arrow_c_array__": _Arrow,
 }

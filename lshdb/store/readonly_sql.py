@@ -15,7 +15,7 @@ from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.store import functions, guard
-from lshdb.store.connection import connect
+from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
 from lshdb.text import arrays
 
@@ -50,6 +50,32 @@ _READING_PRAGMAS = _WITH_ARGUMENT | {
     "schema_version",
     "user_version",
 }
+_FORBIDDEN_FUNCTIONS = {
+    "load_extension",
+    # Reveals addresses of the process, and calls given ones.
+    "fts3_tokenizer",
+    # Of the shell or extensions: they reach files, or parse data that a file may have forged.
+    "edit",
+    "fsdir",
+    "optimize",
+    "readfile",
+    "rtreecheck",
+    "rtreedepth",
+    "rtreenode",
+    "sqlite_log",
+    "writefile",
+    "zipfile",
+}
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    # The time of a pattern grows with the square of its length.
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+_LARGEST_VALUE = 16 << 20
+"""Bytes of a value that SQL may make or read, but what a larger file can hold."""
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_where: str | None) -> int:
@@ -60,6 +86,8 @@ def _authorize(action: int, first: str | None, second: str | None, *_where: str 
     if action == sqlite3.SQLITE_UPDATE and first in _SCHEMA_TABLES:
         # Needed to use json_each as a table; IGNORE allows nothing more.
         return sqlite3.SQLITE_IGNORE
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
+        return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
@@ -78,6 +106,11 @@ def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> gua
                 connection.execute("BEGIN")  # no SQL may, once it is sealed
             functions.register_functions(connection)
             connection.set_authorizer(_authorize)
+            # In hexadecimal a value has twice its bytes.
+            largest = min(max(_LARGEST_VALUE, 2 * file_size(connection.real_path)), 1_000_000_000)
+            limits = _LIMITS | {sqlite3.SQLITE_LIMIT_LENGTH: largest}
+            for limit, value in limits.items():
+                connection.setlimit(limit, value)
             connection.text_factory = _text
     except BaseException:
         connection.close()
@@ -98,7 +131,7 @@ _REASONS = {
     sqlite3.SQLITE_ERROR: "",
     sqlite3.SQLITE_AUTH: _ONLY_READS,
     sqlite3.SQLITE_READONLY: _ONLY_READS,
-    sqlite3.SQLITE_TOOBIG: "",
+    sqlite3.SQLITE_TOOBIG: ": a value may be as large as one in the file",
 }
 """SQLite's errors that the user's SQL causes, and additions to their messages."""
 

@@ -183,6 +183,7 @@ def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
             b'id,text\n1,a\n2,"b\nc\n',
             [":3: not CSV: a quote that is not closed; 1 line after it was not read"],
         ),
+        (b"id,text\r1,a\r2\r3,c", [":3: 1 fields, and the heading names 2"]),
         (
             b'id,text\r1,"a\n"\r2,b',
             [": line 1: not CSV: new-line character seen in unquoted field"],

@@ -56,7 +56,7 @@ def test_encodings_are_guessed_once(command: Command) -> None:
         assert (report.updated, report.guessed, report.damaged) == (1, 1, 0)
         text = GERMAN.encode("latin-1").decode("cp1251")
         assert stored(command)["latin.txt"] == (text, old)
-        assert db.sync([f"{root}/d"], root=root, read_all=True).updated == 1
+        assert db.sync([f"{root}/d"], root=root, extract_again=True).updated == 1
         assert stored(command)["latin.txt"][0] == GERMAN
         # It has a mark now.
         command.write("d/latin.txt", GERMAN.encode("utf-16"))
@@ -81,6 +81,7 @@ def test_without_the_library_bad_bytes_are_replaced_with_a_note(command: Command
     command.write("d/a.txt", GERMAN.encode("latin-1"))
     said = command.without("chardet", "add", "d", "none")
     assert "not UTF-8: 1, bad bytes replaced" in said
+    assert "to have the encodings of texts guessed: pip install 'lshdb[documents]'" in said
 
 
 @pytest.mark.extra("documents")

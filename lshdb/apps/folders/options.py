@@ -19,7 +19,10 @@ class SyncOptions(Options):
         bool,
         Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
     ] = False
-    read_all: Annotated[bool, uncommon("Read all files again, as after an update.")] = False
+    extract_again: Annotated[
+        bool, uncommon("Read PDF and the like again, as after a library's update.")
+    ] = False
+    read_all: Annotated[bool, uncommon("Read all files, also those that look as they did.")] = False
     moved_from: Annotated[
         Sequence[str],
         Option("The folder that the files were moved from.", metavar="OLD"),

@@ -28,6 +28,7 @@ class SyncOptions(Options):
     write: WritingOptions
     reader: AnyReader
     dry_run: bool
+    extract_again: bool
     read_all: bool
     moved_from: Sequence[str]
     remove_most: bool
@@ -56,6 +57,7 @@ class SyncOptions(Options):
         progress: OnProgress = False,
         reader: AnyReader = None,
         dry_run: bool = False,
+        extract_again: bool = False,
         read_all: bool = False,
         moved_from: Sequence[str] = (),
         remove_most: bool = False,
@@ -71,6 +73,7 @@ class SyncOptions(Options):
         write: WritingOptions = ...,
         reader: AnyReader = None,
         dry_run: bool = False,
+        extract_again: bool = False,
         read_all: bool = False,
         moved_from: Sequence[str] = (),
         remove_most: bool = False,

@@ -115,7 +115,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
     ).like(
         format="text",
         root=root,
-        stored_guess=no_guess if options.read_all else store.extracted_of,
+        stored_guess=no_guess if options.extract_again else store.extracted_of,
     )
     if root is None:
         raise UsageError(unknown_root(session.options.option("--root DIR", "root=")))
@@ -348,11 +348,9 @@ def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions)
             plan.messages.setdefault(files[key], []).append(document)
     for key, file in walked.files.items():
         stored = plan.messages.get(key) or [*filter(None, [plan.known.get(key)])]
-        if (
-            options.read_all
-            or not stored
-            or not all(_is_unchanged(document, file[1]) for document in stored)
-        ):
+        is_read = options.read_all or not stored
+        is_read |= options.extract_again and any(document.extracted for document in stored)
+        if is_read or not all(_is_unchanged(document, file[1]) for document in stored):
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
@@ -398,7 +396,7 @@ def _recognise(
     contents = {*before.values()}
     plan.is_here = any(now[key] in contents for key in now if not os.path.isabs(key))
     old_keys, lost = renames.matched(before, now)
-    _take(plan, stored, old_keys, again=options.read_all)
+    _take(plan, stored, old_keys, again=options.extract_again)
     for keys in chain.from_iterable(lost):
         documents = [document.key for key in keys for document in stored[key]]
         keys.clear()

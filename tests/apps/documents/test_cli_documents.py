@@ -217,8 +217,8 @@ def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> No
     same = moved.replace("moved 1", "moved 0").replace("unchanged 1", "unchanged 2")
     without.done("sync", "d", says=same)
     assert "pypdfium2" in stored(command, "extracted")["moved.pdf"]
-    assert "moved.pdf: no PDF that can be read" in without("sync", "d", "--read-all").err
-    command.done("sync", "d", "--read-all", says=same)
+    assert "moved.pdf: no PDF that can be read" in without("sync", "d", "--extract-again").err
+    command.done("sync", "d", "--extract-again", says=same)
 
 
 def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) -> None:
