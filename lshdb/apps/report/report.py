@@ -18,9 +18,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lshdb import Cluster, Database, Document, Passage
+from lshdb import Database, Document, Passage
 from lshdb.apps.compare import beside, differences
-from lshdb.apps.compare.beside import StoredContent
 from lshdb.apps.folders.folder_documents import FolderFile, Folders
 from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
@@ -134,7 +133,9 @@ def _found(
     """
     survey, threshold = None, grouping.threshold
     if not folders.files:
-        survey = _survey_clusters(database, folders, grouping, progress)
+        similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
+        request = ClustersOptions(join=JoinOptions(similar=similar), clusters=grouping.clusters)
+        survey = listing.survey_clusters(database, request, progress)
         threshold = survey.threshold
     pairs = [
         pair
@@ -161,20 +162,6 @@ def _found(
     described = [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]]
     count = len(survey.items)
     return {**found, "count": count, "picture": survey.picture, "clusters": described}
-
-
-def _similar(folders: Folders, grouping: GroupingOptions, threshold: float | None) -> JoinOptions:
-    """Which pairs are similar; folders are made of the documents that count."""
-    condition = ConditionOptions() if folders.files else grouping.condition
-    return JoinOptions(similar=SimilarOptions(condition=condition, threshold=threshold))
-
-
-def _survey_clusters(
-    database: Database, folders: Folders, grouping: GroupingOptions, progress: Progress
-) -> listing.Survey[Cluster]:
-    join = _similar(folders, grouping, grouping.threshold)
-    request = ClustersOptions(join=join, clusters=grouping.clusters)
-    return listing.survey_clusters(database, request, progress)
 
 
 def _histogram(connected: evidence.Connections, shown: Container[int]) -> list[dict[str, Any]]:
@@ -257,9 +244,10 @@ def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) 
     """
     database = Database(folders.store)
     settings = database.settings
-    grouping = GroupingOptions(condition=options.condition, threshold=options.threshold)
-    survey = _survey_clusters(database, folders, grouping, progress)
-    join = _similar(folders, grouping, survey.threshold)
+    # Folders are made of the documents that count.
+    condition = ConditionOptions() if folders.files else options.condition
+    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=options.threshold))
+    survey = listing.survey_clusters(database, ClustersOptions(join=join), progress)
     return rendering.rendered(
         "plot",
         _PAGES,
@@ -298,11 +286,13 @@ def _comparison_values(
     """
     a, b = database.get(pair.a).content, database.get(pair.b).content
     files = folders.files
-    if hidden is not None and isinstance(a, str) and isinstance(b, str):
-        a, files_a = _without_names(a, files[pair.a], hidden)
-        b, files_b = _without_names(b, files[pair.b], hidden)
-        files = {pair.a: files_a, pair.b: files_b}
-    passages = _passages(database, pair, a, b)
+    passages: Sequence[Passage] = ()
+    if isinstance(a, str) and isinstance(b, str):
+        if hidden is not None:
+            a, files_a = _without_names(a, files[pair.a], hidden)
+            b, files_b = _without_names(b, files[pair.b], hidden)
+            files = {pair.a: files_a, pair.b: files_b}
+        passages = database.compare(Document(pair.a, a), Document(pair.b, b)).passages or ()
     texts, sets = beside.contents_beside(
         database, a, b, elements=_ROWS, limit=_TEXT, passages=passages
     )
@@ -334,15 +324,6 @@ def _comparison_values(
         "copied": copied,
         "submissions": folders.files,
     }
-
-
-def _passages(
-    database: Database, pair: ConnectedPair, a: StoredContent, b: StoredContent
-) -> Sequence[Passage]:
-    """The passages that both texts have as they are shown."""
-    if isinstance(a, str) and isinstance(b, str):
-        return database.compare(Document(pair.a, a), Document(pair.b, b)).passages or ()
-    return ()
 
 
 def _without_names(
