@@ -3,10 +3,23 @@
 # fmt: off
 
 __version__: str
-__all__ = ['Deduplicated', 'dedup', 'Service', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Repair', 'Measured', 'MeasuredRecall', 'Restored', 'restore_backup', 'AddReport', 'Admission', 'Arrived', 'Bucket', 'Change', 'Cluster', 'CommonPassage', 'Comparison', 'CopiedPassage', 'DecidedRow', 'Decision', 'Document', 'DroppedRow', 'Failure', 'Info', 'Match', 'Pair', 'Passage', 'PassagePair', 'Passages', 'Reindexed', 'Rename', 'ServiceStats', 'SharedBucket', 'Similar', 'Source', 'StoredDocument', 'SyncChange', 'SyncReport', 'WordMatches', 'open', 'Matches', 'PassageResults', 'Results', 'SqlRows', 'Construction', 'Settings', 'SignatureSet', 'Sketching', 'register_functions', 'Shingling']
+__all__ = ['Admission', 'Similar', 'DecidedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'CommonPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Decision', 'Arrived', 'Service', 'ServiceStats', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Repair', 'Measured', 'MeasuredRecall', 'Restored', 'restore_backup', 'AddReport', 'Bucket', 'Change', 'Cluster', 'Comparison', 'CopiedPassage', 'Document', 'DroppedRow', 'Failure', 'Info', 'Match', 'Pair', 'Passage', 'Reindexed', 'Rename', 'SharedBucket', 'StoredDocument', 'WordMatches', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'SignatureSet', 'Sketching', 'register_functions', 'Shingling']
+from lshdb.apps.compare.admission import Admission
+from lshdb.apps.compare.admission import Similar
+from lshdb.apps.dedup.file_rows import DecidedRow
+from lshdb.apps.folders.sync import SyncChange
+from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.frames.frames import Deduplicated
 from lshdb.apps.frames.frames import dedup
+from lshdb.apps.passages.model import CommonPassage
+from lshdb.apps.passages.model import PassagePair
+from lshdb.apps.passages.model import Passages
+from lshdb.apps.passages.model import Source
+from lshdb.apps.passages.passage_results import PassageResults
+from lshdb.apps.review.decisions import Decision
+from lshdb.apps.service.arrivals import Arrived
 from lshdb.apps.service.service import Service
+from lshdb.apps.service.service import ServiceStats
 from lshdb.database import Database
 from lshdb.errors import Busy
 from lshdb.errors import ColumnWarning
@@ -43,16 +56,11 @@ from lshdb.maintain.measuring import MeasuredRecall
 from lshdb.maintain.restoring import Restored
 from lshdb.maintain.restoring import restore_backup
 from lshdb.model import AddReport
-from lshdb.model import Admission
-from lshdb.model import Arrived
 from lshdb.model import Bucket
 from lshdb.model import Change
 from lshdb.model import Cluster
-from lshdb.model import CommonPassage
 from lshdb.model import Comparison
 from lshdb.model import CopiedPassage
-from lshdb.model import DecidedRow
-from lshdb.model import Decision
 from lshdb.model import Document
 from lshdb.model import DroppedRow
 from lshdb.model import Failure
@@ -60,21 +68,13 @@ from lshdb.model import Info
 from lshdb.model import Match
 from lshdb.model import Pair
 from lshdb.model import Passage
-from lshdb.model import PassagePair
-from lshdb.model import Passages
 from lshdb.model import Reindexed
 from lshdb.model import Rename
-from lshdb.model import ServiceStats
 from lshdb.model import SharedBucket
-from lshdb.model import Similar
-from lshdb.model import Source
 from lshdb.model import StoredDocument
-from lshdb.model import SyncChange
-from lshdb.model import SyncReport
 from lshdb.model import WordMatches
 from lshdb.opening import open
 from lshdb.search.result_tables import Matches
-from lshdb.search.result_tables import PassageResults
 from lshdb.search.result_tables import Results
 from lshdb.search.result_tables import SqlRows
 from lshdb.sketch.constructions import Construction

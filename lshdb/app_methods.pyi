@@ -5,20 +5,20 @@
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from lshdb.apps.compare.admission import Admission
+from lshdb.apps.compare.options import AdmissionOptions
+from lshdb.apps.dedup.file_rows import DecidedRow
 from lshdb.apps.dedup.options import DedupOptions
 from lshdb.apps.folders.options import SyncOptions
+from lshdb.apps.folders.sync import SyncReport
+from lshdb.apps.passages.model import Passages
+from lshdb.apps.passages.options import PassagePairsOptions
+from lshdb.apps.passages.options import PassagesOptions
+from lshdb.apps.passages.passage_results import PassageResults
+from lshdb.apps.review.decisions import Decision
 from lshdb.groups import takes
-from lshdb.model import Admission
 from lshdb.model import Comparison
-from lshdb.model import DecidedRow
-from lshdb.model import Decision
-from lshdb.model import Passages
-from lshdb.model import SyncReport
 from lshdb.model import Verdict
-from lshdb.options import AdmissionOptions
-from lshdb.options import PassagePairsOptions
-from lshdb.options import PassagesOptions
-from lshdb.search.result_tables import PassageResults
 
 class AppMethods:
     @takes()
@@ -33,7 +33,7 @@ class AppMethods:
     @takes(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]: ...
     @takes(PassagePairsOptions)
-    def passage_pairs(self, options: PassagePairsOptions) -> 'PassageResults': ...
+    def passage_pairs(self, options: PassagePairsOptions) -> PassageResults: ...
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages: ...
     @takes()

@@ -68,20 +68,8 @@ COPIED: Columns = {
 }
 """Columns of the longest passage for which a row is dropped: its positions in both rows, its number
 of words, its text."""
-PASSAGE: Columns = {
-    "passage_words" if name == "words" else name: kind
-    for name, kind in columns_of(model.CopiedPassage).items()
-}
-PASSAGE_PAIR: Columns = {**columns_of(model.PassagePair, "passages", *WEIGHTED), **PASSAGE}
-PAIR_TOTALS: Columns = {**columns_of(model.PassagePair, "passages"), "passages": int}
-"""Columns of pairs that share passages, with the number of passages in place of the passages."""
-CONNECTED: Columns = columns_of(model.ConnectedPair)
-"""Columns of the pairs of a report."""
-SOURCE: Columns = columns_of(model.Source, "passages")
 copied_values = attrgetter(*_COPIED_FIELDS.values())
 """Gives the values of a passage for the columns of `COPIED`."""
-passage_values = attrgetter(*columns_of(model.CopiedPassage))
-"""Gives the values of a passage for the columns of `PASSAGE`."""
 
 
 def rows_of(

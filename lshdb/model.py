@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -114,23 +114,6 @@ Outcome = Literal["added", "updated", "unchanged", "similar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived(Result):
-    """The result of comparing and adding a document in one step; see lshdb.Service.
-
-    Attributes:
-        key: its key.
-        outcome: `added`, `updated` or `unchanged` under its key, or left out because a stored
-            document is `similar`.
-        matches: the documents that were similar to it when it came, best first, without an
-            earlier version of the document itself.
-    """
-
-    key: str
-    outcome: Outcome
-    matches: tuple[Match, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Change(Result):
     """A difference between two texts: the words of each.
 
@@ -156,86 +139,6 @@ class Rename(Result):
     a: str
     b: str
     times: int
-
-
-@dataclass(frozen=True, slots=True)
-class Similar(Result):
-    """A stored document that is similar to a new one.
-
-    Attributes:
-        key: its key.
-        similarity: Jaccard similarity, in [0, 1].
-        exact: whether it is exact, not estimated.
-        identical, same_text: as for Match.
-        content: its text or the elements of its set; None where content is not kept.
-        changes: the differences of the two, in order; for sets the elements that only one has.
-            Empty if they differ in case, blanks or punctuation around words only, or not at all,
-            and where content is not kept.
-    """
-
-    key: str
-    similarity: float
-    exact: bool
-    identical: bool
-    same_text: bool
-    content: Content | None
-    changes: tuple[Change, ...]
-
-
-AdmissionOutcome = Literal["added", "replaced", "unchanged", "similar"]
-
-
-@dataclass(frozen=True, slots=True)
-class Admission(Result):
-    """The result of adding a document unless a similar one is stored.
-
-    Attributes:
-        key: its key.
-        outcome: `added`; `replaced`, if it took the place of another; `unchanged`, if it was
-            stored before under this key, with the same content and metadata; or `similar`: it was
-            left out, as others are similar.
-        similar: the documents that were similar to it when it came, best first, without the
-            replaced one.
-        more: whether there are more similar documents than `similar` lists.
-        replaced: the document that it replaced, as it was; None if it replaced none.
-        threshold: the minimum similarity of these documents.
-        recall: the share of documents at this similarity that the comparison finds.
-        compared_all: whether it was compared with all documents, not only with those that the
-            index finds: for a threshold below the one that the index is made for, or where a bucket
-            is too large to be read whole.
-        empty: whether it has no shingle, and so is similar to nothing.
-    """
-
-    key: str
-    outcome: AdmissionOutcome
-    similar: tuple[Similar, ...]
-    more: bool
-    replaced: StoredDocument | None
-    threshold: float
-    recall: float
-    compared_all: bool
-    empty: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceStats(Result):
-    """How busy a lshdb.Service is, since it was opened; see Service.stats.
-
-    Attributes:
-        queued: calls that wait for their result.
-        answered: calls that got their result or their error; cancelled ones do not count.
-        failed: of these, how many got an error.
-        unindexed: documents that waited for rows of the index when the service looked last:
-            queries are slower until it has written these rows.
-        index_error: why its last attempt to write these rows failed, which it repeats; None if it
-            did not fail.
-    """
-
-    queued: int
-    answered: int
-    failed: int
-    unindexed: int
-    index_error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,104 +210,6 @@ class CopiedPassage(Result):
     stored_file: str | None = None
     page: int | None = None
     stored_page: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Source(Result):
-    """A stored document that shares passages with a text.
-
-    Attributes:
-        key: its key.
-        coverage: the share of the text's words, without those of base texts, that are in passages.
-        stored_coverage: the share of the stored document's words that are in them.
-        words: how many words of a text are in the shared passages; of both texts the larger number.
-        passages: the shared passages, in the order of the text.
-        weighted, weighted_share: as for Match.
-    """
-
-    key: str
-    coverage: float
-    stored_coverage: float
-    words: int
-    passages: tuple[CopiedPassage, ...]
-    weighted: float | None = None
-    weighted_share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CommonPassage(Result):
-    """A run of words of a text that is in too many documents to be evidence of copying.
-
-    Attributes:
-        start, end: where it is, in code points.
-        line, end_line: its first and last line, from 1.
-        words: how many words it has.
-        text: the run.
-    """
-
-    start: int
-    end: int
-    line: int
-    end_line: int
-    words: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Passages(Result):
-    """The passages that a text shares with stored documents; iterates over the sources.
-
-    See Database.passages.
-
-    Attributes:
-        words: how many words the text has; 0 if it is shorter than the shortest run.
-        shortest: words of the shortest run that is found.
-        unit: `word`, or `character` where the shingles are of characters.
-        sources: the documents, the one that holds most of the text first.
-        common: the runs that are in too many documents, and do not count.
-    """
-
-    words: int
-    shortest: int
-    unit: str
-    sources: tuple[Source, ...]
-    common: tuple[CommonPassage, ...]
-
-    def __iter__(self) -> Iterator[Source]:
-        return iter(self.sources)
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-    def __getitem__(self, index: int) -> Source:
-        return self.sources[index]
-
-
-@dataclass(frozen=True, slots=True)
-class PassagePair(Result):
-    """Two stored documents that share passages.
-
-    Attributes:
-        a, b: their keys, in the order of first addition.
-        words: how many words of a document are in shared passages; of both the larger number.
-        a_coverage, b_coverage: the share of the words of each document that are in them.
-        passages: the shared passages, with A as the text and B as the stored document.
-        weighted, weighted_share: as for Match.
-    """
-
-    a: str
-    b: str
-    words: int
-    a_coverage: float
-    b_coverage: float
-    passages: tuple[CopiedPassage, ...]
-    weighted: float | None = None
-    weighted_share: float | None = None
-
-    @property
-    def share(self) -> float:
-        """The larger of both shares."""
-        return max(self.a_coverage, self.b_coverage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,45 +340,6 @@ class Pair(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectedPair(Result):
-    """Two documents of a report, and all that connects them.
-
-    Attributes:
-        a: the key of the document that was added first.
-        b: the key of the other document.
-        number: the place in the report, from 1.
-        score: what ranks pairs, from 0 to 1, by lshdb.apps.report.evidence.
-        stands_apart: whether the pair is above the gap in the scores.
-        connected_by: `one file`, of hard links; `identical`; `same text`; or which of `similar`,
-            `copied` and `reworded` hold.
-        similarity: Jaccard similarity.
-        exact: whether `similarity` is exact.
-        identical, same_text: whether both have the same bytes, and text, as for Match.
-        weighted, weighted_share: as for Match, by all shingles of texts.
-        a_coverage, b_coverage: the share of the words of each that are in copied passages.
-        words: how many words of one are, of both the larger number; None without such a passage.
-        reworded: the highest score of a reworded passage; None without one.
-    """
-
-    a: str
-    b: str
-    number: int = 0
-    score: float = 0.0
-    stands_apart: bool = False
-    connected_by: str = ""
-    similarity: float | None = None
-    exact: bool = True
-    identical: bool = False
-    same_text: bool = False
-    weighted: float | None = None
-    weighted_share: float | None = None
-    a_coverage: float | None = None
-    b_coverage: float | None = None
-    words: int | None = None
-    reworded: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Cluster(Result):
     """Similar documents, and which of them to keep.
 
@@ -613,40 +379,6 @@ class Cluster(Result):
 
 Verdict = Literal["keep", "drop", "different"]
 """A verdict: keep a document, drop it, or documents are not duplicates of each other."""
-DecisionState = Literal["holds", "overruled", "changed", "missing", "spent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision(Result):
-    """A person's decision about a document, or about similar documents.
-
-    Attributes:
-        decision: its number, from 1, in the order in which decisions were made.
-        verdict: `keep` or `drop` for one document; `different` for two or more, none of which is
-            a duplicate of another.
-        keys: the documents' keys, in the order of their bytes.
-        digests: the digests of their contents at that time, in hexadecimal.
-        file_digests: those of the bytes of their files; None where there was none, or it was not
-            known.
-        note: the reason; None without one.
-        who: who decided.
-        decided: when, in UTC, such as 2026-01-31T23:59:59.123456Z.
-        state: whether it holds now. `overruled`: a later decision differs; `changed`: a document
-            has changed since, so that it is undecided again; `missing`: a document no longer
-            exists; `spent`: the file that was to go was gone when its folder was synced. (A
-            decision about more than two different documents holds for those that have not changed,
-            and for their texts under other keys.)
-    """
-
-    decision: int
-    verdict: Verdict
-    keys: tuple[str, ...]
-    digests: tuple[str, ...] = field(repr=False)
-    note: str | None
-    who: str
-    decided: str
-    state: DecisionState = "holds"
-    file_digests: tuple[str | None, ...] = field(default=(), repr=False)
 
 
 NAMED_CONFLICTS = 3
@@ -702,57 +434,6 @@ class AddReport(Result):
     def documents(self) -> int:
         """How many documents were given."""
         return self.added + self.updated + self.unchanged + self.skipped + self.kept
-
-
-@dataclass(frozen=True, slots=True)
-class SyncChange(Result):
-    """What `sync` does with one document.
-
-    Attributes:
-        action: what happens.
-        key: the document's new key.
-        moved_from: the old key, if the file was moved.
-    """
-
-    action: Literal["add", "update", "move", "remove"]
-    key: str
-    moved_from: str | None = None
-
-
-@dataclass(frozen=True)
-class SyncReport(Result):
-    """The results of `sync`.
-
-    Attributes:
-        added, updated, moved, removed, unchanged: one count for each document; a document whose
-            key was spelled in another way before also counts as moved.
-        failed: files and directories that could not be read; their documents stay as they are.
-        empty: written documents without a shingle, which are similar to nothing.
-        replaced: files with bytes that are not Unicode.
-        left: documents with keys below the directories that did not come from files, as far as
-            the database knows: they stay.
-        changes: in a dry run, each change, in the order of the keys.
-        refused: in a dry run, why `sync` itself would fail with InputError: it would remove most
-            documents below a directory. None if it would not fail.
-        failures: where the first 10,000 failures are, and why.
-        damaged, guessed: files read without a page or part that is damaged, and in an encoding that
-            is guessed.
-    """
-
-    added: int = 0
-    updated: int = 0
-    moved: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    failed: int = 0
-    empty: int = 0
-    replaced: int = 0
-    left: int = 0
-    changes: tuple[SyncChange, ...] = ()
-    refused: str | None = None
-    failures: tuple[Failure, ...] = field(default=(), repr=False)
-    damaged: int = 0
-    guessed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -848,26 +529,6 @@ class DroppedRow(Result):
     kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     passage: CopiedPassage | None = None
     references: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DecidedRow(Result):
-    """A row of a file, and whether it is kept.
-
-    Attributes:
-        key: the key of its document.
-        file: the file that it is from; for a text its key.
-        line: the number of its line, from 1; for CSV the number of its first line.
-        data: a line of JSON, unchanged, with its newline if it has one; a row of another format,
-            written as a line of JSON; empty for a text.
-        dropped: why it is not kept; None if it is.
-    """
-
-    key: str
-    file: str
-    line: int
-    data: bytes = field(repr=False)
-    dropped: DroppedRow | None
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,15 @@ METHODS = {
 SELECTING = {"on_similar": "lshdb.apps.dedup.deciding:selecting"}
 """Makes what adds only documents that are not similar to others, of the options of `add_many`."""
 _NAMES = {
+    "lshdb.apps.compare.admission": "Admission Similar",
+    "lshdb.apps.dedup.file_rows": "DecidedRow",
+    "lshdb.apps.folders.sync": "SyncChange SyncReport",
     "lshdb.apps.frames.frames": "Deduplicated dedup",
-    "lshdb.apps.service.service": "Service",
+    "lshdb.apps.passages.model": "CommonPassage PassagePair Passages Source",
+    "lshdb.apps.passages.passage_results": "PassageResults",
+    "lshdb.apps.review.decisions": "Decision",
+    "lshdb.apps.service.arrivals": "Arrived",
+    "lshdb.apps.service.service": "Service ServiceStats",
     "lshdb.database": "Database",
     "lshdb.errors": """
         Busy ColumnWarning ContentError Cut DamagedFile FailureWarning IgnoreWarning InputError
@@ -119,13 +126,11 @@ _NAMES = {
     "lshdb.maintain.measuring": "Measured MeasuredRecall",
     "lshdb.maintain.restoring": "Restored restore_backup",
     "lshdb.model": """
-        AddReport Admission Arrived Bucket Change Cluster CommonPassage Comparison CopiedPassage
-        DecidedRow Decision Document DroppedRow Failure Info Match Pair Passage PassagePair
-        Passages Reindexed Rename ServiceStats SharedBucket Similar Source StoredDocument
-        SyncChange SyncReport WordMatches
+        AddReport Bucket Change Cluster Comparison CopiedPassage Document DroppedRow Failure Info
+        Match Pair Passage Reindexed Rename SharedBucket StoredDocument WordMatches
     """,
     "lshdb.opening": "open",
-    "lshdb.search.result_tables": "Matches PassageResults Results SqlRows",
+    "lshdb.search.result_tables": "Matches Results SqlRows",
     "lshdb.sketch.constructions": "Construction",
     "lshdb.sketch.settings": "Settings",
     "lshdb.sketch.signature_sets": "SignatureSet Sketching",
@@ -135,11 +140,19 @@ _NAMES = {
 NAMES = {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
 """The names that `import lshdb` gives."""
 _OPTIONS = {
-    "dedup": "EstimateOptions DropOptions RuleOptions RowsOptions DedupOutputs DedupOptions",
+    "compare": "AdmissionOptions",
+    "dedup": """
+        ComparisonOptions EstimateOptions DropOptions RuleOptions RowsOptions DedupOutputs
+        DedupOptions
+    """,
     "frames": "DataOptions",
     "gate": "GateOptions",
     "report": "PlotOptions ReportOptions",
-    "review": "ClusteringOptions",
+    "passages": """
+        CommonOptions CopiedOptions PassagePairsOptions PassagesOptions TextFieldOptions
+    """,
+    "review": "GroupingOptions ClusteringOptions",
+    "service": "ArrivalOptions",
     "folders": "SyncOptions",
     "spark": """
         SparkOptions SparkWriteOptions BucketOptions SparkRuleOptions SparkPairsOptions

@@ -33,8 +33,6 @@ def __getattr__(name: str) -> object:
     return getattr(import_module("lshdb.model"), name)
 
 
-Keep = Literal["first", "longest", "last"]
-"""Which of similar rows of Spark is kept."""
 KeepRow = Literal["first", "last", "longest", "newest", "oldest", "shortest-path"]
 """The same for rows, files and stored documents, which may have paths and times."""
 OnSimilar = Literal["keep", "skip"]
@@ -309,24 +307,6 @@ class SettingsOptions(Options):
         object.__setattr__(self, "reworded", self.reworded or None)
 
 
-class ComparisonOptions(Options):
-    """How documents are compared; for more settings of a file, make it with `lshdb init`."""
-
-    section = INDEX
-    error = SettingsError
-
-    threshold: IndexThreshold = None
-    recall: IndexRecall = None
-    shingles: ShingleOptions
-    kind: PurposeOptions
-
-    @property
-    def settings(self) -> SettingsOptions:
-        """The settings of a file that compares so."""
-        shape = ShapeOptions(threshold=self.threshold, recall=self.recall)
-        return SettingsOptions(shape=shape, shingles=self.shingles, kind=self.kind)
-
-
 class OpenOptions(Options):
     """Options of `lshdb.open`."""
 
@@ -403,15 +383,6 @@ KeyField = Annotated[str, Option("Field or column of the key.", metavar="NAME", 
 TextField = Annotated[
     str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME", common=True)
 ]
-
-
-class TextFieldOptions(Options):
-    """The fields of a JSON line, or the columns of a table, that has texts and no sets."""
-
-    section = INPUT
-
-    key_field: KeyField = "id"
-    text_field: TextField = "text"
 
 
 class FieldOptions(Options):
@@ -590,43 +561,6 @@ class DocumentArguments(Options):
     metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
         default=None, kw_only=False
     )
-
-
-class ArrivalOptions(Options):
-    """Options of `Service.add`."""
-
-    document: DocumentArguments
-
-    find: Annotated[
-        int,
-        argument(
-            "Maximum number of similar documents in the answer.",
-            min=0,
-            max=1_000,
-        ),
-    ] = 5
-    skip_similar: Annotated[
-        bool, argument("Whether it is left out if a stored document is similar.")
-    ] = False
-
-
-class AdmissionOptions(Options):
-    """Options of `Database.add_unless_similar`."""
-
-    document: DocumentArguments
-
-    threshold: Annotated[
-        float | None,
-        argument("Minimum similarity; by default the database's.", above=0, max=1),
-    ] = None
-    top: Annotated[
-        int,
-        argument("Maximum number of similar documents named.", min=1, max=1_000),
-    ] = 5
-    replace: Annotated[
-        Any, argument("The key of a stored document whose place it takes.", convert=_key)
-    ] = None
-    force: Annotated[bool, argument("Whether it is added beside similar ones.")] = False
 
 
 class ColumnOptions(Options):
@@ -876,14 +810,6 @@ class StarOptions(Options):
     star: Annotated[bool, uncommon("Make every member similar to the kept one itself.")] = False
 
 
-class GroupingOptions(Options):
-    """How similar documents are grouped."""
-
-    condition: ConditionOptions
-    threshold: Threshold = None
-    clusters: StarOptions
-
-
 class ClustersOptions(Options):
     """Options of `Database.clusters`."""
 
@@ -900,81 +826,6 @@ class ClustersOptions(Options):
         if self.max_size is not None and self.max_size < (self.min_size or 2):
             smaller = "no cluster is so small" if self.min_size else "min_size 1 lists single ones"
             raise UsageError(f"max_size {self.max_size} is below {self.min_size or 2}: {smaller}")
-
-
-class CommonOptions(Options):
-    """Which passages are joined, and which do not count."""
-
-    gap: Annotated[
-        int,
-        uncommon(
-            "Join passages with up to this many words between.",
-            min=0,
-            metavar="WORDS",
-        ),
-    ] = 0
-    common: Annotated[
-        int,
-        uncommon(
-            "Ignore passages in more documents than this: a licence, not a source.",
-            min=1,
-            metavar="DOCUMENTS",
-        ),
-    ] = 100
-
-
-class CopiedOptions(Options):
-    """Which passages are wanted."""
-
-    runs: CommonOptions
-
-    min_words: Annotated[
-        int | None,
-        uncommon(
-            "Shortest passage. [default: what the index finds]",
-            metavar="WORDS",
-        ),
-    ] = None
-    base: Annotated[
-        Sequence[str], argument("Texts that anyone may copy: a task, a template, a licence.")
-    ] = ()
-
-
-class PassagePairsOptions(Options):
-    """Options of `Database.passage_pairs`."""
-
-    copied: CopiedOptions
-    group_by: GroupBy = None
-    top: Top = None
-    weighted: WeightedOptions
-
-    reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
-    min_score: Annotated[
-        float | None,
-        uncommon("Lowest score of a reworded passage. [default: 0.25]", above=0, max=1),
-    ] = None
-    progress: OnProgress = False
-
-    def __post_init__(self) -> None:
-        if self.min_score is not None and not self.reworded:
-            raise UsageError("min_score is for reworded passages: give reworded, too")
-        if self.reworded and (self.weighted.sort or self.weighted.min_weighted is not None):
-            raise UsageError("reworded passages have a score: give no sort and min_weighted")
-
-
-class PassagesOptions(Options):
-    """Options of `Database.passages`."""
-
-    search: PassagePairsOptions
-
-    text: Annotated[str | None, argument("The text; or")] = field(default=None, kw_only=False)
-    key: StoredKey = None
-
-    def __post_init__(self) -> None:
-        if (self.text is None) == (self.key is None):
-            raise UsageError("give either a text or a key")
-        if self.search.group_by is not None:
-            raise UsageError("group_by is for all pairs")
 
 
 # choosing an index

@@ -16,6 +16,8 @@ from lshdb.offers import OPTIONS, offered
 from lshdb.progress import Progress
 from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.text.shingling import Content
+from lshdb.apps.compare.options import AdmissionOptions as AdmissionOptions
+from lshdb.apps.dedup.options import ComparisonOptions as ComparisonOptions
 from lshdb.apps.dedup.options import EstimateOptions as EstimateOptions
 from lshdb.apps.dedup.options import DropOptions as DropOptions
 from lshdb.apps.dedup.options import RuleOptions as RuleOptions
@@ -26,7 +28,14 @@ from lshdb.apps.frames.options import DataOptions as DataOptions
 from lshdb.apps.gate.options import GateOptions as GateOptions
 from lshdb.apps.report.options import PlotOptions as PlotOptions
 from lshdb.apps.report.options import ReportOptions as ReportOptions
+from lshdb.apps.passages.options import CommonOptions as CommonOptions
+from lshdb.apps.passages.options import CopiedOptions as CopiedOptions
+from lshdb.apps.passages.options import PassagePairsOptions as PassagePairsOptions
+from lshdb.apps.passages.options import PassagesOptions as PassagesOptions
+from lshdb.apps.passages.options import TextFieldOptions as TextFieldOptions
+from lshdb.apps.review.options import GroupingOptions as GroupingOptions
 from lshdb.apps.review.options import ClusteringOptions as ClusteringOptions
+from lshdb.apps.service.options import ArrivalOptions as ArrivalOptions
 from lshdb.apps.folders.options import SyncOptions as SyncOptions
 from lshdb.apps.spark.options import SparkOptions as SparkOptions
 from lshdb.apps.spark.options import SparkWriteOptions as SparkWriteOptions
@@ -35,7 +44,6 @@ from lshdb.apps.spark.options import SparkRuleOptions as SparkRuleOptions
 from lshdb.apps.spark.options import SparkPairsOptions as SparkPairsOptions
 from lshdb.apps.spark.options import SparkDedupOptions as SparkDedupOptions
 from lshdb.apps.spark.options import SparkPassagesOptions as SparkPassagesOptions
-Keep = Literal['first', 'longest', 'last']
 KeepRow = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
 OnSimilar = Literal['keep', 'skip']
 OnConflict = Literal['replace', 'keep', 'error']
@@ -132,34 +140,6 @@ class SettingsOptions(Options):
         sketch: str | None = None,
         content: bool | None = None,
         base: BaseTexts = None,
-    ) -> None: ...
-
-class ComparisonOptions(Options):
-    threshold: IndexThreshold
-    recall: IndexRecall
-    shingles: ShingleOptions
-    kind: PurposeOptions
-    @property
-    def settings(self) -> SettingsOptions: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        threshold: IndexThreshold = None,
-        recall: IndexRecall = None,
-        shingle: str | None = None,
-        ignoring: Literal['numbers', 'marks'] | None = None,
-        seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        threshold: IndexThreshold = None,
-        recall: IndexRecall = None,
-        shingles: ShingleOptions = ...,
-        kind: PurposeOptions = ...,
     ) -> None: ...
 
 class OpenOptions(Options):
@@ -272,10 +252,6 @@ class FilesOptions(Options):
     ) -> None: ...
 KeyField = str
 TextField = str
-
-class TextFieldOptions(Options):
-    key_field: KeyField = 'id'
-    text_field: TextField = 'text'
 
 class FieldOptions(Options):
     key_field: KeyField = 'id'
@@ -508,58 +484,6 @@ class DocumentArguments(Options):
     key: Any = field(kw_only=False)
     content: Content = field(kw_only=False)
     metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
-
-class ArrivalOptions(Options):
-    document: DocumentArguments
-    find: int
-    skip_similar: bool
-    @overload
-    def __init__(
-        self,
-        key: Any,
-        content: Content,
-        metadata: Mapping[str, object] | None = None,
-        *,
-        find: int = 5,
-        skip_similar: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        document: DocumentArguments,
-        find: int = 5,
-        skip_similar: bool = False,
-    ) -> None: ...
-
-class AdmissionOptions(Options):
-    document: DocumentArguments
-    threshold: float | None
-    top: int
-    replace: Any
-    force: bool
-    @overload
-    def __init__(
-        self,
-        key: Any,
-        content: Content,
-        metadata: Mapping[str, object] | None = None,
-        *,
-        threshold: float | None = None,
-        top: int = 5,
-        replace: Any = None,
-        force: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        document: DocumentArguments,
-        threshold: float | None = None,
-        top: int = 5,
-        replace: Any = None,
-        force: bool = False,
-    ) -> None: ...
 
 class ColumnOptions(Options):
     key: str = 'id'
@@ -906,33 +830,6 @@ class StarOptions(Options):
         star: bool = False,
     ) -> None: ...
 
-class GroupingOptions(Options):
-    condition: ConditionOptions
-    threshold: Threshold
-    clusters: StarOptions
-    @overload
-    def __init__(
-        self,
-        *,
-        where: str | None = None,
-        parameters: WhereParameters = (),
-        threshold: Threshold = None,
-        keep: KeepOrder = 'first',
-        keep_max: str | None = None,
-        keep_min: str | None = None,
-        unordered: Literal['stop', 'last'] = 'stop',
-        keep_in: str | None = None,
-        star: bool = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        condition: ConditionOptions = ...,
-        threshold: Threshold = None,
-        clusters: StarOptions = ...,
-    ) -> None: ...
-
 class ClustersOptions(Options):
     join: JoinOptions
     clusters: StarOptions
@@ -969,100 +866,6 @@ class ClustersOptions(Options):
         clusters: StarOptions = ...,
         min_size: int | None = None,
         max_size: int | None = None,
-    ) -> None: ...
-
-class CommonOptions(Options):
-    gap: int = 0
-    common: int = 100
-
-class CopiedOptions(Options):
-    runs: CommonOptions
-    min_words: int | None
-    base: Sequence[str]
-    @overload
-    def __init__(
-        self,
-        *,
-        gap: int = 0,
-        common: int = 100,
-        min_words: int | None = None,
-        base: Sequence[str] = (),
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        runs: CommonOptions = ...,
-        min_words: int | None = None,
-        base: Sequence[str] = (),
-    ) -> None: ...
-
-class PassagePairsOptions(Options):
-    copied: CopiedOptions
-    group_by: GroupBy
-    top: Top
-    weighted: WeightedOptions
-    reworded: bool
-    min_score: float | None
-    progress: OnProgress
-    @overload
-    def __init__(
-        self,
-        *,
-        gap: int = 0,
-        common: int = 100,
-        min_words: int | None = None,
-        base: Sequence[str] = (),
-        group_by: GroupBy = None,
-        top: Top = None,
-        sort: Literal['weighted', 'weighted_share'] | None = None,
-        min_weighted: float | None = None,
-        reworded: bool = False,
-        min_score: float | None = None,
-        progress: OnProgress = False,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        copied: CopiedOptions = ...,
-        group_by: GroupBy = None,
-        top: Top = None,
-        weighted: WeightedOptions = ...,
-        reworded: bool = False,
-        min_score: float | None = None,
-        progress: OnProgress = False,
-    ) -> None: ...
-
-class PassagesOptions(Options):
-    search: PassagePairsOptions
-    text: str | None
-    key: StoredKey
-    @overload
-    def __init__(
-        self,
-        text: str | None = None,
-        *,
-        gap: int = 0,
-        common: int = 100,
-        min_words: int | None = None,
-        base: Sequence[str] = (),
-        group_by: GroupBy = None,
-        top: Top = None,
-        sort: Literal['weighted', 'weighted_share'] | None = None,
-        min_weighted: float | None = None,
-        reworded: bool = False,
-        min_score: float | None = None,
-        progress: OnProgress = False,
-        key: StoredKey = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        text: str | None = None,
-        *,
-        search: PassagePairsOptions = ...,
-        key: StoredKey = None,
     ) -> None: ...
 
 class TuneOptions(Options):

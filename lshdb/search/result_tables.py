@@ -38,14 +38,9 @@ from lshdb.columns import (
     rows_of,
 )
 from lshdb.errors import UsageError
+from lshdb.groups import Options
 from lshdb.json_text import dumps
-from lshdb.options import (
-    ClustersOptions,
-    PairsOptions,
-    PassagePairsOptions,
-    QueryManyOptions,
-    RankingOptions,
-)
+from lshdb.options import ClustersOptions, FileName, PairsOptions, QueryManyOptions, RankingOptions
 from lshdb.results import Result, notebook, short
 
 if TYPE_CHECKING:
@@ -245,12 +240,11 @@ def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
 def finding(
     find: Callable[..., Iterator[T]],
     store: Store,
-    options: PairsOptions | ClustersOptions | PassagePairsOptions,
+    options: Options,
+    group_by: FileName | None,
     *others: Any,
 ) -> Callable[[], Iterator[T]]:
-    """A search of the documents of a file, or of its folders if the options group documents."""
-    searched = options if isinstance(options, PassagePairsOptions) else options.join
-    group_by = searched.group_by
+    """A search of the documents of a file, or of its folders if `group_by` says which."""
     if group_by is None:
         return partial(find, store, options, *others)
     in_folders = offers.offered(offers.OF_OPTIONS, "group_by")
@@ -276,7 +270,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     drawn = Drawn()
 
     names = {**PAIR, **WEIGHTED}
-    blocks = finding(pair_blocks, store, options, progress.silent, drawn)
+    blocks = finding(pair_blocks, store, options, options.join.group_by, progress.silent, drawn)
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in blocks():
@@ -288,7 +282,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
-    find = finding(all_pairs, store, options, progress.silent, drawn)
+    find = finding(all_pairs, store, options, options.join.group_by, progress.silent, drawn)
     results = PairResults("pairs", columns, find, rows)
     results._drawn = drawn
     return results
@@ -320,23 +314,9 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Clu
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
     similar = options.join.similar
     threshold = settings.threshold if similar.threshold is None else similar.threshold
-    find = finding(all_clusters, store, options)
+    find = finding(all_clusters, store, options, options.join.group_by)
     columns = with_fields(MEMBER, similar.fields)
     return Results("clusters", columns, find, lambda: member_rows(find(), threshold))
-
-
-class PassageResults(Results[model.PassagePair]):
-    """Pairs that share passages as results; a row of the table is a passage.
-
-    Attributes:
-        common: all runs of words that do not count because too many documents have them, the
-            longest first, each with the key of such a document; empty before the first pair or row.
-        totals: gives a row for each pair, with the columns of PAIR_TOTALS, in the requested order;
-            by default the largest share first.
-    """
-
-    common: list[tuple[str, model.CommonPassage]]
-    totals: Callable[[], Iterable[Sequence[Any]]]
 
 
 def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator[Sequence[Any]]:

@@ -6,13 +6,12 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
     merging     reads the documents of another database, with their signatures
-    arrivals    asks about documents and adds them in one step
     queries     read | sign | answer: a stream of documents that are queries only
     doc_ids     which documents a run has written, to count keys that repeat
     versions    documents of one key, which stay beside each other under keys of their own
     locations   where the documents of a run are from
     temporary   a private file of documents
 
-Doors: add, arrivals, batches, doc_ids, locations, merging, parts, queries, signatures, tables,
+Doors: add, batches, doc_ids, locations, merging, parts, queries, signatures, tables,
 temporary, versions, writing.
 """

@@ -6,6 +6,7 @@ usage: python scripts/site/interface.py [OUT.txt]
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -14,8 +15,10 @@ from typing import Any
 
 import lshdb
 from lshdb import columns
+from lshdb.apps.passages import model as of_passages
+from lshdb.apps.report import evidence
 from lshdb.cli.app import COMMANDS, make_app
-from lshdb.offers import METHODS
+from lshdb.offers import METHODS, NAMES
 
 _OUT = Path(__file__).resolve().parents[2] / "tests" / "project" / "interface.txt"
 
@@ -29,7 +32,8 @@ def lines() -> Iterator[str]:
             yield from _members(one)
         else:
             yield f"def {name}{_signature(one)}"
-    for name, declared in sorted(vars(columns).items()):
+    modules = columns, of_passages, evidence
+    for name, declared in sorted({k: v for one in modules for k, v in vars(one).items()}.items()):
         if name.isupper() and name[0] != "_" and isinstance(declared, dict):
             yield f"columns {name}: {', '.join(declared)}"
     for name in sorted(COMMANDS):
@@ -55,7 +59,7 @@ def _members(kind: type) -> Iterator[str]:
 def _signature(function: Any, of_app: bool = False) -> str:
     # Each argument on a line of its own, so that a difference shows what changed.
     found = inspect.signature(function)
-    arguments = [str(one) for one in found.parameters.values()]
+    arguments = [_type(str(one)) for one in found.parameters.values()]
     if of_app:
         arguments[0] = "self"
     given = ",\n        ".join(arguments)
@@ -63,7 +67,13 @@ def _signature(function: Any, of_app: bool = False) -> str:
 
 
 def _type(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    """An annotation, in which public types have the names that `import lshdb` gives."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\blshdb\.[\w.]*\.(\w+)", _public, text)
+
+
+def _public(match: re.Match[str]) -> str:
+    return f"lshdb.{match[1]}" if match[1] in NAMES else match[0]
 
 
 if __name__ == "__main__":

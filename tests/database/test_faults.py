@@ -124,6 +124,7 @@ def _on_full_disk() -> None:
     inspection.check(here / "lsh.db")
 
 
+@pytest.mark.app("dedup")
 def test_a_full_disk_is_reported_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     (index := tmp_path / "disk").mkdir()
     on_disk_of("1500k", index, _on_full_disk)

@@ -60,14 +60,14 @@ APPS = {
     "passages": {"programs"},
     "compare": {"passages", "programs"},
     "review": {"compare"},
-    "folders": {"programs", "review"},
+    "folders": {"passages", "programs", "review"},
     "dedup": {"passages", "review"},
     "frames": {"dedup"},
-    "web": {"compare", "folders", "review"},
+    "web": {"compare", "folders", "passages", "review"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
     "mcp": {"compare"},
     "gate": {"folders", "passages", "programs"},
-    "service": set[str](),
+    "service": {"compare"},
     "spark": {"dedup", "passages"},
 }
 """The apps, from the ground up, and the apps below that each needs; the core imports none."""

@@ -13,9 +13,9 @@ from helpers import database_of, set_families
 from oracles import connected, jaccard, stars
 
 import lshdb
+from lshdb.apps.spark.options import Keep
 from lshdb.errors import LimitWarning
 from lshdb.limits import Limit, Limits
-from lshdb.options import Keep
 from lshdb.text.shingling import Content
 
 SETS: dict[str, Content] = {

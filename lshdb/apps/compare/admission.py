@@ -1,13 +1,17 @@
 """A document that is added unless a similar one is stored, all in one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from lshdb import model
 from lshdb.apps.compare import differences
+from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
-from lshdb.options import AdmissionOptions, RankingOptions
+from lshdb.model import Change, StoredDocument
+from lshdb.options import RankingOptions
+from lshdb.results import Result
 from lshdb.search.query import answers, comparison_at
 from lshdb.search.stored_documents import stored_document
 from lshdb.sketch.signing import digested
@@ -20,7 +24,66 @@ _SHOWN = 80
 """Characters of a stored text in a message."""
 
 
-def add_unless_similar(store: Store, options: AdmissionOptions) -> model.Admission:
+@dataclass(frozen=True, slots=True)
+class Similar(Result):
+    """A stored document that is similar to a new one.
+
+    Attributes:
+        key: its key.
+        similarity: Jaccard similarity, in [0, 1].
+        exact: whether it is exact, not estimated.
+        identical, same_text: as for Match.
+        content: its text or the elements of its set; None where content is not kept.
+        changes: the differences of the two, in order; for sets the elements that only one has.
+            Empty if they differ in case, blanks or punctuation around words only, or not at all,
+            and where content is not kept.
+    """
+
+    key: str
+    similarity: float
+    exact: bool
+    identical: bool
+    same_text: bool
+    content: Content | None
+    changes: tuple[Change, ...]
+
+
+AdmissionOutcome = Literal["added", "replaced", "unchanged", "similar"]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission(Result):
+    """The result of adding a document unless a similar one is stored.
+
+    Attributes:
+        key: its key.
+        outcome: `added`; `replaced`, if it took the place of another; `unchanged`, if it was
+            stored before under this key, with the same content and metadata; or `similar`: it was
+            left out, as others are similar.
+        similar: the documents that were similar to it when it came, best first, without the
+            replaced one.
+        more: whether there are more similar documents than `similar` lists.
+        replaced: the document that it replaced, as it was; None if it replaced none.
+        threshold: the minimum similarity of these documents.
+        recall: the share of documents at this similarity that the comparison finds.
+        compared_all: whether it was compared with all documents, not only with those that the
+            index finds: for a threshold below the one that the index is made for, or where a bucket
+            is too large to be read whole.
+        empty: whether it has no shingle, and so is similar to nothing.
+    """
+
+    key: str
+    outcome: AdmissionOutcome
+    similar: tuple[Similar, ...]
+    more: bool
+    replaced: StoredDocument | None
+    threshold: float
+    recall: float
+    compared_all: bool
+    empty: bool
+
+
+def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     """Add a document unless similar ones are stored; see Database.add_unless_similar."""
     document = model.Document(**vars(options.document))
     batch = batch_of(document, store.settings, store.limits)
@@ -33,7 +96,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> model.Admissi
 
 def _admitted(
     store: Store, part: parts.SignedPart, content: Content, options: AdmissionOptions
-) -> model.Admission:
+) -> Admission:
     """Compare a signed document and add it, replace another, or leave it out; in a transaction."""
     (key,) = part.keys
     (outcome,) = writing.outcomes(part, store.known([key]))
@@ -52,13 +115,13 @@ def _admitted(
             store, replace(query, exhaustive=True), writing.query_batch(part), None
         )
     others = [match for match in matches if match.key not in (key, options.replace)]
-    became: model.AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
+    became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
     if old is not None and (outcome, old.key) != ("unchanged", key):
         became = "replaced"
     elif outcome == "added" and others and not options.force:
         became = "similar"
     assert part.signed is not None
-    admission = model.Admission(
+    admission = Admission(
         key,
         became,
         tuple(_similar(store, match, content) for match in others[: options.top]),
@@ -78,7 +141,7 @@ def _admitted(
     return admission
 
 
-def _similar(store: Store, match: model.Match, content: Content) -> model.Similar:
+def _similar(store: Store, match: model.Match, content: Content) -> Similar:
     """A match with the differences."""
     stored = stored_document(store, match.key).content
     changes: Sequence[model.Change] = ()
@@ -89,7 +152,7 @@ def _similar(store: Store, match: model.Match, content: Content) -> model.Simila
         changes = [model.Change(str(element), "") for element in only_given]
         changes += [model.Change("", str(element)) for element in only_stored]
     likeness = match.similarity, match.exact, match.identical, match.same_text
-    return model.Similar(match.key, *likeness, stored, tuple(changes))
+    return Similar(match.key, *likeness, stored, tuple(changes))
 
 
 def _in_use(document: model.StoredDocument) -> str:

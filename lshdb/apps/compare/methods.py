@@ -1,12 +1,13 @@
 """The methods of `Database` that say what differs in two documents."""
 
 from lshdb.apps.compare import admission
+from lshdb.apps.compare.admission import Admission
 from lshdb.apps.compare.compare import compare as compare_sides
+from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.database import Database, store_of
 from lshdb.groups import takes
 from lshdb.keys import key_argument
-from lshdb.model import Admission, Comparison, Document
-from lshdb.options import AdmissionOptions
+from lshdb.model import Comparison, Document
 
 
 @takes()

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from lshdb.apps.dedup.spool import SpooledDocument
 from lshdb.apps.review.decisions import Contents, contents_in_force
 from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.read.batch import RowPlace
 from lshdb.read.metadata import picked
 from lshdb.store.lookups import StoreReader
-from lshdb.store.spool import SpooledDocument
 from lshdb.store.store import Store
 from lshdb.text import arrays
 from lshdb.write.locations import Locations

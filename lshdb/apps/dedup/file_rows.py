@@ -1,9 +1,9 @@
 """Rows and texts of files as the source of a run."""
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lshdb.apps.dedup.deciding import DecidedBatch
@@ -11,17 +11,38 @@ from lshdb.apps.dedup.options import DedupOptions, RowsOptions
 from lshdb.apps.dedup.rules import CopiedRule, Rule, rule_of
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.errors import UsageError
-from lshdb.model import DecidedRow
+from lshdb.model import DroppedRow
 from lshdb.progress import Progress
 from lshdb.read import json_rows
 from lshdb.read.batch import Batch
 from lshdb.read.counts import Failures
 from lshdb.read.session import Session, session_of
+from lshdb.results import Result
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class DecidedRow(Result):
+    """A row of a file, and whether it is kept.
+
+    Attributes:
+        key: the key of its document.
+        file: the file that it is from; for a text its key.
+        line: the number of its line, from 1; for CSV the number of its first line.
+        data: a line of JSON, unchanged, with its newline if it has one; a row of another format,
+            written as a line of JSON; empty for a text.
+        dropped: why it is not kept; None if it is.
+    """
+
+    key: str
+    file: str
+    line: int
+    data: bytes = field(repr=False)
+    dropped: DroppedRow | None
+
+
+@dataclass(frozen=True)
 class FilesOfRows:
     """Files, read again whenever they are needed.
 
@@ -54,7 +75,7 @@ def session_of_rows(rows: RowsOptions, settings: Settings, **others: Any) -> Ses
         "fallback": "jsonl",
         "any_id": True,
         "whole": True,
-        "rules": dataclasses.replace(rows.walk, ignore=False),
+        "rules": replace(rows.walk, ignore=False),
         "on_null": rows.choice.drop.on_null,
         "order_field": rows.choice.order.field,
     }

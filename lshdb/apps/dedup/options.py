@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from lshdb.errors import UsageError
+from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Option, Options, uncommon
 from lshdb.options import (
     CUTTING,
+    INDEX,
     INPUT,
     OUTPUT,
     REFERENCES,
@@ -15,9 +16,15 @@ from lshdb.options import (
     Distinguish,
     Estimate,
     FieldNames,
+    IndexRecall,
+    IndexThreshold,
     OnFailure,
     OrderOptions,
+    PurposeOptions,
     ReadingOptions,
+    SettingsOptions,
+    ShapeOptions,
+    ShingleOptions,
     Threshold,
     WalkingOptions,
     WritingOptions,
@@ -28,6 +35,24 @@ DROP_ALL_REFUSED = (
     "to drop all members of a group, all rows are decided on at once: give no database that gets "
     "the kept ones"
 )
+
+
+class ComparisonOptions(Options):
+    """How documents are compared; for more settings of a file, make it with `lshdb init`."""
+
+    section = INDEX
+    error = SettingsError
+
+    threshold: IndexThreshold = None
+    recall: IndexRecall = None
+    shingles: ShingleOptions
+    kind: PurposeOptions
+
+    @property
+    def settings(self) -> SettingsOptions:
+        """The settings of a file that compares so."""
+        shape = ShapeOptions(threshold=self.threshold, recall=self.recall)
+        return SettingsOptions(shape=shape, shingles=self.shingles, kind=self.kind)
 
 
 class EstimateOptions(Options):

@@ -19,10 +19,38 @@ from lshdb.text.shingling import Content
 from lshdb.options import *
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
-from lshdb.errors import UsageError
+from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Option, Options, uncommon
-from lshdb.options import CUTTING, INPUT, OUTPUT, REFERENCES, STAYS, AnyReader, Distinguish, Estimate, FieldNames, OnFailure, OrderOptions, ReadingOptions, Threshold, WalkingOptions, WritingOptions, check_numbers_compared
+from lshdb.options import CUTTING, INDEX, INPUT, OUTPUT, REFERENCES, STAYS, AnyReader, Distinguish, Estimate, FieldNames, IndexRecall, IndexThreshold, OnFailure, OrderOptions, PurposeOptions, ReadingOptions, SettingsOptions, ShapeOptions, ShingleOptions, Threshold, WalkingOptions, WritingOptions, check_numbers_compared
 DROP_ALL_REFUSED = 'to drop all members of a group, all rows are decided on at once: give no database that gets the kept ones'
+
+class ComparisonOptions(Options):
+    threshold: IndexThreshold
+    recall: IndexRecall
+    shingles: ShingleOptions
+    kind: PurposeOptions
+    @property
+    def settings(self) -> SettingsOptions: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
+        shingle: str | None = None,
+        ignoring: Literal['numbers', 'marks'] | None = None,
+        seed: int | Literal['random'] | None = None,
+        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold: IndexThreshold = None,
+        recall: IndexRecall = None,
+        shingles: ShingleOptions = ...,
+        kind: PurposeOptions = ...,
+    ) -> None: ...
 
 class EstimateOptions(Options):
     estimate: Estimate = False

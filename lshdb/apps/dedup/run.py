@@ -32,6 +32,7 @@ from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
 from lshdb.apps.dedup.options import RowsOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
+from lshdb.apps.dedup.spool import Spool
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.progress import Progress, silent
@@ -44,7 +45,6 @@ from lshdb.read.session import Session
 from lshdb.sketch import signature_sets
 from lshdb.sketch.settings import Settings
 from lshdb.store.partial_files import temporary_directory
-from lshdb.store.spool import Spool
 from lshdb.store.store import Store
 from lshdb.text import content
 from lshdb.text.arrays import bounded

@@ -11,5 +11,5 @@ In: directories, decisions. Out: a database that has what the directories have; 
     trash        moves files of dropped documents aside, and back
     cli          `lshdb sync` and `lshdb trash`
 
-Doors: folder_documents, options.
+Doors: folder_documents, options, sync.
 """

@@ -19,16 +19,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lshdb import model
+from lshdb.apps.passages.model import PassagePair
+from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.programs.tokens import FILES
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
-from lshdb.options import (
-    AddManyOptions,
-    ClustersOptions,
-    ConditionOptions,
-    PairsOptions,
-    PassagePairsOptions,
-)
+from lshdb.options import AddManyOptions, ClustersOptions, ConditionOptions, PairsOptions
 from lshdb.read import paths
 from lshdb.sketch.settings import Settings
 from lshdb.store.snapshot import Snapshot
@@ -75,7 +71,7 @@ class Folders:
         """The file that has a character of a folder's text."""
         return next(file for file in reversed(self.files[folder]) if file.start <= index)
 
-    def located(self, pair: model.PassagePair) -> model.PassagePair:
+    def located(self, pair: PassagePair) -> PassagePair:
         """The pair with the places of its passages in files."""
         if not self.files:
             return pair
@@ -83,9 +79,7 @@ class Folders:
             pair, passages=tuple(self._located(passage, pair) for passage in pair.passages)
         )
 
-    def _located(
-        self, passage: model.CopiedPassage, pair: model.PassagePair
-    ) -> model.CopiedPassage:
+    def _located(self, passage: model.CopiedPassage, pair: PassagePair) -> model.CopiedPassage:
         a, b = self.file_of(pair.a, passage.start), self.file_of(pair.b, passage.stored_start)
         return dataclasses.replace(
             passage,
@@ -337,4 +331,4 @@ def in_folders(
         if condition is not None:
             options = replaced(options, where=None, parameters=())
         for result in find(grouped.store, options, *others):
-            yield grouped.located(result) if isinstance(result, model.PassagePair) else result  # type: ignore[misc]
+            yield grouped.located(result) if isinstance(result, PassagePair) else result  # type: ignore[misc]

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from lshdb.apps.folders.options import SyncOptions
+from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.folders.sync import sync as sync_store
 from lshdb.database import Database, store_of
 from lshdb.groups import takes
-from lshdb.model import SyncReport
 
 
 @takes(SyncOptions)

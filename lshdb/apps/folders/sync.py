@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from typing import Literal
 
 from lshdb import model
 from lshdb.apps.folders import renames
@@ -24,6 +25,7 @@ from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
+from lshdb.model import Failure
 from lshdb.options import AddManyOptions
 from lshdb.progress import shown
 from lshdb.read import kinds, walking
@@ -43,6 +45,7 @@ from lshdb.read.paths import (
     printable_path,
 )
 from lshdb.read.session import TABLE, Session, no_guess, session_of, unknown_root
+from lshdb.results import Result
 from lshdb.store import location
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
@@ -62,6 +65,57 @@ _File = tuple[File, FileState]
 """A file in a directory, and its state during the walk."""
 _Move = tuple[StoredFile, str, FileState]
 """A document, the key that it gets, and the state of its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncChange(Result):
+    """What `sync` does with one document.
+
+    Attributes:
+        action: what happens.
+        key: the document's new key.
+        moved_from: the old key, if the file was moved.
+    """
+
+    action: Literal["add", "update", "move", "remove"]
+    key: str
+    moved_from: str | None = None
+
+
+@dataclass(frozen=True)
+class SyncReport(Result):
+    """The results of `sync`.
+
+    Attributes:
+        added, updated, moved, removed, unchanged: one count for each document; a document whose
+            key was spelled in another way before also counts as moved.
+        failed: files and directories that could not be read; their documents stay as they are.
+        empty: written documents without a shingle, which are similar to nothing.
+        replaced: files with bytes that are not Unicode.
+        left: documents with keys below the directories that did not come from files, as far as
+            the database knows: they stay.
+        changes: in a dry run, each change, in the order of the keys.
+        refused: in a dry run, why `sync` itself would fail with InputError: it would remove most
+            documents below a directory. None if it would not fail.
+        failures: where the first 10,000 failures are, and why.
+        damaged, guessed: files read without a page or part that is damaged, and in an encoding that
+            is guessed.
+    """
+
+    added: int = 0
+    updated: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    empty: int = 0
+    replaced: int = 0
+    left: int = 0
+    changes: tuple[SyncChange, ...] = ()
+    refused: str | None = None
+    failures: tuple[Failure, ...] = field(default=(), repr=False)
+    damaged: int = 0
+    guessed: int = 0
 
 
 @dataclass
@@ -99,7 +153,7 @@ class _Plan:
         return [(document, key) for document, key, _ in self.moves if document.key != key]
 
 
-def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> model.SyncReport:
+def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> SyncReport:
     """Update the database from folders; see Database.sync."""
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
@@ -122,7 +176,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
     failures = session.counts.failures
     plan = _plan(store, directories, session, root, options)
     _recognise(store, plan, session, root, options)
-    changes: tuple[model.SyncChange, ...] = ()
+    changes: tuple[SyncChange, ...] = ()
     refused = _moved_alone(store, plan, root, options) or _refusal(plan, options)
     if options.dry_run:
         added, changes = _forecast(plan, session)
@@ -145,7 +199,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> mode
             raise InputError(refused)
         removed = replaced + _remove(store, plan)
     failures.warn()
-    return model.SyncReport(
+    return SyncReport(
         added.added,
         added.updated,
         moved,
@@ -649,11 +703,9 @@ def _unchanged(store: Store, documents: Sequence[StoredFile]) -> set[int]:
     return {document.doc_id for document in current_documents.intersection(documents)}
 
 
-def _forecast(
-    plan: _Plan, session: Session
-) -> tuple[model.AddReport, tuple[model.SyncChange, ...]]:
+def _forecast(plan: _Plan, session: Session) -> tuple[model.AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
-    changes: list[model.SyncChange] = []
+    changes: list[SyncChange] = []
     unchanged_count = 0
     for batch in _items(plan, session):
         for _, failure in batch.failures:
@@ -663,9 +715,9 @@ def _forecast(
             if stored and stored.digest == _batch_digest(batch):
                 unchanged_count += 1
             else:
-                changes.append(model.SyncChange("update" if stored else "add", key))
+                changes.append(SyncChange("update" if stored else "add", key))
     count = Counter(change.action for change in changes)
-    changes += [model.SyncChange("move", key, document.key) for document, key in plan.moved()]
-    changes += [model.SyncChange("remove", document.key) for document in plan.gone]
+    changes += [SyncChange("move", key, document.key) for document, key in plan.moved()]
+    changes += [SyncChange("remove", document.key) for document in plan.gone]
     changes.sort(key=lambda change: (change.key, change.action))
     return model.AddReport(count["add"], count["update"], unchanged_count), tuple(changes)

@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lshdb import errors
-from lshdb.apps.review.decisions import dropped_contents
+from lshdb.apps.review.decisions import Decision, dropped_contents
 from lshdb.apps.review.dropped_files import dropped_files
 from lshdb.apps.review.storing_decisions import undo_chosen
-from lshdb.model import Decision
 from lshdb.read.counts import reason
 from lshdb.read.paths import printable_path
 from lshdb.read.proof import (

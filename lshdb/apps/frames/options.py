@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from lshdb.apps.dedup.options import DROP_ALL_REFUSED, RowsOptions, RuleOptions
+from lshdb.apps.dedup.options import DROP_ALL_REFUSED, ComparisonOptions, RowsOptions, RuleOptions
 from lshdb.errors import UsageError
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
 from lshdb.options import (
     BaseTexts,
     ColumnOptions,
-    ComparisonOptions,
     FieldOptions,
     FileName,
     OnFailure,

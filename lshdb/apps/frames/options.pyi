@@ -18,11 +18,11 @@ from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from typing import Annotated
-from lshdb.apps.dedup.options import DROP_ALL_REFUSED, RowsOptions, RuleOptions
+from lshdb.apps.dedup.options import DROP_ALL_REFUSED, ComparisonOptions, RowsOptions, RuleOptions
 from lshdb.errors import UsageError
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
-from lshdb.options import BaseTexts, ColumnOptions, ComparisonOptions, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount
+from lshdb.options import BaseTexts, ColumnOptions, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount
 
 class DataOptions(Options):
     columns: ColumnOptions

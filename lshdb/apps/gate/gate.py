@@ -39,9 +39,10 @@ from lshdb import open as open_database
 from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import line_ends
+from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
 from lshdb.apps.programs import boilerplate
 from lshdb.json_text import loads
-from lshdb.options import OpenOptions, PassagePairsOptions, PassagesOptions
+from lshdb.options import OpenOptions
 from lshdb.read import encodings, git, paths
 from lshdb.read.session import session_of
 from lshdb.text import positions

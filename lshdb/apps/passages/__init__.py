@@ -3,6 +3,7 @@
 In: texts. Out: fingerprints for the index; the passages that a text shares with others.
 
     methods      those of `Database`
+    model        results and their columns; options, groups of options
     fingerprints, rare_word_index  the parts of the index; statements, their SQL; lookups in them
     winnowing    the fingerprints of texts: texts that share a run of words share one
     line_ends    words that the ends of lines break, made whole
@@ -16,6 +17,6 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     reworded     passages that share rare words, in whatever order
     cli          `lshdb passages`
 
-Doors: line_ends, lookups, passage_pairs, passage_runs, passage_windows, passages, reworded,
-weights, winnowing.
+Doors: line_ends, lookups, model, options, passage_pairs, passage_runs, passage_windows, passages,
+reworded, weights, winnowing.
 """

@@ -1,15 +1,11 @@
 """The methods of `Database` for copied passages."""
 
-from typing import TYPE_CHECKING
-
+from lshdb.apps.passages.model import Passages
+from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
+from lshdb.apps.passages.passage_results import PassageResults, passage_results
 from lshdb.apps.passages.passages import find_passages
 from lshdb.database import Database, store_of
 from lshdb.groups import takes
-from lshdb.model import Passages
-from lshdb.options import PassagePairsOptions, PassagesOptions
-
-if TYPE_CHECKING:
-    from lshdb.search.result_tables import PassageResults
 
 
 @takes(PassagesOptions)
@@ -38,7 +34,7 @@ def passages(db: Database, options: PassagesOptions) -> Passages:
 
 
 @takes(PassagePairsOptions)
-def passage_pairs(db: Database, options: PassagePairsOptions) -> "PassageResults":
+def passage_pairs(db: Database, options: PassagePairsOptions) -> PassageResults:
     """All pairs of stored documents that share runs of words, and which runs.
 
     Each pair comes once, as it is found, in the order of addition; with `top` those of which a
@@ -58,6 +54,4 @@ def passage_pairs(db: Database, options: PassagePairsOptions) -> "PassageResults
     ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
     [('a', 'b', 6)]
     """
-    from lshdb.apps.passages.passage_results import passage_results
-
     return passage_results(store_of(db), options)

@@ -21,12 +21,11 @@ import numpy as np
 from lshdb import errors
 from lshdb.apps.passages import lookups as part_lookups
 from lshdb.apps.passages import passage_runs, passage_windows, winnowing
+from lshdb.apps.passages.model import PAIR_TOTALS, CommonPassage, PassagePair
+from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.passages import criteria_of
 from lshdb.apps.passages.reworded import reworded_pairs
 from lshdb.apps.passages.weights import FingerprintWeights, base_of
-from lshdb.columns import PAIR_TOTALS
-from lshdb.model import CommonPassage, PassagePair
-from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.weighted import ranked

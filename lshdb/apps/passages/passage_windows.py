@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from lshdb.apps.passages import lookups
 from lshdb.apps.passages.line_ends import whole_words
+from lshdb.apps.passages.model import CommonPassage
 from lshdb.apps.passages.winnowing import (
     fingerprint_size,
     shingle_values,
@@ -33,7 +34,6 @@ from lshdb.apps.passages.winnowing import (
 )
 from lshdb.apps.programs.tokens import FILES
 from lshdb.errors import UsageError
-from lshdb.model import CommonPassage
 from lshdb.search import similarity
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader

@@ -12,8 +12,10 @@ from itertools import islice
 
 import numpy as np
 
-from lshdb import model, options
+from lshdb import model
 from lshdb.apps.passages import lookups, passage_runs, passage_windows, weights, winnowing
+from lshdb.apps.passages.model import Passages, Source
+from lshdb.apps.passages.options import CopiedOptions, PassagesOptions
 from lshdb.apps.passages.reworded import find_reworded
 from lshdb.apps.passages.shared_runs import Segments
 from lshdb.errors import UsageError
@@ -44,9 +46,7 @@ IsSource = Callable[[IntArray, IntArray], Mask]
 """Which of pairs of texts, int64[n] both, are those of a copy and one of its sources: bool[n]."""
 
 
-def criteria_of(
-    query: options.CopiedOptions, settings: Settings, limits: Limits
-) -> passage_runs.Criteria:
+def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Criteria:
     """The passages that a query wants; UsageError if its index may miss such runs."""
     run = passage_windows.run_of(settings)
     min_words = run if query.min_words is None else query.min_words
@@ -59,7 +59,7 @@ def criteria_of(
     return passage_runs.Criteria(run, min_words, query.runs.gap, limits.passages)
 
 
-def find_passages(store: Store, query: options.PassagesOptions) -> model.Passages:
+def find_passages(store: Store, query: PassagesOptions) -> Passages:
     """The stored documents that share passages with a text, or with the document of a key."""
     find = find_reworded if query.search.reworded else _find
     with store.reading():
@@ -70,15 +70,13 @@ def find_passages(store: Store, query: options.PassagesOptions) -> model.Passage
         return find(store, query, row.content or "", row.doc_id)
 
 
-def _find(
-    store: StoreReader, request: options.PassagesOptions, text: str, text_id: int
-) -> model.Passages:
+def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int) -> Passages:
     query, settings = request.search, store.settings
     criteria = criteria_of(query.copied, settings, store.limits)
     limit = query.copied.runs.common
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
-        return model.Passages(0, criteria.run, unit_of(settings.shingling), (), ())
+        return Passages(0, criteria.run, unit_of(settings.shingling), (), ())
     index, doc_ids = lookups.documents_of_fingerprints(store, prints.values, limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     common = passage_windows.common_windows(store, prints.values[many])
@@ -90,7 +88,7 @@ def _find(
     counting = dataclasses.replace(counting_all, common=common, shared=shared_prints)
     counting = counting.with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
-    matches: list[tuple[tuple[int, ...], model.Source]] = []
+    matches: list[tuple[tuple[int, ...], Source]] = []
     remaining_ids = iter(candidates.tolist())
     for batch in similarity.batches_of_text(store, candidates):
         # A window leads from a document, too, only if few of its units are in frequent ones there.
@@ -105,7 +103,7 @@ def _find(
         for _, number, words, coverage, b_coverage, *_, count, longest in pairs.tolist():
             order = -words, -longest, int(texts.units[number]), ids[number - 1]
             passages = tuple(islice(copied, count))
-            matches.append((order, model.Source("", coverage, b_coverage, words, passages)))
+            matches.append((order, Source("", coverage, b_coverage, words, passages)))
     matches.sort()  # no two have the same id
     if not query.weighted.sort and query.weighted.min_weighted is None:
         matches = matches[: query.top]
@@ -120,9 +118,7 @@ def _find(
     runs, *_ = passage_windows.common_passages(counting_all, text, common)
     best = ranked(sources, query.weighted, query.top)
     units = int(counting.windows_of([text]).units[0])
-    return model.Passages(
-        units, criteria.run, unit_of(settings.shingling), tuple(best), tuple(runs)
-    )
+    return Passages(units, criteria.run, unit_of(settings.shingling), tuple(best), tuple(runs))
 
 
 def _weighted(

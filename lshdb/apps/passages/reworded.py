@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshdb import options
 from lshdb.apps.passages import lookups, passage_runs, passage_windows, rare_words
+from lshdb.apps.passages.model import PassagePair, Passages, Source
+from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
 from lshdb.apps.passages.rare_words import STEP, WINDOW, Terms
 from lshdb.apps.passages.weights import TermWeights
 from lshdb.errors import UsageError
-from lshdb.model import CopiedPassage, PassagePair, Passages, Source
+from lshdb.model import CopiedPassage
 from lshdb.progress import Progress
 from lshdb.search import similarity
 from lshdb.store.lookups import StoreReader
@@ -247,7 +248,7 @@ class Search:
     def of(
         cls,
         reader: StoreReader,
-        query: options.PassagePairsOptions,
+        query: PassagePairsOptions,
         max_candidates: int | None = None,
     ) -> Search:
         """What a query asks for; UsageError if the file has no index of rare words."""
@@ -417,9 +418,7 @@ def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[WordSpa
     return spans[0], spans[1]
 
 
-def find_reworded(
-    store: StoreReader, query: options.PassagesOptions, text: str, doc_id: int
-) -> Passages:
+def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id: int) -> Passages:
     """The stored documents of which a text has reworded copies; of its own document, -1 if none."""
     search = Search.of(store, query.search)
     (terms,) = rare_words.terms_of([text])
@@ -436,7 +435,7 @@ def _score(shared: Source | PassagePair) -> float:
 
 def reworded_pairs(
     reader: StoreReader,
-    query: options.PassagePairsOptions,
+    query: PassagePairsOptions,
     progress: Progress,
     last: int | None = None,
     max_candidates: int | None = None,

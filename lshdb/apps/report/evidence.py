@@ -30,6 +30,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,15 @@ import numpy.typing as npt
 
 from lshdb import options
 from lshdb.apps.passages import weights
+from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.passage_pairs import passage_totals
 from lshdb.apps.passages.reworded import MIN_SCORE, reworded_pairs
+from lshdb.columns import Columns, columns_of
 from lshdb.formatting import sameness
 from lshdb.groups import replaced
-from lshdb.model import ConnectedPair
 from lshdb.progress import Progress
 from lshdb.read.identity import have_one_file
+from lshdb.results import Result
 from lshdb.search.pairs import Join, pair_blocks
 from lshdb.store.store import Store
 from lshdb.text.arrays import IntArray, chunks
@@ -75,6 +78,49 @@ _CANDIDATES = 8
 """Documents of which a text is looked through for reworded copies: 500 essays of 2,000 words take 9
 seconds, and with all that share enough rare words 70."""
 _BINS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedPair(Result):
+    """Two documents of a report, and all that connects them.
+
+    Attributes:
+        a: the key of the document that was added first.
+        b: the key of the other document.
+        number: the place in the report, from 1.
+        score: what ranks pairs, from 0 to 1, by lshdb.apps.report.evidence.
+        stands_apart: whether the pair is above the gap in the scores.
+        connected_by: `one file`, of hard links; `identical`; `same text`; or which of `similar`,
+            `copied` and `reworded` hold.
+        similarity: Jaccard similarity.
+        exact: whether `similarity` is exact.
+        identical, same_text: whether both have the same bytes, and text, as for Match.
+        weighted, weighted_share: as for Match, by all shingles of texts.
+        a_coverage, b_coverage: the share of the words of each that are in copied passages.
+        words: how many words of one are, of both the larger number; None without such a passage.
+        reworded: the highest score of a reworded passage; None without one.
+    """
+
+    a: str
+    b: str
+    number: int = 0
+    score: float = 0.0
+    stands_apart: bool = False
+    connected_by: str = ""
+    similarity: float | None = None
+    exact: bool = True
+    identical: bool = False
+    same_text: bool = False
+    weighted: float | None = None
+    weighted_share: float | None = None
+    a_coverage: float | None = None
+    b_coverage: float | None = None
+    words: int | None = None
+    reworded: float | None = None
+
+
+CONNECTED: Columns = columns_of(ConnectedPair)
+"""Columns of the pairs of a report."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -171,11 +217,11 @@ def connections(
         for a, b in _similar(store, join, keys, lowest, progress):
             note(a, b)
         if settings.passages and settings.content:
-            copied = passage_totals(store, options.PassagePairsOptions(), [], last)
+            copied = passage_totals(store, PassagePairsOptions(), [], last)
             for a, b, words, share, b_share, *_ in copied:
                 note(a, b, a_coverage=share, b_coverage=b_share, words=words)
         if settings.reworded:
-            request = options.PassagePairsOptions(reworded=True)
+            request = PassagePairsOptions(reworded=True)
             for reworded in reworded_pairs(reader, request, progress, last, _CANDIDATES):
                 score = max(passage.score or 0 for passage in reworded.passages)
                 is_long = max(passage.words for passage in reworded.passages) >= MIN_WORDS

@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
+from lshdb.apps.review.options import GroupingOptions
 from lshdb.groups import Option, Options
-from lshdb.options import ConditionOptions, GroupBy, GroupingOptions, Threshold
+from lshdb.options import ConditionOptions, GroupBy, Threshold
 
 
 class PlotOptions(Options):

@@ -18,8 +18,9 @@ from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from typing import Annotated
+from lshdb.apps.review.options import GroupingOptions
 from lshdb.groups import Option, Options
-from lshdb.options import ConditionOptions, GroupBy, GroupingOptions, Threshold
+from lshdb.options import ConditionOptions, GroupBy, Threshold
 
 class PlotOptions(Options):
     condition: ConditionOptions

@@ -23,19 +23,14 @@ from lshdb.apps.compare import beside, differences
 from lshdb.apps.folders.folder_documents import FolderFile, Folders
 from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
+from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.hidden_names import Names
 from lshdb.apps.report.options import PlotOptions, ReportOptions
 from lshdb.apps.review import drawing, listing
+from lshdb.apps.review.options import GroupingOptions
 from lshdb.apps.web import rendering
 from lshdb.errors import limits_noted
-from lshdb.model import ConnectedPair
-from lshdb.options import (
-    ClustersOptions,
-    ConditionOptions,
-    GroupingOptions,
-    JoinOptions,
-    SimilarOptions,
-)
+from lshdb.options import ClustersOptions, ConditionOptions, JoinOptions, SimilarOptions
 from lshdb.progress import Progress
 
 _PAGES = Path(__file__).parent / "pages"

@@ -13,6 +13,6 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     statements  the SQL that changes decisions.sql
     file_state  whether a file has changed since a result was computed
 
-Doors: changes, decisions, drawing, dropped_files, file_state, listing, reviewing,
-storing_decisions.
+Doors: changes, decisions, drawing, dropped_files, file_state, listing, options,
+reviewing, storing_decisions.
 """

@@ -3,17 +3,54 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar, cast
 
 import numpy as np
 
-from lshdb.model import Decision, DecisionState, Verdict
+from lshdb.model import Verdict
+from lshdb.results import Result
 from lshdb.store.lookups import DecisionRow, StoreReader
 from lshdb.text import arrays
 from lshdb.text.content import digest
 
 _Document = TypeVar("_Document")
+
+
+DecisionState = Literal["holds", "overruled", "changed", "missing", "spent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Result):
+    """A person's decision about a document, or about similar documents.
+
+    Attributes:
+        decision: its number, from 1, in the order in which decisions were made.
+        verdict: `keep` or `drop` for one document; `different` for two or more, none of which is
+            a duplicate of another.
+        keys: the documents' keys, in the order of their bytes.
+        digests: the digests of their contents at that time, in hexadecimal.
+        file_digests: those of the bytes of their files; None where there was none, or it was not
+            known.
+        note: the reason; None without one.
+        who: who decided.
+        decided: when, in UTC, such as 2026-01-31T23:59:59.123456Z.
+        state: whether it holds now. `overruled`: a later decision differs; `changed`: a document
+            has changed since, so that it is undecided again; `missing`: a document no longer
+            exists; `spent`: the file that was to go was gone when its folder was synced. (A
+            decision about more than two different documents holds for those that have not changed,
+            and for their texts under other keys.)
+    """
+
+    decision: int
+    verdict: Verdict
+    keys: tuple[str, ...]
+    digests: tuple[str, ...] = field(repr=False)
+    note: str | None
+    who: str
+    decided: str
+    state: DecisionState = "holds"
+    file_digests: tuple[str | None, ...] = field(default=(), repr=False)
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:

@@ -1,7 +1,15 @@
 """Options of `lshdb review`."""
 
 from lshdb.groups import Options
-from lshdb.options import GroupingOptions, StoredKey
+from lshdb.options import ConditionOptions, StarOptions, StoredKey, Threshold
+
+
+class GroupingOptions(Options):
+    """How similar documents are grouped."""
+
+    condition: ConditionOptions
+    threshold: Threshold = None
+    clusters: StarOptions
 
 
 class ClusteringOptions(Options):

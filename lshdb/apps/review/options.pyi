@@ -18,7 +18,34 @@ from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from lshdb.groups import Options
-from lshdb.options import GroupingOptions, StoredKey
+from lshdb.options import ConditionOptions, StarOptions, StoredKey, Threshold
+
+class GroupingOptions(Options):
+    condition: ConditionOptions
+    threshold: Threshold
+    clusters: StarOptions
+    @overload
+    def __init__(
+        self,
+        *,
+        where: str | None = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        keep: KeepOrder = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        unordered: Literal['stop', 'last'] = 'stop',
+        keep_in: str | None = None,
+        star: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        condition: ConditionOptions = ...,
+        threshold: Threshold = None,
+        clusters: StarOptions = ...,
+    ) -> None: ...
 
 class ClusteringOptions(Options):
     grouping: GroupingOptions

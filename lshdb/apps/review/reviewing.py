@@ -17,10 +17,10 @@ from typing import Any, cast, get_args
 
 from lshdb import errors
 from lshdb.apps.review import file_state, listing, storing_decisions
-from lshdb.apps.review.decisions import Verdicts
+from lshdb.apps.review.decisions import Decision, Verdicts
 from lshdb.database import Database, store_of
 from lshdb.json_text import loads
-from lshdb.model import Cluster, Decision, Verdict
+from lshdb.model import Cluster, Verdict
 from lshdb.opening import open as open_database
 
 MAX_MEMBERS = 5_000

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
-from lshdb.apps.review.decisions import read_decisions
+from lshdb.apps.review.decisions import Decision, read_decisions
 from lshdb.errors import InputError
 from lshdb.json_text import loads
 from lshdb.keys import key_fault
-from lshdb.model import AddReport, Decision, Failure, Verdict
+from lshdb.model import AddReport, Failure, Verdict
 from lshdb.read import session
 from lshdb.read.paths import path_of_key
 from lshdb.store.store import Store

@@ -25,20 +25,17 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from lshdb import errors, model
+from lshdb.apps.compare.admission import Admission
+from lshdb.apps.compare.options import AdmissionOptions
+from lshdb.apps.service.arrivals import Arrival, Arrived, take
+from lshdb.apps.service.options import ArrivalOptions
 from lshdb.database import Database, store_of
 from lshdb.groups import Option, check_value, takes
 from lshdb.opening import opened
-from lshdb.options import (
-    AdmissionOptions,
-    ArrivalOptions,
-    FileName,
-    OpenOptions,
-    QueryOptions,
-    RemoveOptions,
-)
+from lshdb.options import FileName, OpenOptions, QueryOptions, RemoveOptions
+from lshdb.results import Result
 from lshdb.store import late
 from lshdb.store.store import Store
-from lshdb.write.arrivals import Arrival, take
 from lshdb.write.batches import batch_of
 
 if TYPE_CHECKING:
@@ -61,6 +58,27 @@ _LATE_ROWS = 50_000
 
 _is_awaited = ContextVar("_is_awaited", default=False)
 """Whether a method returns the future of its result, as `Service.awaitable` needs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStats(Result):
+    """How busy a lshdb.Service is, since it was opened; see Service.stats.
+
+    Attributes:
+        queued: calls that wait for their result.
+        answered: calls that got their result or their error; cancelled ones do not count.
+        failed: of these, how many got an error.
+        unindexed: documents that waited for rows of the index when the service looked last:
+            queries are slower until it has written these rows.
+        index_error: why its last attempt to write these rows failed, which it repeats; None if it
+            did not fail.
+    """
+
+    queued: int
+    answered: int
+    failed: int
+    unindexed: int
+    index_error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +156,7 @@ class Service:
         """Finish all calls, and close the file; safe to call twice, and after a fork."""
         self._threads.end()
 
-    def stats(self) -> model.ServiceStats:
+    def stats(self) -> ServiceStats:
         """How busy the service is; it never waits, so that asyncio may call it, too.
 
         >>> import lshdb
@@ -152,7 +170,7 @@ class Service:
         return self._threads.stats()
 
     @takes(ArrivalOptions)
-    def add(self, options: ArrivalOptions) -> model.Arrived:
+    def add(self, options: ArrivalOptions) -> Arrived:
         """Answer what is similar to a document, and add it, in one step.
 
         Nothing is added between the question and the addition: of equal documents that come at
@@ -164,11 +182,11 @@ class Service:
         document = model.Document(**vars(options.document))
         batch = batch_of(document, *self._threads.batch_settings)
         arrival = Arrival(batch, options.find, options.skip_similar)
-        arrived: model.Arrived = self._ask(self._threads.writes, arrival)
+        arrived: Arrived = self._ask(self._threads.writes, arrival)
         return arrived
 
     @takes(AdmissionOptions)
-    def add_unless_similar(self, options: AdmissionOptions) -> model.Admission:
+    def add_unless_similar(self, options: AdmissionOptions) -> Admission:
         """Add a document unless similar ones are stored, as Database.add_unless_similar.
 
         Each is a transaction of its own; of many that come together, `add` takes more a second.
@@ -355,10 +373,10 @@ class _Threads:
                 if thread is not threading.current_thread():
                     thread.join()
 
-    def stats(self) -> model.ServiceStats:
+    def stats(self) -> ServiceStats:
         """How busy the threads are; see Service.stats."""
         with self._lock:
-            return model.ServiceStats(
+            return ServiceStats(
                 self._queued, self._answered, self._failed, self._unindexed, self._index_error
             )
 

@@ -1,14 +1,19 @@
 """Options of `lshdb.spark`."""
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.apps.dedup.options import DropOptions, EstimateOptions, RuleOptions
+from lshdb.apps.passages.options import CopiedOptions
 from lshdb.groups import Option, Options, argument, uncommon
-from lshdb.options import ColumnOptions, CopiedOptions, FileName, Keep, Threshold
+from lshdb.options import ColumnOptions, FileName, Threshold
 
 if TYPE_CHECKING:
     from lshdb.sketch.settings import Settings
+
+
+Keep = Literal["first", "longest", "last"]
+"""Which of similar rows of Spark is kept."""
 
 
 class SparkOptions(Options):

@@ -18,11 +18,13 @@ from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.apps.dedup.options import DropOptions, EstimateOptions, RuleOptions
+from lshdb.apps.passages.options import CopiedOptions
 from lshdb.groups import Option, Options, argument, uncommon
-from lshdb.options import ColumnOptions, CopiedOptions, FileName, Keep, Threshold
+from lshdb.options import ColumnOptions, FileName, Threshold
 from lshdb.sketch.settings import Settings
+Keep = Literal['first', 'longest', 'last']
 
 class SparkOptions(Options):
     columns: ColumnOptions

@@ -10,9 +10,10 @@ from typing import Any, get_type_hints
 
 import lshdb
 from lshdb import Cut, Database, Match, Passages, UsageError, groups, json_schema
+from lshdb.apps.passages.options import PassagesOptions
 from lshdb.errors import limits_noted
 from lshdb.json_text import loads
-from lshdb.options import PassagesOptions, QueryOptions
+from lshdb.options import QueryOptions
 
 MAX_RESULTS = 1_000
 """Maximum results of an answer."""

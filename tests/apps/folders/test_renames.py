@@ -14,8 +14,8 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.apps.folders.sync import SyncReport
 from lshdb.errors import InputError
-from lshdb.model import SyncReport
 
 MESSAGE = """From ann@example.org Thu Jan  1 00:00:00 2026
 Message-ID: <{name}@example.org>

@@ -17,8 +17,8 @@ import pytest
 from helpers import database_of, new_session
 
 import lshdb
+from lshdb.apps.folders.sync import SyncReport
 from lshdb.errors import InputError, UsageError
-from lshdb.model import SyncReport
 from lshdb.options import WalkingOptions
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.model import Passages
+from lshdb.apps.passages.model import Passages
 from lshdb.workers import default_workers
 
 RUN = 6

@@ -16,8 +16,8 @@ from helpers import database_of
 from oracles import connected
 
 import lshdb
+from lshdb.apps.review.decisions import Decision
 from lshdb.errors import InputError, KeyNotFound, ReadOnly, UsageError
-from lshdb.model import Decision
 
 
 @pytest.fixture

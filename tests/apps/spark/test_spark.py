@@ -32,6 +32,8 @@ from helpers import FORGED_TEXTS, Command, database_of, set_families, text_famil
 from measure.torture import cluster
 
 import lshdb
+from lshdb.apps.passages.model import PASSAGE_PAIR
+from lshdb.apps.spark.options import Keep
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: the extra `spark`")
 if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
@@ -48,9 +50,8 @@ from lshdb.apps.spark.frame_documents import documents, keys_of, number_order
 from lshdb.apps.spark.options import SparkOptions
 from lshdb.apps.spark.starting import session, translated_errors
 from lshdb.cli.app import make_app
-from lshdb.columns import DROPPED, PASSAGE_PAIR
+from lshdb.columns import DROPPED
 from lshdb.keys import key_of_id
-from lshdb.options import Keep
 from lshdb.search.pairs import Components
 from lshdb.search.result_tables import dropped_columns, dropped_row
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
+from lshdb.apps.dedup.options import ComparisonOptions, DedupOutputs, RowsOptions
 from lshdb.cli import documents, files, messages, options, parameters, proving, results, running
 from lshdb.database import store_of
 from lshdb.errors import Cut, UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import ComparisonOptions, SettingsOptions
+from lshdb.options import SettingsOptions
 
 if TYPE_CHECKING:
     from lshdb.apps.dedup.job import DedupJob

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from lshdb import model
 from lshdb.apps.folders.options import SyncOptions
-from lshdb.apps.folders.sync import check_directories
+from lshdb.apps.folders.sync import SyncChange, SyncReport, check_directories
 from lshdb.cli import documents, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, ListSkipped
 from lshdb.database import Database
@@ -75,11 +74,11 @@ def sync(
 
 
 def _report_sync(
-    report: model.SyncReport, options: SyncOptions, skipped_files: Mapping[str, int], form: Form
+    report: SyncReport, options: SyncOptions, skipped_files: Mapping[str, int], form: Form
 ) -> None:
     if options.dry_run:
         results.write_results(
-            model.SyncChange, report.changes, form, noun=("change",), none="nothing to do"
+            SyncChange, report.changes, form, noun=("change",), none="nothing to do"
         )
     elif not form.is_text:
         record = asdict(report)

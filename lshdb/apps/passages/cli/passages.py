@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb import columns, formatting, groups, model
+from lshdb import formatting, groups, model
+from lshdb.apps.passages.model import PAIR_TOTALS, PASSAGE, SOURCE, CommonPassage, passage_values
+from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions, TextFieldOptions
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.options import (
-    PassagePairsOptions,
-    PassagesOptions,
-    QueriesOptions,
-    StoredKey,
-    TextFieldOptions,
-)
+from lshdb.options import QueriesOptions, StoredKey
 from lshdb.sketch.settings import unit_of
 
 if TYPE_CHECKING:
@@ -125,7 +121,7 @@ def _write_pairs(
         sides = ("a", "b") if options.group_by is None else ("file", "stored_file")
         shown = [*_scores(options), "words", *sides, *_OF_PASSAGE]
     else:
-        types, rows, noun = columns.PAIR_TOTALS, pairs.totals(), "pair"
+        types, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
         shown = [*_scores(options), "a_coverage", "b_coverage", "words", "a", "b"]
     count = results.write_results(
         types,
@@ -148,11 +144,11 @@ def _write_sources(
     several: bool,
 ) -> int:
     """Write the passages that stored documents share with each text; return how many."""
-    common: list[tuple[str, model.CommonPassage]] = []
+    common: list[tuple[str, CommonPassage]] = []
     coverage = [] if options.reworded else ["coverage"]
     lead = ["query"] if several else []
     count = results.write_results(
-        {"query": str, **columns.SOURCE, **columns.PASSAGE},
+        {"query": str, **SOURCE, **PASSAGE},
         _rows(database, queries, options, common),
         form,
         shown=[*lead, *_scores(options), *coverage, "key", *_OF_PASSAGE],
@@ -184,7 +180,7 @@ def _rows(
     database: Database,
     queries: Iterable[_TextQuery],
     options: PassagePairsOptions,
-    common: list[tuple[str, model.CommonPassage]],
+    common: list[tuple[str, CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
     """The passages of each query; the document of a file is not its own source.
 
@@ -202,13 +198,13 @@ def _rows(
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
         others = [source for source in sources if not is_file or source.key != key]
         for source in others[:top]:
-            totals = [getattr(source, name) for name in columns.SOURCE]
+            totals = [getattr(source, name) for name in SOURCE]
             for passage in source.passages:
-                yield key, *totals, *columns.passage_values(passage)
+                yield key, *totals, *passage_values(passage)
 
 
 def _note_common(
-    runs: Sequence[tuple[str, model.CommonPassage]],
+    runs: Sequence[tuple[str, CommonPassage]],
     database: Database,
     options: PassagePairsOptions,
 ) -> None:

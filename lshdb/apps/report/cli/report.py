@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb import model
+from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.cli import pages
+from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.options import ReportOptions
 from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
@@ -147,7 +149,7 @@ def _write(
     }
     for name, form in outputs:
         if form is not None:
-            results.write_results(model.ConnectedPair, connected.pairs, form, noun=("pair",))
+            results.write_results(ConnectedPair, connected.pairs, form, noun=("pair",))
             continue
         with pages.drawn(name) as (web, page_file, progress):
             page = web.report(units, connected, options, about, pairs, hidden, progress)
@@ -407,7 +409,7 @@ def _submissions(
         progress = messages.shows_progress()
         missing = []
         if is_directory or not os.path.exists(name):
-            report: model.AddReport | model.SyncReport = database.sync(
+            report: model.AddReport | SyncReport = database.sync(
                 [name], reader=session, on_failure=failed, progress=progress
             )
             missing = [*submissions.left_out_of(store_of(database), name, notes)]

@@ -5,12 +5,11 @@ from typing import Annotated
 
 from lshdb import formatting
 from lshdb.apps.review import dropped_files
-from lshdb.apps.review.decisions import Disagreement, agreements
+from lshdb.apps.review.decisions import Decision, Disagreement, agreements
 from lshdb.cli import messages, options, proving, results
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
-from lshdb.model import Decision
 from lshdb.read import proof
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb import errors, groups, options
+from lshdb.apps.dedup.options import ComparisonOptions
 from lshdb.apps.spark.cli import on_spark
 from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkRuleOptions
 
@@ -43,7 +44,7 @@ def spark_dedup(
         str | None,
         groups.Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
     ] = None,
-    comparison: options.ComparisonOptions,
+    comparison: ComparisonOptions,
     spark: on_spark.Spark,
     fields: options.FieldOptions,
 ) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lshdb import groups, options
+from lshdb.apps.passages.options import CommonOptions, CopiedOptions, TextFieldOptions
 from lshdb.apps.spark.cli import on_spark
 from lshdb.apps.spark.options import SparkOptions, SparkPassagesOptions
 from lshdb.cli.documents import ignored_texts
@@ -16,7 +17,7 @@ from lshdb.cli.options import Base
 class Copying(groups.Options):
     """Which passages are found."""
 
-    runs: options.CommonOptions
+    runs: CommonOptions
 
     words: Annotated[
         int | None,
@@ -39,7 +40,7 @@ def spark_passages(
     copying: Copying,
     settings: options.ShingleOptions,
     spark: on_spark.Spark,
-    fields: options.TextFieldOptions,
+    fields: TextFieldOptions,
 ) -> bool:
     """Find copied passages among more documents than a machine holds, on Spark.
 
@@ -63,7 +64,7 @@ def spark_passages(
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
         data = SparkOptions(wanted, **columns, counts=counts)
-        copied = options.CopiedOptions(runs=copying.runs, base=base)
+        copied = CopiedOptions(runs=copying.runs, base=base)
         source = spark.read(running, input, columns)
         passages = passage_pairs(source.rows, SparkPassagesOptions(data=data, copied=copied))
         passages.write.option("ignoreNullFields", "false").save(output, source.format)

@@ -6,20 +6,38 @@ of each other, and are looked up and written at once. `scripts/bench service` sh
 that saves.
 """
 
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
-from lshdb.model import Arrived, Outcome
+from lshdb.model import Match, Outcome
 from lshdb.options import RankingOptions
 from lshdb.read.batch import Batch
+from lshdb.results import Result
 from lshdb.search.query import answers
 from lshdb.sketch.signing import digested
 from lshdb.store.store import Store
 from lshdb.write import parts, writing
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Arrived(Result):
+    """The result of comparing and adding a document in one step; see lshdb.Service.
+
+    Attributes:
+        key: its key.
+        outcome: `added`, `updated` or `unchanged` under its key, or left out because a stored
+            document is `similar`.
+        matches: the documents that were similar to it when it came, best first, without an
+            earlier version of the document itself.
+    """
+
+    key: str
+    outcome: Outcome
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True)
 class Arrival:
     """A document to query and to add.
 
@@ -46,7 +64,7 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
     with store.writing():
         # The index may have been rebuilt since the file was read last.
         signed = writing.signatures_of(part, range(len(arrivals)), store.settings)
-        part = dataclasses.replace(part, signed=signed)
+        part = replace(part, signed=signed)
         known = store.known(part.keys)
         digests_of_keys = zip(part.keys, part.digests, strict=True)
         changed = {
