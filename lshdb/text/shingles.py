@@ -201,8 +201,8 @@ def shingle_group(
     elif shingling.kind == "char":
         folded = _changed_together(_collapsed, [*shingling.read(texts)])
         collapsed = [text.strip(" ") for text in folded]
-        windows = _windows_of(shingling)
-        shingles = windows("".join(collapsed), lengths_of(collapsed), size, seed)
+        lengths = lengths_of(collapsed)
+        shingles = _char_windows("".join(collapsed), lengths, size, seed, shingling.is_weighed)
     else:
         shingles = _word_windows(*_word_hashes([*shingling.read(texts)], seed), size, seed)
     if not shingling.base:
@@ -234,7 +234,7 @@ def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
         return
     parts = kind.pieces(text, shingling, BLOCK[shingling.kind]) if kind else _collapsed_pieces(text)
     weight = functools.partial(_weight, size=size) if shingling.is_weighed else len
-    windows = _windows_of(shingling)
+    windows = functools.partial(_char_windows, is_weighed=shingling.is_weighed)
     yield from _shingles_of_parts(parts, operator.add, windows, size, seed, weight)
 
 
@@ -296,8 +296,10 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 # char:k
 
 
-def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles:
-    """Shingles of `size` characters of documents one after another in a folded text."""
+def _char_windows(
+    text: str, lengths: Offsets, size: int, seed: int, is_weighed: bool = False
+) -> Shingles:
+    """Shingles of `size` characters, or weight, of documents one after another in a folded text."""
     hasher = span_hash(seed, "char")
     counts = _counts(lengths, size)
     starts, offsets = offsets_of(lengths)[:-1], offsets_of(counts)
@@ -307,16 +309,15 @@ def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles
         short = np.flatnonzero((lengths > 0) & (lengths < size))
         hashes[offsets[short]] = hasher.spans(buffer, starts[short], lengths[short])
         return Shingles(hashes, offsets)
+    if is_weighed:
+        first, last, counts = weighed_runs(text, lengths, size)
+        offsets = offsets_of(counts)
+    else:
+        first = np.flatnonzero(selection(starts, counts, len(text)))
+        last = np.minimum(first + size, np.repeat(starts + lengths, counts))
     buffer, byte_offsets = utf8(text)
-    first = np.flatnonzero(selection(starts, counts, len(text)))
-    last = np.minimum(first + size, np.repeat(starts + lengths, counts))
-    return Shingles(
-        hasher.spans(buffer, byte_offsets[first], byte_offsets[last] - byte_offsets[first]), offsets
-    )
-
-
-def _windows_of(shingling: Shingling) -> Callable[[str, Offsets, int, int], Shingles]:
-    return _weighed_windows if shingling.is_weighed else _char_windows
+    begins = byte_offsets[first]
+    return Shingles(hasher.spans(buffer, begins, byte_offsets[last] - begins), offsets)
 
 
 def _weights(text: str, size: int) -> Offsets:
@@ -351,17 +352,6 @@ def weighed_runs(text: str, lengths: Offsets, size: int) -> tuple[Offsets, Offse
     last[bounds[light]] = bounds[light + 1]
     (first,) = is_run.nonzero()
     return first, last[first], counts
-
-
-def _weighed_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles:
-    """`_char_windows` of characters that weigh differently."""
-    if text.isascii():
-        return _char_windows(text, lengths, size, seed)
-    first, last, counts = weighed_runs(text, lengths, size)
-    buffer, byte_offsets = utf8(text)
-    begins = byte_offsets[first]
-    hashes = span_hash(seed, "char").spans(buffer, begins, byte_offsets[last] - begins)
-    return Shingles(hashes, offsets_of(counts))
 
 
 def _collapsed(text: str) -> str:
