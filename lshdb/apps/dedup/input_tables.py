@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from lshdb.errors import InputError, UsageError
@@ -61,31 +61,15 @@ def find_tables(
     tables: dict[str, str] = {}
     files_read = FilesRead() if files_read is None else files_read
 
-    def take(file: File, name: str) -> None:
+    def take(file: File, name: str) -> str:
         check_readable(file)
         if earlier := files_read.earlier(file):
             skipped_files.add_repeated(file.path, earlier)
         else:
             tables[file.path] = name
+        return name
 
-    def take_tables(top: str, files: Iterable[File | Failure]) -> bool:
-        """Take the tables among the files of a directory; whether there is one."""
-        has_table = False
-        for file in files:
-            if isinstance(file, Failure):
-                raise InputError(f"{file.where}: {file.reason}")
-            path, name = file.path, _name_below(file.path, top)
-            kind, reason = _why_no_table(path, with_rows=rowless is not None)
-            if not reason:
-                has_table = True
-                take(file, name)
-                continue
-            skipped_files.add(kind, path, reason)
-            if kind == "tables" and rowless is not None:
-                rowless[path] = name
-        return has_table
-
-    walks: list[tuple[str, walking.Walk, bool]] = []
+    walks: list[tuple[str, walking.Walk, list[str]]] = []
     for pattern in inputs:
         top = pattern_top(pattern)
         for path in expanded([pattern]):
@@ -95,9 +79,12 @@ def find_tables(
                 continue
             walk = walking.Walk(path, rules, skipped_files, files_read=files_read)
             above = path if top is None else top
-            walks.append((above, walk, take_tables(above, walk)))
-    for above, walk, has_table in walks:
-        if not take_tables(above, walk.through_links()) and not has_table:
+            files = _tables_among(walk, above, skipped_files, rowless)
+            walks.append((above, walk, [take(*each) for each in files]))
+    for above, walk, names in walks:
+        files = _tables_among(walk.through_links(), above, skipped_files, rowless)
+        names += [take(*each) for each in files]
+        if not names:
             follow = "; links to directories take --follow" if skipped_files["links"] else ""
             raise InputError(
                 f"{printable_path(walk.directory)}: no table in it: none of its files ends in "
@@ -106,14 +93,27 @@ def find_tables(
     return tables
 
 
-def _why_no_table(path: str, *, with_rows: bool) -> tuple[str, str]:
-    """Why a file of a directory is not read, and as what it is counted; empty texts if it is."""
-    format = rows_format_of(path)
-    if with_rows and format == "json" and _has_no_rows(path):
-        return "tables", "JSON without rows"
-    if format == "xlsx" and (why := readers.why_unread("xlsx")):
-        return "documents", why
-    return ("texts", "not a table by its suffix") if format == "text" else ("", "")
+def _tables_among(
+    files: Iterable[File | Failure],
+    top: str,
+    skipped_files: counts.SkippedFiles,
+    rowless: dict[str, str] | None,
+) -> Iterator[tuple[File, str]]:
+    """The tables among the files of a directory, with their names; see find_tables."""
+    for file in files:
+        if isinstance(file, Failure):
+            raise InputError(f"{file.where}: {file.reason}")
+        path, name = file.path, _name_below(file.path, top)
+        format = rows_format_of(path)
+        if rowless is not None and format == "json" and _has_no_rows(path):
+            skipped_files.add("tables", path, "JSON without rows")
+            rowless[path] = name
+        elif format == "xlsx" and (why := readers.why_unread("xlsx")):
+            skipped_files.add("documents", path, why)
+        elif format == "text":
+            skipped_files.add("texts", path, "not a table by its suffix")
+        else:
+            yield file, name
 
 
 def _name_below(path: str, directory: str) -> str:

@@ -17,7 +17,6 @@ from lshdb import errors
 from lshdb.apps.dedup.collection import Collection, DropReason
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.passage_runs import passage_at
-from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
 from lshdb.text import positions, shingles
 from lshdb.text.arrays import expand_ranges, offsets_of
@@ -85,12 +84,11 @@ class WholeTexts:
             total += len(doc_ids)
             short.take(doc_ids.tolist(), [*map(str, reader.contents(doc_ids))])
         if count := len(short.runs):
-            has, match = ("has", "it matches") if count == 1 else ("have", "they match")
             shortest = sum(run.count < _PART for run in short.runs.values())
             note = (
-                f"{collection.reference}: {count:,} of {counted(total, 'document')} {has} fewer "
-                f"than {words} words: {match} only as a whole, with fewer than {_PART} words "
-                f"({shortest:,}) only a row with the same words"
+                f"{collection.reference}: documents with fewer than {words} words match only as a "
+                f"whole: {count:,} of {total:,}; with fewer than {_PART} only a row with the same "
+                f"words: {shortest:,}"
             )
             errors.warn_of_limit(errors.Cut("dedup", count, note))
         return short

@@ -97,9 +97,8 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     rule, only_against = rules.rule_of(options.choice.of_rows), options.choice.drop.only_against
     if isinstance(rule, rules.CopiedRule):
         options = groups.replaced(options, settings=rule.index(options.data.settings))
-    signed, compared = _JOINS[type(rule)]
     data, unusable = options.data, Counts(df.sparkSession)
-    settings, counted_before = data.settings, _unusable_rows(data.counts)
+    counted_before = _unusable_rows(data.counts)
     checked = docs = _with_nulls(frame_documents.documents(df, data), options)
     references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
@@ -107,27 +106,20 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     docs = _with_order_keys(
         docs, options, frame_documents.number_order(df, data.columns.key, F.col("key"))
     )
-    new_docs, signatures = docs, signed(docs, settings, data.counts)
-    if references:
-        known = reduce(DataFrame.unionByName, (each for each, _ in references))
-        signatures = signatures.unionByName(signed(known, settings, unusable))
-        docs = docs.unionByName(known)
-    pairs = compared(signatures, docs, options)
-    if isinstance(rule, rules.CopiedRule) and references:
-        pairs = pairs.unionByName(copied_passages.whole_texts(new_docs, known, options))
-    pairs = clustering.checkpointed(pairs)
+    pairs = clustering.checkpointed(
+        _pairs(docs, [each for each, _ in references], options, rule, unusable)
+    )
     if only_against:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
-    has_chains = isinstance(rule, rules.SimilarRule | rules.CopiedRule)
-    is_decided = not has_chains or only_against
-    decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
+    has_chains = isinstance(rule, rules.SimilarRule | rules.CopiedRule) and not only_against
+    decided = _without_keys(pairs, "a", _dropped_keys(pairs)) if has_chains else pairs
     dropped = _reasons(decided, [name for _, name in references])
     if _unusable_rows(unusable):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
-    gone, failed = dropped.select("key"), frame_documents.failures(checked, settings.shingling)
+    gone, failed = dropped.select("key"), frame_documents.failures(checked, data.settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
     if _unusable_rows(data.counts) == counted_before:
         failed = failed.limit(0)
@@ -138,6 +130,35 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     kept = df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
     dropped = dropped.to(frame_documents.schema_of({**DROPPED, **rule.columns}))
     return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
+
+
+def _pairs(
+    docs: DataFrame,
+    references: Sequence[DataFrame],
+    options: SparkDedupOptions,
+    rule: rules.Rule,
+    unusable: Counts,
+) -> DataFrame:
+    """The pairs of which the second may be dropped for the first, by the rule.
+
+    Args:
+        docs: key and content of each row.
+        references: the same of references.
+        options: how they are compared.
+        rule: the rule that the options name.
+        unusable: counts rows of references without a usable key or document.
+    """
+    signed, compared = _JOINS[type(rule)]
+    settings, counts = options.data.settings, options.data.counts
+    signatures = signed(docs, settings, counts)
+    if not references:
+        return compared(signatures, docs, options)
+    known = reduce(DataFrame.unionByName, references)
+    signatures = signatures.unionByName(signed(known, settings, unusable))
+    pairs = compared(signatures, docs.unionByName(known), options)
+    if isinstance(rule, rules.CopiedRule):
+        pairs = pairs.unionByName(copied_passages.whole_texts(docs, known, options))
+    return pairs
 
 
 def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
