@@ -258,11 +258,13 @@ def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) 
 
 def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:
     """The pairs to show, of texts that differ: a few of each ring, or more if there are few."""
-    differ = [[pair for pair in ring.pairs if not pair.same_text] for ring in rings]
-    first = [pair for ring in differ for pair in ring[:_EACH]]
-    more = [pair for ring in differ for pair in ring[_EACH:]]
-    by_number = attrgetter("number")
-    return sorted([*sorted(first, key=by_number), *more][:pairs], key=by_number)
+    candidates = [
+        (index >= _EACH, pair.number, pair)
+        for ring in rings
+        for index, pair in enumerate(pair for pair in ring.pairs if not pair.same_text)
+    ]
+    chosen = [pair for _, _, pair in sorted(candidates)[:pairs]]
+    return sorted(chosen, key=attrgetter("number"))
 
 
 def _start(keys: Iterable[str]) -> str:
