@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 
 from lshdb.apps.compare import alignment, renaming
+from lshdb.apps.passages import line_ends
 from lshdb.apps.programs import tokens
 from lshdb.model import Change, Rename
 from lshdb.text.arrays import IntArray, int_array
@@ -38,8 +39,6 @@ _CUT = 32
 at the same words, whatever comes before."""
 
 _SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)[\"'”’»)\]]*\s+|(?<=[。！？])[」』”’]*\s*")
-_HYPHENATED = re.compile(r"(?<=\w)[-\u00ad\u2010]\r?\n\s*(?=\w)")
-"""A hyphen at the end of a line, after which the word goes on."""
 _LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _ALIKE = str.maketrans(
     {"\u00ad": None} | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("“”„‟", '"')
@@ -129,11 +128,7 @@ def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORT
     >>> [(row.a and row.a.number, row.b and row.b.number, row.kind) for row in rows]
     [(1, 1, 'same'), (2, None, 'only'), (3, 2, 'same'), (None, 3, 'only')]
     """
-    left, right = _Side(a), _Side(b)
-    if not programs:
-        words, b_words = set(left.values), set(right.values)
-        left.join_hyphenated(b_words)
-        right.join_hyphenated(words)
+    left, right = (_Side(text, programs=programs) for text in (a, b))
     numbers, b_numbers = _numbered(left.values, right.values)
     runs = alignment.aligned(numbers, b_numbers)
     runs = alignment.settled(runs, numbers, b_numbers, left.all_begins, right.all_begins)
@@ -178,31 +173,14 @@ class _Side:
     ends: IntArray
     values: list[str]
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, programs: bool) -> None:
         self.text = text
         self.lines, self.pages = _lines(text)
         self.places: dict[int, int] = {}
-        matches = list(_word_pattern().finditer(text))
+        matches = list(_word_pattern().finditer(text if programs else line_ends.joined(text)))
         self.starts = int_array(match.start() for match in matches)
         self.ends = int_array(match.end() for match in matches)
         self.values = [_compared(match[0]) for match in matches]
-
-    def join_hyphenated(self, known: set[str]) -> None:
-        """Make one word of the two parts around a line end, if the other text has the word."""
-        gone: list[int] = []
-        for match in _HYPHENATED.finditer(self.text):
-            index = int(np.searchsorted(self.starts, match.start()))
-            whole = "".join(self.values[index - 1 : index + 2 : 2])
-            if whole in known and 0 < index < len(self.values) - 1 and index - 1 not in gone[-2:]:
-                self.values[index - 1] = whole
-                self.ends[index - 1] = self.ends[index + 1]
-                gone += (index, index + 1)
-        if gone:
-            self.starts, self.ends = np.delete(self.starts, gone), np.delete(self.ends, gone)
-            left_out = set(gone)
-            self.values = [
-                value for index, value in enumerate(self.values) if index not in left_out
-            ]
 
     @cached_property
     def tags(self) -> IntArray:

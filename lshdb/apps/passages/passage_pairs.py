@@ -36,8 +36,6 @@ from lshdb.text import arrays
 from lshdb.text.hashing import distinct
 from lshdb.workers import in_processes
 
-_TOGETHER = {"word": 4, "code": 2, "char": 1}
-"""Characters of a batch of texts for each window in memory."""
 _PAIRS = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""
 _BLOCK = 3
@@ -120,7 +118,9 @@ def _tables(
     counting = dataclasses.replace(counting_all, common=windows, shared=shared)
     counting = counting.with_base(query.copied.base)
     doc_ids = reader.doc_ids()
-    together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
+    together = (
+        reader.limits.passage_windows * passage_windows.TOGETHER[reader.settings.shingling.kind]
+    )
     with closing(_WindowFile()) as windows_of_all:
         texts = arrays.bounded(reader.contents(doc_ids), len, together)
         for keys, count in in_processes(partial(_leading_windows, counting), texts):

@@ -51,6 +51,8 @@ from lshdb.text.arrays import (
 from lshdb.text.hashing import Hashes, distinct, secret_seed, selection
 from lshdb.text.shingling import Shingling
 
+TOGETHER = {"word": 4, "code": 2, "char": 1}
+"""Characters of texts that are compared at once, for each window in memory."""
 COMMON_SAMPLE = 4
 """First documents of a too common fingerprint that show which run around it they share."""
 _COMMON_AGREEING = 2

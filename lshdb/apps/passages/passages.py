@@ -40,8 +40,10 @@ from lshdb.text.arrays import (
 )
 from lshdb.text.hashing import distinct
 
-_TOGETHER = {"word": 18, "code": 9, "char": 4}
-"""Characters of texts that are compared at once, for each window."""
+_BATCHES = 4
+"""Times passage_windows.TOGETHER that are compared at once: with one, `dedup --cut` of rows made of
+lines of a pool takes 1.8 times the CPU (`scripts/bench alike`).
+"""
 IsSource = Callable[[IntArray, IntArray], Mask]
 """Which of pairs of texts, int64[n] both, are those of a copy and one of its sources: bool[n]."""
 
@@ -154,7 +156,8 @@ class CopiedShares:
         run = self.min_words
         settings = dataclasses.replace(self.settings, passages=run)
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
-        self._together = self.limits.passage_windows * _TOGETHER[self.settings.shingling.kind]
+        together = passage_windows.TOGETHER[self.settings.shingling.kind]
+        self._together = _BATCHES * self.limits.passage_windows * together
         self._criteria = passage_runs.Criteria(run, run, 0, self.limits.passages)
 
     def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> Shares:

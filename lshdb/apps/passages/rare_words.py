@@ -27,7 +27,6 @@ STEP = 15
 """Words from the beginning of a window to that of the next one."""
 _SHORTEST = 4
 _WORDS = Shingling("word", 1)
-_BLANK = ord(" ")
 
 
 @dataclass(frozen=True)
@@ -106,33 +105,10 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
 
 def indexed(texts: Sequence[str]) -> list[str]:
     """The terms of each of n texts, in order and with repetitions, each followed by a blank."""
-    joined_terms: dict[int, str] = {}
-    for group in shingles.groups(texts, _WORDS):
-        group_texts = whole_words((texts[index] for index in group), _WORDS)
-        text = group_texts[0]
-        if shingles.is_large(text, _WORDS):
-            joined_terms[group[0]] = "".join(
-                terms
-                for piece in shingles.word_pieces(text)
-                for terms in _indexed([piece], pieces=True)
-            )
-        else:
-            joined_terms.update(zip(group, _indexed(group_texts), strict=True))
-    return [joined_terms[index] for index in range(len(texts))]
-
-
-def _indexed(texts: list[str], pieces: bool = False) -> list[str]:
-    """The terms of each text of a group that is cut at once, joined as by `indexed`."""
-    words = shingles.cut_words(texts, pieces)
-    term_words, ends = _cut(words)
-    begins = words.begins[term_words]
-    sizes = ends - begins + 1
-    letters = np.frombuffer(words.buffer, dtype=np.uint8)[expand_ranges(begins, sizes)]
-    offsets = offsets_of(sizes)
-    letters[offsets[1:] - 1] = _BLANK
-    cuts = offsets[np.searchsorted(term_words, offsets_of(words.counts))].tolist()
-    joined = letters.tobytes()
-    return [joined[begin:end].decode() for begin, end in pairwise(cuts)]
+    return [
+        "".join(f"{name} " for name in terms.names(np.arange(len(terms.units))))
+        for terms in terms_of(texts)
+    ]
 
 
 def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
