@@ -42,7 +42,11 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
         # A document without shingles has no rows, and other base texts change which ones have none.
         signs = after.shingling != before.shingling
         if signs:
-            _sign_again(store, after, progress)
+            signed = 0
+            for doc_ids, texts in _texts(store, min_shingles=0):
+                store.index.sign_again(doc_ids, sign(texts, after, parts=False))
+                signed += len(texts)
+                progress(signed, None, "documents")
         everything, empty = store.count()
         documents = everything - empty
         if signs or is_late or (shape.bands, shape.rows) != (old.bands, old.rows):
@@ -57,15 +61,6 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
-
-
-def _sign_again(store: Store, settings: Settings, progress: Progress) -> None:
-    """Sign all documents again, under other base texts."""
-    documents = 0
-    for doc_ids, texts in _texts(store, min_shingles=0):
-        store.index.sign_again(doc_ids, sign(texts, settings, parts=False))
-        documents += len(texts)
-        progress(documents, None, "documents")
 
 
 def _texts(store: Store, *, min_shingles: int = 1) -> Iterator[tuple[arrays.IntArray, list[str]]]:

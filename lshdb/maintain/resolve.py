@@ -263,7 +263,9 @@ def resolve(request: options.SettingsOptions) -> Settings:
         "construction": shape,
     }
     if request.shingles.seed == "random":
-        values["seed"] = _random_seed()
+        import secrets  # loads OpenSSL
+
+        values["seed"] = MIN_RANDOM_SEED + secrets.randbelow(LARGEST_SEED + 1 - MIN_RANDOM_SEED)
     # Checked before a construction is chosen, which needs valid numbers.
     settings = _shaped(request.shape, Settings(**_settings_of(values)))
     bits = 32 if shingling.foreign else lane_bits_for(settings.construction)
@@ -334,9 +336,3 @@ def _shaped(request: options.ShapeOptions, settings: Settings) -> Settings:
             "either the shape or the recall"
         )
     return replace(settings, recall=recall, construction=construction)
-
-
-def _random_seed() -> int:
-    import secrets  # loads OpenSSL
-
-    return MIN_RANDOM_SEED + secrets.randbelow(LARGEST_SEED + 1 - MIN_RANDOM_SEED)

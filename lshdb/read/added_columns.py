@@ -138,5 +138,7 @@ def _with_arrays(rows: Any, indices: Sequence[int], values: ColumnValues, column
     table = pa.Table.from_batches(
         rows.batches_of(indices), rows.schema.schema if not indices else None
     )
-    batches = arrow_rows.extended(table, columns, values).combine_chunks().to_batches()
+    for field, column in zip(arrow_rows.schema_of(columns), values, strict=True):
+        table = table.append_column(field, pa.array(column, field.type))
+    batches = table.combine_chunks().to_batches()
     return arrow_rows.ArrowRows(head_with(rows.schema, columns), batches[0] if batches else None)

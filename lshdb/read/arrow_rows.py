@@ -565,13 +565,6 @@ def schema_of(columns: Columns) -> pa.Schema:
     return pa.schema([(name, kinds.get(kind, pa.string())) for name, kind in columns.items()])
 
 
-def extended(table: pa.Table, columns: Columns, values: Iterable[Sequence[Any]]) -> pa.Table:
-    """A table with further columns."""
-    for field, column in zip(schema_of(columns), values, strict=True):
-        table = table.append_column(field, pa.array(column, field.type))
-    return table
-
-
 def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches.
 

@@ -159,7 +159,10 @@ def _heading(lines: "_Lines") -> batch.TableSchema:
             names = next(_reader(lines, schema))
         except csv.Error as error:
             raise InputError(f"line {number}: {_reason(error, lines.format)}") from error
-        columns = tuple(records.distinct_names([*map(_name_of, names)]))
+        clean = (
+            name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names
+        )
+        columns = tuple(records.distinct_names([*clean]))
         options.check_columns(columns)
         return replace(schema, columns=columns, heading=before + bytes(lines.record))
     raise InputError("empty: the first line must name the columns")
@@ -383,10 +386,6 @@ def _is_csv(lines: list[str], count: int) -> bool:
         if reader.line_num < len(lines):
             return False
     return any(line.count("\t") + 1 != count and line.strip() for line in lines)
-
-
-def _name_of(column: str) -> str:
-    return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:

@@ -169,7 +169,9 @@ class _Dataset(Frame):
 class _Arrow(Frame):
     def __post_init__(self) -> None:
         if not isinstance(self.data, formats.arrow().RecordBatch):
-            self.data = _table_of(self.data)
+            from lshdb.read import arrow_rows
+
+            self.data = arrow_rows.table_reader(self.data).read_all()
 
     def batches(self) -> Iterator[Batch]:
         return _documents([self.data], self.name, self.options)
@@ -178,12 +180,6 @@ class _Arrow(Frame):
         from lshdb.read import arrow_rows
 
         return arrow_rows.taken(self.data, mask)
-
-
-def _table_of(data: Any) -> Any:
-    from lshdb.read import arrow_rows
-
-    return arrow_rows.table_reader(data).read_all()
 
 
 class _DuckDB(_Arrow):

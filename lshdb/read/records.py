@@ -264,7 +264,14 @@ class RecordOptions:
         names: Record = {}
         for record in records:
             names |= record
-            lacking = [name for name in lacking if not _has_field(record, name)]
+            lacking = [
+                name
+                for name in lacking
+                if all(
+                    field_value(record, path, _MISSING) is _MISSING
+                    for path in field_paths(name, record)
+                )
+            ]
             if not lacking:
                 return
         wrong = [
@@ -571,11 +578,6 @@ def _repaired(value: object) -> object:
 def _outer(path: Path, names: Container[str]) -> str:
     """The name of the column that a field is in."""
     return path[0] if path[0] in names else path[0].removesuffix(LIST)
-
-
-def _has_field(record: Record, name: str) -> bool:
-    paths = field_paths(name, record)
-    return any(field_value(record, path, _MISSING) is not _MISSING for path in paths)
 
 
 def _texts_in(name: str, value: list[object]) -> list[str]:

@@ -214,14 +214,9 @@ def first_row(connection: sqlite3.Connection, statement: str) -> tuple[Any, ...]
     return cursor.execute(statement).fetchone() or ()
 
 
-def is_lshdb(connection: sqlite3.Connection) -> bool:
-    """Whether the main database of a connection is lshdb's; sqlite3.Error as usual."""
-    return first_row(connection, sql.APPLICATION_ID) == (APPLICATION_ID,)
-
-
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
     """NotADatabase or OtherFormat if the file is of none of the formats that are read."""
-    if not is_lshdb(connection):
+    if first_row(connection, sql.APPLICATION_ID) != (APPLICATION_ID,):
         raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
     if version not in schema.READ:

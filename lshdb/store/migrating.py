@@ -37,7 +37,8 @@ def migrate(connection: guard.Connection, root: str | None) -> None:
             if fault is not None:
                 raise errors.DamagedFile(f"{connection.path}: {fault.what}; {RESTORE}")
             _change_tables(connection)
-            directory = root or _root_of_keys(connection)
+            keys = (key for (key,) in connection.execute(sql.RELATIVE_KEYS))
+            directory = root or likely_root(keys, connection.real_path)
             if directory is not None:
                 set_first_root(connection, directory, {"decisions"})
             if not connection.execute(sql.HAS_PASSAGES).fetchone():
@@ -56,13 +57,6 @@ def _change_tables(connection: guard.Connection) -> None:
             connection.execute(sql.SET_DEFINITION, (definition.name, definition.statement))
     connection.execute("PRAGMA writable_schema = RESET")
     connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
-
-
-def _root_of_keys(connection: guard.Connection) -> str | None:
-    """The directory that keys of files are relative to in a file that has not stored it."""
-    return likely_root(
-        (key for (key,) in connection.execute(sql.RELATIVE_KEYS)), connection.real_path
-    )
 
 
 def likely_root(keys: Iterable[str], real_path: Path) -> str | None:

@@ -126,7 +126,11 @@ class Definition(NamedTuple):
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
     (version,) = connection.execute(sql.USER_VERSION).fetchone()
-    known = definitions(_possible_parts(connection), version)
+    there = parts_there()
+    named = connection.execute(sql.NAMED_PARTS, (json.dumps(there),)).fetchall()
+    # The others need not be loaded.
+    possible = tuple(part for part in there if (part,) in [(FINGERPRINTS,), *named])
+    known = definitions(possible, version)
     rows = connection.execute(sql.EXPECTED_SCHEMA, (json.dumps(known),)).fetchall()
     parts = {known[index].part for index, _, same in rows if same is not None}
     settings_are_whole = any(known[index].name == "settings" and same for index, _, same in rows)
@@ -200,16 +204,6 @@ def plain_tables() -> list[str]:
 def parts_there() -> tuple[str, ...]:
     """The parts whose apps are there."""
     return tuple(part for part, app in offers.TABLES.items() if offers.is_there(app))
-
-
-def _possible_parts(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Those that a file has by its names, and the one that its settings may want.
-
-    The others need not be loaded.
-    """
-    there = parts_there()
-    named = connection.execute(sql.NAMED_PARTS, (json.dumps(there),)).fetchall()
-    return tuple(part for part in there if (part,) in [(FINGERPRINTS,), *named])
 
 
 def _virtual(known: Iterable[Definition]) -> set[str]:
