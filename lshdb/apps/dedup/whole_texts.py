@@ -17,14 +17,18 @@ from lshdb import errors
 from lshdb.apps.dedup.collection import Collection, DropReason
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.passage_runs import passage_at
+from lshdb.formatting import counted, listed
 from lshdb.model import CopiedPassage
+from lshdb.read.paths import escaped
 from lshdb.text import positions, shingles
-from lshdb.text.arrays import expand_ranges, offsets_of
+from lshdb.text.arrays import expand_ranges, int_array, offsets_of
 from lshdb.text.shingling import Shingling
 
 _MARK = b"\xff"
 _PART = 5
 """Units of the shortest text that matches a part of another."""
+_NAMED = 5
+"""Keys of shorter ones in a message."""
 _LETTERS = 16
 """Letters per word of the beginning of a text that shows whether it is short."""
 
@@ -83,15 +87,16 @@ class WholeTexts:
         for reader, doc_ids, _ in collection.parts():
             total += len(doc_ids)
             short.take(doc_ids.tolist(), [*map(str, reader.contents(doc_ids))])
-        if count := len(short.runs):
-            shortest = sum(run.count < _PART for run in short.runs.values())
-            note = (
-                f"{collection.reference}: documents with fewer than {words} words match only as a "
-                f"whole: {count:,} of {total:,}; with fewer than {_PART} only a row with the same "
-                f"words: {shortest:,}"
-            )
-            errors.warn_of_limit(errors.Cut("dedup", count, note))
+        name, count = str(collection.reference), len(short.runs)
+        _warn(name, count, f"{count:,} of {counted(total, 'document')}", words, "as a whole")
+        with collection.reader() as reader:
+            warn_of_shortest(name, reader.keys_of(int_array(short.shortest)))
         return short
+
+    @property
+    def shortest(self) -> list[int]:
+        """The doc_ids of those that match only the same words."""
+        return [doc_id for doc_id, run in self.runs.items() if run.count < _PART]
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
         """Remember the texts that are short."""
@@ -141,6 +146,21 @@ class WholeTexts:
             passage = run.passage_of(self.runs[longest], offsets[longest])
             reasons[0] = dataclasses.replace(reasons[0], passage=passage)
         return reasons
+
+
+def warn_of_shortest(reference: str, keys: Sequence[str]) -> None:
+    """A warning that names the documents of a reference that match only the same words."""
+    names = listed([*map(escaped, keys)], _NAMED)
+    how = f"a row with the same words ({names})"
+    _warn(reference, len(keys), counted(len(keys), "document"), _PART, how)
+
+
+def _warn(reference: str, count: int, documents: str, words: int, how: str) -> None:
+    """A warning that says how short documents of a reference match, if there are some."""
+    has, match = ("has", "it matches") if count == 1 else ("have", "they match")
+    note = f"{reference}: {documents} {has} fewer than {words} words: {match} only {how}"
+    if count:
+        errors.warn_of_limit(errors.Cut("dedup", count, note))
 
 
 def _units_in(folded: bytes) -> set[bytes]:

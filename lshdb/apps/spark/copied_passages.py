@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lshdb import Construction, Cut, Settings
-from lshdb.apps.dedup.whole_texts import WholeTexts
+from lshdb.apps.dedup.whole_texts import WholeTexts, warn_of_shortest
 from lshdb.apps.passages import passage_runs, passage_windows, passages
 from lshdb.apps.passages.model import PASSAGE, PASSAGE_PAIR, passage_values
 from lshdb.apps.passages.winnowing import fingerprints as winnowed
@@ -197,6 +197,8 @@ def whole_texts(
         counts.add("short_references", len(texts))
     short = WholeTexts(settings.shingling, settings.passages)
     short.take(range(len(texts)), [text for _, text in texts])
+    keys = [texts[index][0].partition(candidates.KEY_MARK)[2] for index in short.shortest]
+    warn_of_shortest("references", keys)
 
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         given = [str(content) for content in contents]

@@ -158,7 +158,7 @@ def test_rows_that_share_a_footer_are_not_compared_with_each_other(pages: Comman
     words += ["--against", "test.csv:text=question,key=key"]
     done = pages.done(*words, "--only-against")
     assert "kept 27, dropped 3, failed 0" in done.err
-    assert "test.csv: documents with fewer than 13 words match only as a whole: 2 of 3" in done.err
+    assert "test.csv: 2 of 3 documents have fewer than 13 words" in done.err
     assert "Who Built The Lighthouse On The Northern Cape" in pages.path("d.csv").read_text()
     # Without it, the pages go for their footer.
     assert "kept 1, dropped 29" in pages.done(*words).err
