@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lshdb.apps.dedup.spool import SpooledDocument
-from lshdb.apps.review.decisions import Contents, contents_in_force
+from lshdb.apps.review.decisions import Contents
 from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.read.batch import RowPlace
 from lshdb.read.metadata import picked
@@ -64,7 +64,7 @@ class Collection:
     def decided(self) -> Contents:
         """The decisions in its file when it was first asked for them."""
         with self.store.reading():
-            return contents_in_force(self.store)
+            return Contents(self.store.decisions())
 
     @property
     def is_reference(self) -> bool:

@@ -72,15 +72,9 @@ def read_verdicts(reader: StoreReader, who: str | None = None) -> "Verdicts":
     return Verdicts(read_decisions(reader), who, texts)
 
 
-def contents_in_force(reader: StoreReader) -> "Contents":
-    """The decisions in force about keys and digests, whether these are still stored or not."""
-    return Contents(reader.decisions())
-
-
 def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
     """The keys and digests whose last decision is to drop them, whether still stored or not."""
-    verdicts = contents_in_force(reader).of_key
-    return {document for document, verdict in verdicts.items() if verdict == "drop"}
+    return {row.document for row in dropped_rows(reader)}
 
 
 def dropped_rows(reader: StoreReader) -> list[DecisionRow]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lshdb.apps.review.decisions import contents_in_force
+from lshdb.apps.review.decisions import Contents
 from lshdb.options import QueryOptions
 from lshdb.read import proof
 from lshdb.search.query import search
@@ -61,7 +61,7 @@ class _Copies:
         self._store, self._identical = store, identical
         self._root = store.files_root
         with store.reading():
-            self._decided = contents_in_force(store)
+            self._decided = Contents(store.decisions())
             verdicts = self._decided.of_key
             dropped = {document for document, verdict in verdicts.items() if verdict == "drop"}
             stored = {file.key: file for file in store.files_of_keys([key for key, _ in dropped])}

@@ -278,12 +278,6 @@ class Filters(Options):
     sample: Number = None
     seed: Annotated[int | None, Option("Of the sample.", min=0)] = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        low, high = self.min_similarity, self.max_similarity
-        if low is not None and high is not None and low > high:
-            raise UsageError(f"max_similarity {high} is below min_similarity {low}")
-
 
 @dataclasses.dataclass(eq=False)
 class Listing:

@@ -194,16 +194,16 @@ class Review:
 
     def copies(
         self, database: Database, clusters: Iterable[Cluster]
-    ) -> tuple[list[tuple[str, str]], int]:
+    ) -> tuple[list[tuple[str, str]], str, int]:
         """The kept documents of clusters, with their undecided copies of the same content.
 
         Returns:
-            Keys and digests, each kept document before its copies, up to MAX_MEMBERS; and how many
-            of them are copies.
+            Keys and digests, each kept document before its copies, up to MAX_MEMBERS; the action
+            that drops the copies; and how many these are.
         """
         verdicts = self.verdicts(database)
         documents: list[tuple[str, str]] = []
-        copies = 0
+        kept: list[str] = []
         for cluster in clusters:
             if len(documents) + 1 >= MAX_MEMBERS:
                 break
@@ -221,9 +221,9 @@ class Review:
                 document for document in stored[1:] if stored[0] == (cluster.keep, document[1])
             ]
             if unchanged_copies and len(documents) + len(unchanged_copies) < MAX_MEMBERS:
+                kept.append(str(len(documents)))
                 documents += [stored[0], *unchanged_copies]
-                copies += len(unchanged_copies)
-        return documents, copies
+        return documents, f"keep {' '.join(kept)},drop *", len(documents) - len(kept)
 
     @contextmanager
     def _writing(self) -> Iterator[Database]:
@@ -286,17 +286,10 @@ def verdicts_of(
 
     `keep 3,drop 1 2` keeps document 3 and drops 1 and 2; `keep 3,drop *` drops all that are not
     named before. `different *` marks all as different, `different 0 1,different 2 5` two pairs.
-    `copies` keeps the first document of each content, and drops the others.
 
     Raises:
         UsageError: the action is none of these, or names a document that the form does not have.
     """
-    if action == "copies":
-        kept = {digest: key for key, digest in reversed(documents)}
-        return [
-            ("keep" if kept[digest] == key else "drop", [(key, digest)])
-            for key, digest in documents
-        ]
     remaining = {str(number): document for number, document in enumerate(documents)}
     verdicts: list[tuple[Verdict, list[tuple[str, str]]]] = []
     for clause in action.split(","):

@@ -536,9 +536,10 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
         data["drawn_from"] = listed.drawn_from
     view: dict[str, Any] = {"sorts": listing.SORTS[kind]}
     if kind == "clusters" and visit.review is not None:
-        documents, copies = visit.review.copies(visit.database, survey.items)
+        documents, drop_copies, copies = visit.review.copies(visit.database, survey.items)
         rule = listing.rule_words(visit.address.filters.clusters.order)
         view |= {"documents": json_text.dumps(documents), "copies": copies, "rule": rule}
+        view["drop_copies"] = drop_copies
         view |= _last(visit, listed)
     return Page(kind, kind.capitalize(), data, view)
 
