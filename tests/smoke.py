@@ -1,12 +1,14 @@
 """Does what each command and method is for, on two small files, where some apps are missing.
 
-Usage: python tests/smoke.py [--block] [APP...]
+Usage: python tests/smoke.py [APP...]
        python tests/smoke.py --deletions
+       python tests/smoke.py --block
 
-APP are the apps that are missing: their commands must name them, and the others must work. With
---block they are there, but cannot be imported. --deletions deletes the folder of each app in a copy
-of the package, with those that need it, and then all. Prints what goes wrong; the exit status is 1
-then.
+APP are the apps that are missing: their commands must name them, and the others must work.
+--deletions deletes the folder of each app in a copy of the package, with those that need it, and
+then all. With --block they are there, but cannot be imported: each time in a copy (fork) of this
+process, which has done all of it before, and so loaded other packages. Prints what goes wrong; the
+exit status is 1 then.
 """
 
 from __future__ import annotations
@@ -196,11 +198,38 @@ def with_needing(app: str, apps: Mapping[str, set[str]]) -> list[str]:
     return gone
 
 
-def deletions() -> int:
+def tried(gone: Sequence[str]) -> bool:
+    """Whether something goes wrong without some apps; prints what."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        found = failures(gone)
+    print(*found, sep="\n", flush=True)
+    return bool(found)
+
+
+def blocked(cases: Mapping[str, Sequence[str]]) -> int:
+    """Block the imports of apps in copies of this process; how many copies fail."""
+    failed = int(tried([]))  # which also loads what the copies use
+    for name, gone in cases.items():
+        print(f"without {name}:", flush=True)
+        child = os.fork()
+        if not child:
+            for module in [name for name in sys.modules if name.partition(".")[0] == "lshdb"]:
+                del sys.modules[module]
+            sys.meta_path.insert(0, Blocked(gone))
+            status = 1
+            try:
+                status = int(tried(gone))
+            finally:
+                os._exit(status)
+        failed += os.waitpid(child, 0)[1] != 0
+    return failed
+
+
+def deletions(cases: Mapping[str, Sequence[str]]) -> int:
     """Delete apps in copies of the package; how many copies fail."""
     from test_architecture import APPS, PACKAGE
 
-    cases = {app: with_needing(app, APPS) for app in APPS} | {"all apps": [*APPS]}
     failed = 0
     for name, gone in cases.items():
         with tempfile.TemporaryDirectory() as copy:
@@ -220,15 +249,10 @@ def deletions() -> int:
 
 
 if __name__ == "__main__":
-    gone = sys.argv[1:]
-    if gone == ["--deletions"]:
+    if sys.argv[1:] in (["--deletions"], ["--block"]):
         sys.path.append(str(Path(__file__).parent / "project"))
-        sys.exit(deletions() > 0)
-    if "--block" in gone:
-        gone.remove("--block")
-        sys.meta_path.insert(0, Blocked(gone))
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        found = failures(gone)
-    print(*found, sep="\n")
-    sys.exit(bool(found))
+        from test_architecture import APPS
+
+        cases = {app: with_needing(app, APPS) for app in APPS} | {"all apps": [*APPS]}
+        sys.exit((blocked if "--block" in sys.argv else deletions)(cases) > 0)
+    sys.exit(tried(sys.argv[1:]))
