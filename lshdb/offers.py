@@ -169,18 +169,21 @@ OPTIONS = {
 PARTS = {
     "fingerprints": "lshdb.apps.passages.fingerprints:PART",
     "rare_words": "lshdb.apps.passages.rare_word_index:PART",
+    "record_shingles": "lshdb.apps.records.record_index:PART",
 }
 """The parts of the index besides bands, each a lshdb.store.parts.IndexPart."""
 TABLES = {
     "fingerprints": "passages",
     "rare_words": "passages",
+    "record_shingles": "records",
     "decisions": "review",
     "runs": "dedup",
 }
 """The parts that a file has whole or not at all, and the app of each. Its folder has the tables in
 NAME.sql, and in `statements` WRITES, by name the texts that write to them (lshdb.store.schema)."""
 SEARCHES = {
-    "weighted": "lshdb.apps.passages.weights:weigh",
+    "weighted": "lshdb.apps.passages.weights:Prints",
+    "records": "lshdb.apps.records.records:Records",
     "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
 }
 """What a search takes from an app, by the option that asks for it."""

@@ -267,10 +267,11 @@ class PurposeOptions(Options):
     error = SettingsError
 
     purpose: Annotated[
-        Literal["short-text", "documents", "scans", "programs", "baskets"] | None,
+        Literal["short-text", "records", "documents", "scans", "programs", "baskets"] | None,
         Option(
-            "Shingle and threshold for such documents; for programs also passages of 12.",
-            metavar="short-text|documents|scans|programs|baskets",
+            "Shingle and threshold for such documents; for programs also passages of 12; records "
+            "are compared by what is rare in both.",
+            metavar="short-text|records|documents|scans|programs|baskets",
             flags=("--for",),
             common=True,
         ),

@@ -97,7 +97,7 @@ class ShingleOptions(Options):
 BaseTexts = Mapping[str, str] | None
 
 class PurposeOptions(Options):
-    purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None
+    purpose: Literal['short-text', 'records', 'documents', 'scans', 'programs', 'baskets'] | None = None
 
 class SettingsOptions(Options):
     shape: ShapeOptions
@@ -121,7 +121,7 @@ class SettingsOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'records', 'documents', 'scans', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,
@@ -164,7 +164,7 @@ class OpenOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'records', 'documents', 'scans', 'programs', 'baskets'] | None = None,
         reworded: bool | None = None,
         permutations: int | None = None,
         sketch: str | None = None,

@@ -40,6 +40,8 @@ COMMANDS = (
     ("init -d passages.db --passages 4", "passages", "passages.db made"),
     ("add -d passages.db texts", "", "added 2"),
     ("passages -d passages.db texts/a.txt", "passages", "texts/b.txt"),
+    ("init -d records.db --for records", "records", "records.db made"),
+    ("add -d records.db texts", "", "added 2"),
     ("init -d code.db --shingle code:5", "programs", "code.db made"),
     ("add -d code.db texts", "", "added 2"),
     ("init", "", "lsh.db made"),

@@ -54,11 +54,11 @@ def discard(stream: TextIO) -> None:
 
 def note_recall(settings: "Settings", threshold: float, advice: str = "") -> None:
     """Note what share of the documents the index finds, if a threshold is below its own."""
-    if threshold >= settings.threshold:
+    if threshold >= settings.threshold or settings.records:
         return
-    from lshdb.sketch.constructions import candidate_probability
+    from lshdb.sketch.settings import recall_at
 
-    recall = candidate_probability(threshold, settings.construction)
+    recall = recall_at(settings, threshold)
     message(
         f"the index is made for similarity {settings.threshold:g}: of the documents at "
         f"{threshold:g} it finds about {percent(recall)}{advice}"

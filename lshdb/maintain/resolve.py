@@ -13,7 +13,7 @@ from lshdb import groups, offers, options
 from lshdb.errors import SettingsError, SettingsMismatch
 from lshdb.maintain.analysis import mean_below
 from lshdb.sketch.constructions import Construction, candidate_probability
-from lshdb.sketch.settings import Settings, SketchName, parts_of, settings_record
+from lshdb.sketch.settings import MIN_LANES, Settings, SketchName, parts_of, settings_record
 from lshdb.text.content import normalized
 from lshdb.text.hashing import LARGEST_SEED
 from lshdb.text.kinds import kind_of
@@ -43,16 +43,19 @@ OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 
 PURPOSES = {
     "short-text": ("char:3-cjk", 0.55),
+    "records": ("char:3", 0.55),
     "documents": ("char:9", 0.8),
     "scans": ("char:6", 0.17),
     "programs": ("code:6", 0.4),
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of
-thumb, for short texts, scans and programs by what was measured (docs/figures.md)."""
+thumb, for short texts, records, scans and programs by what was measured (docs/figures.md)."""
 RECALL_OF_SCANS = 0.84
 """What 63 bands of two rows find at the threshold of scans, and .98 at 0.25. More recall would take
 bands of one row, which most unrelated scans share."""
+OF_RECORDS = Construction(rows=MIN_LANES, bands=1)
+"""The bands of records: only records equal to others need them, as shingles find the rest."""
 PASSAGES_OF_PROGRAMS = 12
 """Tokens of the passages that a file for programs indexes: shorter ones are idioms of a language,
 which tell copies apart less well (docs/figures.md)."""
@@ -105,7 +108,9 @@ def check_against(
     stored = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.kind.purpose or "", (None, None))
     # A purpose decides only the settings that are not given explicitly.
-    values = {"shingle": shingle, "threshold": threshold} | _given_settings(request)
+    is_records = request.kind.purpose == "records" or None
+    usual = {"shingle": shingle, "threshold": threshold, "records": is_records}
+    values = usual | _given_settings(request)
     shingles = request.shingles
     chosen = values["shingle"] or (shingles.ignoring and stored["shingle"])
     values["shingle"] = _shingle(shingles, chosen)
@@ -258,6 +263,7 @@ def resolve(request: options.SettingsOptions) -> Settings:
         "sketch": FOREIGN if shingling.foreign else SKETCH,
         "seed": SEED,
         "content": not shingling.foreign,
+        "records": request.kind.purpose == "records",
         **_given_settings(request),
         "shingling": shingling,
         "construction": shape,
@@ -319,6 +325,8 @@ def _shaped(request: options.ShapeOptions, settings: Settings) -> Settings:
     """The settings with the requested construction, or with the best one for them."""
     threshold, recall = settings.threshold, settings.recall
     construction = given_construction(request)
+    if construction is None and settings.records:
+        return replace(settings, construction=OF_RECORDS)
     if construction is None:
         best = choose_construction(threshold, recall, settings.permutations)
         return replace(settings, construction=best)

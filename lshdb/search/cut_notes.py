@@ -10,6 +10,7 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | `clusters` | the same by rare shingles; else as `clusters` allows | warns |
 | `query` | all | |
 | `query` with `top` | the best `query_best` of the first `query_first`, by estimate | warns |
+| `query`, `pairs` of records | those that share a shingle of 1,000 or fewer records | warns |
 | `dedup`, `add` | the first `dedup_listed` that are kept | warns |
 | Spark | all pairs of WHOLE documents; in larger buckets those with the first | counts |
 | `tune` | the first `sample_rows` | warns |
@@ -51,6 +52,16 @@ def runs_cut(runs: int, shortest: int, read: int) -> Cut:
         runs,
         f"runs of {shortest} words of the query are in more than {read:,} documents; "
         "documents that share nothing else with it may be missing: exhaustive compares with all",
+    )
+
+
+def shingles_cut(where: str, shingles: int) -> Cut:
+    """These shingles of records lead to too many others."""
+    return Cut(
+        where,
+        shingles,
+        f"shingles of records that are in too many to be followed: {shingles:,}; records that "
+        "share no rarer one may be missing: those of --shingle char:4 are rarer",
     )
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -87,9 +87,12 @@ class Join:
         self.exact = self.settings.content and not similar.estimate
         if similar.distinguish:
             check_numbers(self.settings)
-        self.doc_ids, self.buckets = SharedBuckets.collect(
-            self.reader.shared_buckets(self.progress) if self.only is None else ()
-        )
+        self.weighing = weighing.weighing_of(self.reader)
+        weighing.check_records(self.settings, similar.estimate, similar.distinguish)
+        rows = self.reader.shared_buckets(self.progress) if self.only is None else iter(())
+        if self.settings.records and self.only is None:
+            rows = chain(rows, self.weighing.pairs(self.threshold, self.progress))
+        self.doc_ids, self.buckets = SharedBuckets.collect(rows)
         if self.only is not None:
             self.doc_ids = self.only
         if self.condition is not None:
@@ -110,8 +113,10 @@ class Join:
         self.estimates = Estimates(
             lambda numbers: self.reader.signatures_of(doc_ids[numbers]), self.same, self.reader
         )
-        self.scorer: Scorer = self.estimates
-        if self.exact:
+        self.scorer: Scorer | weighing.RecordScorer = self.estimates
+        if self.settings.records:
+            self.scorer = weighing.RecordScorer(self.weighing, self.contents, self.shingles)
+        elif self.exact:
             self.scorer = Exact(
                 self.contents,
                 self.same,
@@ -178,7 +183,7 @@ class Join:
         minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
             return left, right, scores
-        weighted, _ = weighing.weigh(self.reader, self.contents, self.shingles, left, right)
+        weighted, _ = weighing.weigh(self.weighing, self.contents, self.shingles, left, right)
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return left[kept], right[kept], scores[kept]
 
@@ -214,7 +219,7 @@ class Join:
         identical, same_text = self.sameness(left, right)
         weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None:
-            weighted = weighing.weigh(self.reader, self.contents, self.shingles, left, right)
+            weighted = weighing.weigh(self.weighing, self.contents, self.shingles, left, right)
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],

@@ -24,9 +24,9 @@ from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
 from lshdb.read.metadata import picked
 from lshdb.search import cut_notes, similarity, weighted
-from lshdb.search.lookup import bucket_members_up_to
+from lshdb.search.lookup import bucket_members, bucket_members_up_to
 from lshdb.sketch import banding, constructions, minhash, signing
-from lshdb.sketch.settings import Settings
+from lshdb.sketch.settings import Settings, recall_at
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -78,7 +78,7 @@ class QueryBatch:
         return QueryBatch(self.stored[first:last], self.digests[first:last], signed, files=files)
 
 
-class _Pairs(NamedTuple):
+class QueryPairs(NamedTuple):
     """Pairs of a query and a document that may be similar, c of them.
 
     Attributes:
@@ -89,7 +89,7 @@ class _Pairs(NamedTuple):
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
-        containments: float64[c], if they are asked for.
+        containments: float64[c], if they are asked for; of records the `weighted` similarities.
     """
 
     doc_ids: IntArray
@@ -102,17 +102,19 @@ class _Pairs(NamedTuple):
     containments: Shares
 
     @classmethod
-    def of(cls, doc_ids: IntArray, queries: IntArray, documents: IntArray, rest: Mask) -> _Pairs:
+    def of(
+        cls, doc_ids: IntArray, queries: IntArray, documents: IntArray, rest: Mask
+    ) -> QueryPairs:
         """Pairs of which no more is known yet."""
         none = np.zeros(len(queries))
         return cls(doc_ids, queries, documents, rest, none.astype(np.int64), none, none, none)
 
-    def chosen(self, which: Mask | IntArray) -> _Pairs:
+    def chosen(self, which: Mask | IntArray) -> QueryPairs:
         """Some of the pairs."""
         columns: tuple[Any, ...] = self[1:]
-        return _Pairs(self.doc_ids, *(column[which] for column in columns))
+        return QueryPairs(self.doc_ids, *(column[which] for column in columns))
 
-    def without_rest(self, limit: int, values: Shares | IntArray) -> _Pairs:
+    def without_rest(self, limit: int, values: Shares | IntArray) -> QueryPairs:
         """Of the documents of each query in large buckets only, those with the largest values."""
         if not self.rest.any():
             return self
@@ -120,7 +122,7 @@ class _Pairs(NamedTuple):
         kept[rest[first_of_each(self.query[rest], limit, -values[rest])]] = True
         return self.chosen(kept)
 
-    def ranked(self, containment: bool, top: int | None, minimum: float) -> _Pairs:
+    def ranked(self, containment: bool, top: int | None, minimum: float) -> QueryPairs:
         """The pairs that reach a value, best first, at most `top` for each query."""
         first, second = self.similarities, self.estimates
         if containment:
@@ -173,7 +175,7 @@ def comparison_at(settings: Settings, threshold: float | None) -> tuple[float, b
     """
     if threshold is None:
         threshold = settings.threshold
-    recall = constructions.candidate_probability(threshold, settings.construction)
+    recall = recall_at(settings, threshold)
     compares_all = threshold < settings.threshold and recall < settings.recall
     return threshold, compares_all, 1.0 if compares_all else recall
 
@@ -255,7 +257,9 @@ def answers(
         weighted.check_weighted(request.weighted, store.settings)
         query = replace(query, similar=replace(query.similar, top=None))
     scored_and_cuts = None
-    if len(batch) == 1 or not _beyond_buckets(store, query):
+    if store.settings.records and batch.stored:
+        scored_and_cuts = similar_records(store, query, batch, keep)
+    elif len(batch) == 1 or not _beyond_buckets(store, query):
         scored_and_cuts = _best_candidates(store, query, batch, keep)
     if scored_and_cuts is None:
         middle = len(batch) // 2
@@ -279,7 +283,7 @@ def _all_equal(query: RankingOptions, similarities: Sequence[float]) -> bool:
 
 def _best_candidates(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
-) -> tuple[_Pairs, dict[int, list[errors.Cut]]] | None:
+) -> tuple[QueryPairs, dict[int, list[errors.Cut]]] | None:
     """The matches of all queries, the best of each first, and what limits left out.
 
     None if the buckets of several queries have too many rows at once.
@@ -312,6 +316,31 @@ def _best_candidates(
     return _scored(store, query, batch, pairs), cuts
 
 
+def similar_records(
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
+) -> tuple[QueryPairs, dict[int, list[errors.Cut]]]:
+    """What `_best_candidates` gives, of records: by rare shingles, or all if they are equal."""
+    similar = query.similar
+    weighted.check_records(store.settings, similar.estimate, similar.distinguish, query.containment)
+    threshold = _threshold(store, query)
+    weighing = weighted.weighing_of(store)
+    index, found, unfollowed = weighing.sharing(batch.stored, threshold)
+    equal = bucket_members(store, batch.signed.bucket_keys)
+    doc_ids, document = np.unique(np.append(found, equal.doc_ids), return_inverse=True)
+    named = np.append(index, equal.origins()[0]) * len(doc_ids) + document
+    queries, documents = np.divmod(np.unique(named), max(1, len(doc_ids)))
+    pairs = QueryPairs.of(doc_ids, queries, documents, np.zeros(len(queries), dtype=np.bool_))
+    pairs = pairs.chosen(_allowed(doc_ids, batch, keep)[documents])
+    pairs = _estimated(store, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
+    both, shares = map(np.array, _weighted(store, batch, pairs, weighing))
+    pairs = pairs._replace(similarities=shares, containments=both)
+    cuts = {
+        number: [cut_notes.shingles_cut("query", int(unfollowed[number]))]
+        for number in np.flatnonzero(unfollowed).tolist()
+    }
+    return pairs.ranked(False, similar.top, threshold), cuts
+
+
 def _beyond_buckets(store: StoreReader, query: RankingOptions) -> bool:
     """Whether candidates are also documents that share no bucket with a query."""
     return query.exhaustive or (query.containment and store.settings.passages > 0)
@@ -323,7 +352,7 @@ def _candidates(
     batch: QueryBatch,
     keep: DocumentFilter | None,
     max_documents: int | None,
-) -> tuple[_Pairs, dict[int, list[errors.Cut]]] | None:
+) -> tuple[QueryPairs, dict[int, list[errors.Cut]]] | None:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
     Only the first `max_documents` of each bucket are read, if that is a number. None if the
@@ -357,7 +386,7 @@ def _candidates(
     )
     rest = np.full(len(named), bool(cuts))
     rest[of_row[~large[query_index, band]]] = False
-    pairs = _Pairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
+    pairs = QueryPairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[pairs.query] >= min_bands
     kept &= _allowed(doc_ids, batch, keep)[pairs.document]
@@ -374,10 +403,10 @@ def _candidates(
     return pairs, cuts
 
 
-def _pairs_of_query(doc_ids: IntArray) -> _Pairs:
+def _pairs_of_query(doc_ids: IntArray) -> QueryPairs:
     """The pairs of one query with documents that were not found in buckets."""
     queries = np.zeros(len(doc_ids), dtype=np.int64)
-    return _Pairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
+    return QueryPairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
 
 
 def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: DocumentFilter | None) -> Mask:
@@ -404,7 +433,9 @@ def _threshold(store: StoreReader, query: RankingOptions) -> float:
     return store.settings.threshold if threshold is None else threshold
 
 
-def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs) -> _Pairs:
+def _scored(
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: QueryPairs
+) -> QueryPairs:
     """The matches among candidates, the best of each query first."""
     top, containment = query.similar.top, query.containment
     threshold = _threshold(store, query)
@@ -419,7 +450,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
             query_sizes = exact.distinct(np.arange(len(batch)))
         sizes = query_sizes, exact.shingles[len(batch) :]
 
-    def needed(subset: _Pairs) -> Shares:
+    def needed(subset: QueryPairs) -> Shares:
         """The similarity that pairs need to reach the level."""
         minimum: Shares = level[subset.query]
         if containment:
@@ -451,11 +482,11 @@ def _verified(
     store: StoreReader,
     query: RankingOptions,
     batch: QueryBatch,
-    pairs: _Pairs,
+    pairs: QueryPairs,
     exact: similarity.Exact | None,
     level: Shares,
-    needed: Callable[[_Pairs], Shares],
-) -> _Pairs:
+    needed: Callable[[QueryPairs], Shares],
+) -> QueryPairs:
     """The pairs with exact values, but those that cannot be among the best.
 
     They are verified in the order of their estimates, and with `top` only as long as one of the
@@ -497,13 +528,13 @@ def _estimated(
     store: StoreReader,
     query: RankingOptions,
     batch: QueryBatch,
-    pairs: _Pairs,
-    needed: Callable[[_Pairs], Shares],
-) -> _Pairs:
+    pairs: QueryPairs,
+    needed: Callable[[QueryPairs], Shares],
+) -> QueryPairs:
     """The candidates that may be as similar as needed, with their estimates and bands."""
     settings, construction = store.settings, store.settings.construction
     shape = -1, construction.bands, construction.rows
-    parts: list[_Pairs] = []
+    parts: list[QueryPairs] = []
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
         signatures = store.signatures_of(pairs.doc_ids[documents])
         here = (pairs.document >= documents.start) & (pairs.document < documents.stop)
@@ -528,7 +559,7 @@ def _estimated(
             parts.append(part_of_pairs)
     if len(parts) < 2:
         return parts[0] if parts else pairs.chosen(np.arange(0))
-    return _Pairs(
+    return QueryPairs(
         pairs.doc_ids, *map(np.concatenate, zip(*(columns[1:] for columns in parts), strict=True))
     )
 
@@ -559,7 +590,7 @@ def exact_of(
 
 
 def _exact(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: QueryPairs
 ) -> similarity.Exact:
     """Exact similarities of queries and the documents of pairs, as `exact_of`."""
     numbers = query.similar.distinguish is not None
@@ -567,7 +598,7 @@ def _exact(
 
 
 def _matches(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: QueryPairs
 ) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.document]
@@ -585,20 +616,27 @@ def _matches(
     }
     if query.containment:
         columns["containment"] = pairs.containments.tolist()
-    if batch.stored and store.settings.passages:
-        columns["weighted"], columns["weighted_share"] = _weighted(store, batch, pairs)
+    if batch.stored and store.settings.records:
+        columns["weighted"] = pairs.containments.tolist()
+        columns["weighted_share"] = columns["similarity"]
+    elif batch.stored and store.settings.passages:
+        columns["weighted"], columns["weighted_share"] = _weighted(
+            store, batch, pairs, weighted.weighing_of(store)
+        )
     if fields:
         stored = store.metadata_of(doc_ids, fields)
         columns["metadata"] = [picked(row, fields) for row in stored]
     return Block(columns).objects(Match)
 
 
-def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list[Any]]:
+def _weighted(
+    store: StoreReader, batch: QueryBatch, pairs: QueryPairs, weighing: weighted.Weighing | None
+) -> list[list[Any]]:
     """How similar pairs are, weighted by rarity."""
     used, document = np.unique(pairs.document, return_inverse=True)
     contents = contents_of(store, batch, pairs.doc_ids[used])
     sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
-    return weighted.weigh(store, contents, sizes, pairs.query, document + len(batch))
+    return weighted.weigh(weighing, contents, sizes, pairs.query, document + len(batch))
 
 
 def contents_of(
@@ -620,7 +658,7 @@ def contents_of(
 def _sameness(
     store: StoreReader,
     batch: QueryBatch,
-    pairs: _Pairs,
+    pairs: QueryPairs,
     text_digests: Sequence[bytes],
     bytes_digests: Sequence[str | None],
 ) -> tuple[list[bool], list[bool]]:

@@ -1,23 +1,121 @@
-"""Similarity weighted by rarity, where an app gives it: which results pass, and in which order."""
+"""Similarity weighted by rarity, where an app gives it: which results pass, and in which order.
+
+The rarity of a fingerprint or shingle is its inverse document frequency (Sparck Jones: A
+statistical interpretation of term specificity, Journal of Documentation 28, 1972), by the other
+documents that have it, and less log 2, so that it is 0 where half of the documents have it:
+
+    rarity = max(0, log(N / (2 max(1, df - 1))))
+
+of N stored documents (at least 4), of which df have it. Of a pair with sets A and B, where w adds
+up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard similarity, and
+`weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
+df - 1, what only two documents have weighs as much as what one has.
+"""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from lshdb import offers
 from lshdb.errors import UsageError
 from lshdb.options import WeightedOptions
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
-from lshdb.text.arrays import IntArray
+from lshdb.text import arrays
+from lshdb.text.arrays import IntArray, Shares, is_in
+
+_MIN_DOCUMENTS = 4
+"""With fewer, what a pair shares would be half of all, and weigh nothing."""
+_PER_CHUNK = 1 << 20
+"""How many values are compared in one array."""
+_EQUAL = 1 - 1e-9
+"""The share of the larger document from which both are equal, as sums are rounded."""
 
 T = TypeVar("T")
 
 
+def rarity(counts: arrays.IntArray | arrays.Shares, documents: int) -> arrays.Shares:
+    """The weights float64[n] of what counts [n] of some documents have."""
+    halves = max(documents, _MIN_DOCUMENTS) / (2 * np.maximum(counts - 1, 1))
+    weights: arrays.Shares = np.maximum(np.log(halves), 0)
+    return weights
+
+
+def compared(
+    documents: arrays.IntArray,
+    number: arrays.IntArray,
+    weights: arrays.Shares,
+    counts: arrays.IntArray,
+    left: arrays.IntArray,
+    right: arrays.IntArray,
+    min_total: float = 0,
+) -> arrays.Shares:
+    """How similar pairs int64[p] of documents are: `weighted` and `weighted_share`.
+
+    Args:
+        documents: int64[v], ascending: the index of the document that has each value.
+        number: int64[v], which value that is, once a document.
+        weights: float64[d], of the distinct values.
+        counts: int64[d], how many of these documents have each.
+        left: int64[p], the index of the first document of each pair.
+        right: int64[p], that of the second.
+        min_total: what a document weighs at least, where it is the smaller one; two that share all
+            they have are equal however little that is.
+
+    Returns:
+        float64[2, p].
+    """
+    count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
+    totals = np.bincount(documents, weights[number], minlength=count)
+    # What one document has, or what weighs nothing, adds nothing to what a pair shares.
+    shareable = ((counts > 1) & (weights > 0))[number]
+    documents, number = documents[shareable], number[shareable]
+    sizes = np.bincount(documents, minlength=count)
+    codes = np.sort(documents * len(weights) + number)
+    number = codes % max(len(weights), 1)
+    begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
+    for part in arrays.chunks_of(sizes[left], _PER_CHUNK):
+        of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
+        pair = np.repeat(np.arange(len(left[part])), sizes[left[part]])
+        shared = is_in(right[part][pair] * len(weights) + number[of_left], codes)
+        common[part] = np.bincount(
+            pair[shared], weights[number[of_left[shared]]], minlength=len(left[part])
+        )
+    a, b = totals[left], totals[right]
+    weighted = np.zeros((2, len(left)))
+    # Sums in another order may differ in their last bits.
+    smaller = np.maximum(np.minimum(a, b), min_total)
+    for shares, total in zip(weighted, (a + b - common, smaller), strict=True):
+        np.divide(common, total, out=shares, where=common > 0)
+    weighted[:, (common > 0) & (common >= np.maximum(a, b) * _EQUAL)] = 1
+    return np.minimum(weighted, 1)
+
+
+class Weighing(Protocol):
+    """What documents are weighed by.
+
+    Attributes:
+        reader: of the file.
+        min_total: see `compared`.
+    """
+
+    reader: StoreReader
+    min_total: float
+
+    def values_of(self, texts: Sequence[str], /) -> tuple[arrays.IntArray, arrays.IntArray]:
+        """The values of n texts, and the index of the text of each, int64[v] both, by text."""
+
+    def weights_of(self, values: arrays.IntArray, /) -> arrays.Shares:
+        """The weights float64[d] of distinct values int64[d]."""
+
+
 def weigh(
-    reader: StoreReader,
+    weighing: Weighing | None,
     contents: Callable[[IntArray], Iterable[str]],
     sizes: IntArray,
     left: IntArray,
@@ -26,23 +124,74 @@ def weigh(
     """`weighted` and `weighted_share` of pairs of documents; None where nothing weighs them.
 
     Args:
-        reader: the file.
+        weighing: what they are weighed by.
         contents: gives the texts of documents, by ascending numbers int64[n].
         sizes: int64[m], about how long each document is, by its number.
         left: int64[p], the number of the first document of each pair.
         right: int64[p], that of the second.
     """
-    if not reader.settings.passages or not offers.is_there(offers.TABLES["fingerprints"]):
+    if weighing is None:
         return [[None] * len(left)] * 2
-    weighted: list[list[Any]] = offers.offered(offers.SEARCHES, "weighted")(
-        reader, contents, sizes, left, right
-    )
-    return weighted
+    weighted = np.zeros((2, len(left)))
+    order = np.argsort(left, kind="stable").tolist()
+    at_once = weighing.reader.limits.join_read
+    for chunk in arrays.bounded(order, (sizes[left] + sizes[right]).__getitem__, at_once):
+        pairs = np.array(chunk)
+        numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
+        values, documents = weighing.values_of([*contents(numbers)])
+        distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+        columns = documents, number, weighing.weights_of(distinct), counts
+        a, b = indices.reshape(2, -1)
+        weighted[:, pairs] = compared(*columns, a, b, weighing.min_total)
+    return [*weighted.tolist()]
+
+
+def weighing_of(reader: StoreReader) -> Any:
+    """What weighs the documents of a file; None if nothing does.
+
+    Raises:
+        UsageError: the app for records is missing.
+    """
+    if reader.settings.records:
+        return offers.offered(offers.SEARCHES, "records")(reader)
+    if not reader.settings.passages or not offers.is_there(offers.TABLES["fingerprints"]):
+        return None
+    return offers.offered(offers.SEARCHES, "weighted")(reader)
+
+
+def check_records(settings: Settings, *options: object) -> None:
+    """UsageError if records are to be compared otherwise: one of these options is given."""
+    if settings.records and any(options):
+        raise UsageError(
+            "records are compared by the share of the smaller one, weighted by rarity: give no "
+            "estimate, distinguish, containment or on_similar"
+        )
+
+
+@dataclass(eq=False)
+class RecordScorer:
+    """The similarities of records, as lshdb.search.similarity.Exact has those of other documents.
+
+    Attributes:
+        weighing: the records of the file.
+        contents: gives the texts of documents, by ascending numbers int64[n].
+        sizes: int64[m], about how long each document is, by its number.
+    """
+
+    weighing: Weighing
+    contents: Callable[[IntArray], Iterable[str]]
+    sizes: IntArray
+
+    def scores(self, a: IntArray, b: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
+        """The weighted share of pairs int64[c] of numbers, float64[c]."""
+        return np.array(weigh(self.weighing, self.contents, self.sizes, a, b)[1], dtype=np.float64)
 
 
 def check_weighted(request: WeightedOptions, settings: Settings) -> None:
     """UsageError if weighted similarities are requested, and nothing weighs them in this file."""
     if not request.sort and request.min_weighted is None:
+        return
+    if settings.records:
         return
     offers.offered(offers.SEARCHES, "weighted")
     if not settings.passages:

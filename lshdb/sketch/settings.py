@@ -50,6 +50,8 @@ class Settings:
             passages always finds, 3 to 1000; 0 without such an index.
         reworded: whether rare words are indexed, which find reworded copies.
         lane_bits: bits of a lane, 16 or 32.
+        records: whether all shingles are indexed, and similarity is the share of the smaller
+            document, weighted by rarity (see lshdb.apps.records).
     """
 
     threshold: float
@@ -63,6 +65,7 @@ class Settings:
     passages: int = 0
     reworded: bool = False
     lane_bits: int = 16
+    records: bool = False
 
     def __post_init__(self) -> None:
         for name, (kind, option) in _SETTINGS.items():
@@ -90,6 +93,8 @@ class Settings:
                 "reworded copies are found among texts with their contents: not among programs, "
                 "sets or signatures alone"
             )
+        if self.records and (self.shingling.kind not in ("word", "char") or not self.content):
+            raise SettingsError("records are texts with their contents")
 
     @property
     def lane_type(self) -> np.dtype[np.uint16 | np.uint32]:
@@ -107,13 +112,24 @@ def parts_of(settings: Settings) -> dict[str, int]:
 
     Rows that were made by another number are made again.
     """
-    values = {"fingerprints": settings.passages, "rare_words": int(settings.reworded)}
+    values = {
+        "fingerprints": settings.passages,
+        "rare_words": int(settings.reworded),
+        "record_shingles": int(settings.records),
+    }
     return {name: value for name, value in values.items() if value}
 
 
+def recall_at(settings: Settings, similarity: float) -> float:
+    """The share of the pairs of this similarity that become candidates."""
+    if settings.records:
+        return 1.0
+    return constructions.candidate_probability(similarity, settings.construction)
+
+
 def plain_settings(settings: Settings) -> Settings:
-    """The same without what finds passages and reworded copies: fingerprints and rare words."""
-    return replace(settings, passages=0, reworded=False)
+    """The same without parts of the index: signatures alone."""
+    return replace(settings, passages=0, reworded=False, records=False)
 
 
 def settings_record(settings: Settings) -> dict[str, str | float | bool | list[str]]:
@@ -132,6 +148,7 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
         "content": settings.content,
         "passages": settings.passages,
         "reworded": settings.reworded,
+        "records": settings.records,
         "base": [name for name, _ in settings.shingling.base],
     }
 
@@ -163,6 +180,10 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
             else "not kept, so similarities are estimates"
         ),
     }
+    if settings.records:
+        words["similar from"] = (
+            f"{settings.threshold:g} of what the smaller record has, weighted by rarity"
+        )
     if settings.passages:
         words["passages"] = f"of {settings.passages} {unit_of(shingling)}s or more are found"
     if settings.reworded:
@@ -176,7 +197,9 @@ def purpose_in_words(settings: Settings) -> str:
     """What a database with these settings finds, in one line."""
     shingling = settings.shingling
     share = f"{100 * settings.threshold:g}%"
-    if shingling.kind == "foreign":
+    if settings.records:
+        finds = f"finds records that share {share} or more of the smaller one, weighted by rarity"
+    elif shingling.kind == "foreign":
         finds = f"finds documents with signatures that are {share} or more alike"
     else:
         what = {"set": "sets", "code": "programs"}.get(shingling.kind, "texts")

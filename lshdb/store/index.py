@@ -19,7 +19,7 @@ from lshdb.store.rows import integers
 from lshdb.text.arrays import NO_NUMBERS, IntArray, Lanes, chunks, chunks_of, sizes_of
 
 IndexRows = IntArray
-"""Rows of a table, as the columns int64[3, n] in the table's order."""
+"""Rows of a table, as the columns int64[c, n] in the table's order."""
 
 BEFORE_ALL = -(1 << 48)
 """settings.indexed_bucket before the first bucket."""
@@ -29,7 +29,7 @@ _ROWS = 100_000
 
 @dataclass(frozen=True)
 class IndexTable:
-    """A table of the index and its statements; each row has three integers.
+    """A table of the index and its statements; a row has integers.
 
     Attributes:
         name: name of the table.
@@ -152,7 +152,7 @@ class Index:
     def rows(self, table: IndexTable) -> Iterator[IndexRows]:
         """All rows, some thousands at a time."""
         for rows in self.connection.parts(table.read, size=_ROWS):
-            yield integers(rows).reshape(-1, 3).T
+            yield integers(rows).reshape(len(rows), -1).T
 
     def clear(self, table: IndexTable) -> None:
         """Delete all rows."""
@@ -163,7 +163,7 @@ class Index:
         for part in chunks(rows.shape[1], _ROWS):
             values = np.ascontiguousarray(rows[:, part].T)
             block_rows = len(values) - len(values) % sql.BLOCK_ROWS
-            blocks = values[:block_rows].reshape(-1, sql.BLOCK_ROWS * 3)
+            blocks = values[:block_rows].reshape(-1, sql.BLOCK_ROWS * values.shape[1])
             self._run_many(table.insert_many, (block.tolist() for block in blocks))
             self._run_many(table.insert, values[block_rows:].tolist())
 

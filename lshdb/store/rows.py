@@ -135,6 +135,7 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
             passages,
             "rare_words" in json.loads(parts),
             lane_bits,
+            "record_shingles" in json.loads(parts),
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error

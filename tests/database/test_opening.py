@@ -218,6 +218,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"threshold": 0.01}, "cannot be reached"),
     ({"threshold": 0.3, "permutations": 16, "recall": 0.999}, "cannot be reached"),
     ({"purpose": "music"}, "'music' is not short-text"),
+    ({"purpose": "records", "shingle": "set"}, "records are texts"),
     ({"shingle": "word:0"}, "word:0"),
     ({"shingle": "char:65"}, "char:65"),
     ({"shingle": "char"}, "'char'"),
@@ -273,6 +274,7 @@ of_programs = partial(pytest.param, marks=pytest.mark.app("passages", "programs"
     ("given", "shingle", "threshold", "passages"),
     [
         ({"purpose": "short-text"}, "char:3-cjk", 0.55, 0),
+        ({"purpose": "records"}, "char:3", 0.55, 0),
         ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
         ({"purpose": "scans"}, "char:6", 0.17, 0),
         of_programs({"purpose": "programs"}, "code:6", 0.4, 12),

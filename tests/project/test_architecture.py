@@ -57,6 +57,7 @@ ROOMS = (
 APPS = {
     "documents": set[str](),
     "programs": set[str](),
+    "records": set[str](),
     "passages": {"programs"},
     "compare": {"passages", "programs"},
     "review": {"compare"},

@@ -16,6 +16,7 @@ from lshdb.search import cut_notes, query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
 from lshdb.sketch import constructions, minhash, signing
+from lshdb.sketch.settings import recall_at
 from lshdb.store.store import Store
 from lshdb.text import arrays, hashing, shingles
 from lshdb.text.content import cleaned, digest, encoded, from_stored
@@ -90,8 +91,7 @@ def compare(
         shared_buckets=buckets,
         bands=settings.construction.bands,
         candidates=candidates,
-        candidate_probability=constructions.candidate_probability(likely, settings.construction)
-        or 0.0,
+        candidate_probability=recall_at(settings, likely) or 0.0,
         passages=_passages(store, a_side.content, b_side.content),
         shared_elements=shared_elements,
         a_content=a_side.content,

@@ -7,6 +7,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     methods     that of `Database`
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
     matching    compares a batch with a collection by codes that documents share
+    record_matching  compares a batch of records, whose rarity is counted among all rows
     whole_texts texts of a reference that are too short for runs
     identical   documents with the same characters, or bytes, found by their digests
     containing  documents that another one contains

@@ -48,6 +48,7 @@ class Collection:
         store: the file of the documents.
         locations: the files and lines of the documents; None for a database that is a reference.
         reference: the name of a reference; None for documents of the run, and those stored before.
+        all_rows: the file of all rows of the run, kept or not, where rarity is counted among them.
         is_private: whether only this run uses the file, so that it can be read while it is written.
         new_keys: what keys of files in the database are from the root of the run; None if the same.
         original_keys: by doc_id, the keys of documents of the run that are stored under others.
@@ -59,6 +60,7 @@ class Collection:
     is_private: bool = False
     original_keys: dict[int, str] = dataclasses.field(default_factory=dict)
     new_keys: Rebased | None = None
+    all_rows: Store | None = None
 
     @functools.cached_property
     def decided(self) -> Contents:

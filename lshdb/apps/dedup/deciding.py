@@ -28,6 +28,7 @@ from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
 from lshdb.read.sinks import rows_of
 from lshdb.search import cut_notes
+from lshdb.search.weighted import check_records
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 from lshdb.text.arrays import IntArray, int_array
@@ -506,6 +507,7 @@ def selecting(options: AddManyOptions) -> Select | None:
         return None
 
     def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
+        check_records(job.store.settings, options.on_similar)
         stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
         plan = Plan(rules.SimilarRule(), stored=stored, replaces=True)
         for report, batches in decided(job, items, plan):

@@ -124,9 +124,9 @@ def decided_files(
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)
     rule = rule_of_rows(options.rows, options.threshold)
-    if reads_twice(choice):
+    if reads_twice(choice, settings):
         paths = list(paths)
-        check_read_twice(choice, paths)
+        check_read_twice(choice, paths, settings)
     failures = session.counts.failures
     run = Run(
         rows=options.rows,

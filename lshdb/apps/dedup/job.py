@@ -242,6 +242,7 @@ class DedupJob:
             else:
                 directory = os.curdir if self.database is None else self.database.parent
                 self.root = os.path.realpath(directory)
+            check_read_twice(self.rows.choice, self.inputs, settings)
             session = self._session(settings, store)
             if self.are_texts:
                 self._proofs = proof.Proof(session.apart(ReadCounts()))

@@ -40,7 +40,7 @@ class ComparisonOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'records', 'documents', 'scans', 'programs', 'baskets'] | None = None,
     ) -> None: ...
     @overload
     def __init__(

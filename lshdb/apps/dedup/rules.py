@@ -17,6 +17,7 @@ from lshdb.apps.dedup import identical, matching
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.options import RuleOptions
+from lshdb.apps.dedup.record_matching import RecordMatcher
 from lshdb.apps.dedup.whole_texts import WholeTexts
 from lshdb.apps.passages.lookups import documents_of_fingerprints
 from lshdb.apps.passages.passages import CopiedShares
@@ -27,6 +28,7 @@ from lshdb.maintain.resolve import resolve, with_passages
 from lshdb.options import SettingsOptions
 from lshdb.search import similarity
 from lshdb.search.query import contents_of, exact_of
+from lshdb.search.weighted import check_records
 from lshdb.sketch.banding import bucket_codes
 from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.lookups import StoreReader
@@ -120,10 +122,18 @@ class SimilarRule(RowRule):
         similarity = options.drop.similarity
         return cls(threshold, similarity.estimate, similarity.distinguish is not None)
 
+    def index(self, settings: Settings) -> Settings:
+        """See Rule."""
+        return replace(plain_settings(settings), records=settings.records)
+
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
+        settings = collection.store.settings
+        check_records(settings, self.estimate, self.numbers)
+        if settings.records:
+            return self._comparing_records(collection)
         if self.numbers:
-            similarity.check_numbers(collection.store.settings)
+            similarity.check_numbers(settings)
 
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask, replaced: int | None
@@ -154,6 +164,22 @@ class SimilarRule(RowRule):
             return matching.BucketMatcher(
                 reader, len(query), codes, reader.documents_of_buckets, scored, replaced
             )
+
+        return matcher
+
+    def _comparing_records(self, collection: Collection) -> Comparing:
+        rows, kept = 0, dict[int, int]()
+
+        def matcher(
+            reader: StoreReader, part: SignedPart, _decided: Mask, _replaced: int | None
+        ) -> matching.Matcher:
+            nonlocal rows
+            first, rows = rows, rows + len(part.keys)
+            query, among_all = query_batch(part), collection.all_rows
+            if among_all is None:
+                return RecordMatcher(reader, query, self.threshold, first, None)
+            with among_all.reading():
+                return RecordMatcher(among_all, query, self.threshold, first, kept)
 
         return matcher
 

@@ -232,7 +232,7 @@ class Run:
 
     def decided(self) -> Generator[deciding.DecidedBatch]:
         """The decisions, in the order and the batches of the input."""
-        if reads_twice(self._choice):
+        if reads_twice(self._choice, self.settings):
             yield from self._twice()
             return
         stored = self._stored_collection()
@@ -310,7 +310,7 @@ class Run:
             self._opened,
             stored,
             None if self._only_against else stage,
-            is_ordered=reads_twice(self._choice),
+            is_ordered=reads_twice(self._choice, self.settings),
             options=rows,
             cutting=cutting,
         )
@@ -437,6 +437,12 @@ class Run:
             with contextlib.closing(self._in_order(spool)) as items:
                 yield from added(self._job, items, private.locations)
             plan = replace(plan, references=[*plan.references, private], stage=None)
+        elif plan.stage is not None and _compares_records(self.rule, self.settings):
+            all_rows = self._stack.enter_context(self._temporary(self.settings))
+            with contextlib.closing(self._in_order(spool)) as items:
+                for _ in added(replace(self._job, store=all_rows, on_failure=None), items):
+                    pass
+            plan = replace(plan, stage=replace(private, all_rows=all_rows))
         count = 0
         with contextlib.closing(self._in_order(spool)) as items:
             for report, batches in deciding.decided(
@@ -474,20 +480,28 @@ def unkeyed_note(count: int) -> str:
     )
 
 
-def reads_twice(options: RuleOptions) -> bool:
-    """Whether all rows are read before the first one is decided on."""
-    is_row_by_row = isinstance(rules.rule_of(options), rules.RowRule)
-    return options.order.ordered or options.drop_all or not is_row_by_row
+def reads_twice(options: RuleOptions, settings: Settings | None = None) -> bool:
+    """Whether all rows are read before the first one is decided on; by settings if known."""
+    rule = rules.rule_of(options)
+    if settings is not None and _compares_records(rule, settings):
+        return True
+    return options.order.ordered or options.drop_all or not isinstance(rule, rules.RowRule)
 
 
-def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
+def _compares_records(rule: rules.Rule, settings: Settings) -> bool:
+    return settings.records and isinstance(rule, rules.SimilarRule)
+
+
+def check_read_twice(
+    options: RuleOptions, paths: Iterable[str], settings: Settings | None = None
+) -> None:
     """UsageError if the input is read twice, and can be read only once.
 
     Raises:
         InputError: the directory of `keep_in` does not exist.
     """
     keeping.holding(options.order.keep_in)
-    for path in expanded(paths) if reads_twice(options) else ():
+    for path in expanded(paths) if reads_twice(options, settings) else ():
         is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
         if path == STDIN or is_pipe:
             raise UsageError(

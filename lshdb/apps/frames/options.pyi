@@ -47,7 +47,7 @@ class DataOptions(Options):
         shingle: str | None = None,
         ignoring: Literal['numbers', 'marks'] | None = None,
         seed: int | Literal['random'] | None = None,
-        purpose: Literal['short-text', 'documents', 'scans', 'programs', 'baskets'] | None = None,
+        purpose: Literal['short-text', 'records', 'documents', 'scans', 'programs', 'baskets'] | None = None,
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
         keep_min: str | None = None,

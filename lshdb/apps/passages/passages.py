@@ -22,7 +22,7 @@ from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.search import similarity
 from lshdb.search.query import row_of_key
-from lshdb.search.weighted import ranked
+from lshdb.search.weighted import ranked, weigh
 from lshdb.sketch.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -131,7 +131,8 @@ def _weighted(
     sizes = np.append(len(text), store.sizes(doc_ids)[0])
     others = np.arange(1, len(sizes))
     firsts = np.zeros_like(others)
-    return zip(*weights.weigh(store, contents, sizes, firsts, others, base), strict=True)
+    weighing = weights.Prints(store, base)
+    return zip(*weigh(weighing, contents, sizes, firsts, others), strict=True)
 
 
 @dataclasses.dataclass(eq=False)

@@ -1,16 +1,6 @@
 """Weights by rarity, of fingerprints and of terms: what half of a collection has proves nothing.
 
-The weight of a fingerprint is its inverse document frequency (Sparck Jones: A statistical
-interpretation of term specificity, Journal of Documentation 28, 1972), by the other documents that
-have it, and less log 2, so that it is 0 where half of the documents have it:
-
-    weight = max(0, log(N / (2 max(1, df - 1))))
-
-of N stored documents (at least 4), of which df have it. Of a pair with fingerprints A and B, where
-w adds up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard similarity, and
-`weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
-df - 1, what only two documents have weighs as much as what one has.
-
+The weight of a fingerprint is its rarity, by the documents that have it; see lshdb.search.weighted.
 Fingerprints are a sample, so these are estimates. A report, which reads all documents, weighs all
 shingles of texts (`weigh_all`): of 2,783 pairs of sections of law it has 2,668 among its first
 5,566, and by fingerprints 2,633. Of programs it weighs fingerprints, too, whose shingles are longer
@@ -25,15 +15,14 @@ have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lshdb.apps.passages import lookups, rare_words, winnowing
 from lshdb.limits import Limits
-from lshdb.search import similarity
+from lshdb.search import similarity, weighted
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.text import arrays
@@ -41,10 +30,6 @@ from lshdb.text.arrays import is_in
 from lshdb.text.content import from_stored
 from lshdb.text.shingles import distinct_shingles
 
-_MIN_DOCUMENTS = 4
-"""With fewer, what a pair shares would be half of all, and weigh nothing."""
-_PRINTS_PER_CHUNK = 1 << 20
-"""How many fingerprints are compared in one array."""
 _VALUES = 1 << 23
 """Hashes of all documents that are weighed together: some 300 MB while they are sorted."""
 COMMON = 0.02
@@ -84,72 +69,25 @@ class FingerprintWeights:
 
         What more than `query_first` documents have weighs nothing, so that nobody counts them.
         """
-        weights = np.where(counts > limits.query_first, 0, rarity(counts, documents))
-        return cls(values, weights, float(rarity(np.ones(1), documents)[0]), base)
+        weights = np.where(counts > limits.query_first, 0, weighted.rarity(counts, documents))
+        return cls(values, weights, float(weighted.rarity(np.ones(1), documents)[0]), base)
 
     def compared(
         self, prints: winnowing.Fingerprints, left: arrays.IntArray, right: arrays.IntArray
     ) -> arrays.Shares:
         """How similar pairs of n documents with these fingerprints are; see `compared`."""
         values, number, counts = np.unique(prints.values, return_inverse=True, return_counts=True)
+        order = np.argsort(prints.documents, kind="stable")
+        columns = prints.documents[order], number[order], self.of_values(values), counts
+        return weighted.compared(*columns, left, right)
+
+    def of_values(self, values: arrays.IntArray) -> arrays.Shares:
+        """The weights of distinct fingerprints int64[f], float64[f]."""
         weights = np.full(len(values), self.alone)
         (known,) = is_in(values, self.values).nonzero()
         weights[known] = self.weights[np.searchsorted(self.values, values[known])]
         weights[is_in(values, self.base)] = 0
-        order = np.argsort(prints.documents, kind="stable")
-        return compared(prints.documents[order], number[order], weights, counts, left, right)
-
-
-def rarity(counts: arrays.IntArray | arrays.Shares, documents: int) -> arrays.Shares:
-    """The weights float64[n] of what counts [n] of some documents have."""
-    halves = max(documents, _MIN_DOCUMENTS) / (2 * np.maximum(counts - 1, 1))
-    weights: arrays.Shares = np.maximum(np.log(halves), 0)
-    return weights
-
-
-def compared(
-    documents: arrays.IntArray,
-    number: arrays.IntArray,
-    weights: arrays.Shares,
-    counts: arrays.IntArray,
-    left: arrays.IntArray,
-    right: arrays.IntArray,
-) -> arrays.Shares:
-    """How similar pairs int64[p] of documents are: `weighted` and `weighted_share`.
-
-    Args:
-        documents: int64[v], ascending: the index of the document that has each value.
-        number: int64[v], which value that is, once a document.
-        weights: float64[d], of the distinct values.
-        counts: int64[d], how many of these documents have each.
-        left: int64[p], the index of the first document of each pair.
-        right: int64[p], that of the second.
-
-    Returns:
-        float64[2, p].
-    """
-    count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
-    totals = np.bincount(documents, weights[number], minlength=count)
-    # What one document has, or what weighs nothing, adds nothing to what a pair shares.
-    shareable = ((counts > 1) & (weights > 0))[number]
-    documents, number = documents[shareable], number[shareable]
-    sizes = np.bincount(documents, minlength=count)
-    codes = np.sort(documents * len(weights) + number)
-    number = codes % max(len(weights), 1)
-    begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
-    for part in arrays.chunks_of(sizes[left], _PRINTS_PER_CHUNK):
-        of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
-        pair = np.repeat(np.arange(len(left[part])), sizes[left[part]])
-        shared = is_in(right[part][pair] * len(weights) + number[of_left], codes)
-        common[part] = np.bincount(
-            pair[shared], weights[number[of_left[shared]]], minlength=len(left[part])
-        )
-    a, b = totals[left], totals[right]
-    weighted = np.zeros((2, len(left)))
-    for shares, total in zip(weighted, (a + b - common, np.minimum(a, b)), strict=True):
-        # Sums in another order may differ in their last bits.
-        np.divide(common, total, out=shares, where=common > 0)
-    return np.minimum(weighted, 1)
+        return weights
 
 
 class TermWeights:
@@ -199,39 +137,34 @@ class TermWeights:
         )
 
 
-def weigh(
-    reader: StoreReader,
-    contents: Callable[[arrays.IntArray], Iterable[str]],
-    sizes: arrays.IntArray,
-    left: arrays.IntArray,
-    right: arrays.IntArray,
-    base: Sequence[str] = (),
-) -> list[list[Any]]:
-    """`weighted` and `weighted_share` of pairs of documents, in a file with fingerprints.
+class Prints:
+    """The lshdb.search.weighted.Weighing of a file with fingerprints.
 
-    Args:
-        reader: the file.
-        contents: gives the texts of documents, by ascending numbers int64[n].
-        sizes: int64[m], about how long each document is, by its number.
-        left: int64[p], the number of the first document of each pair.
-        right: int64[p], that of the second.
-        base: texts that do not count, besides those of the file.
+    Attributes:
+        reader: of the file.
     """
-    settings, limits = reader.settings, reader.limits
-    documents = reader.count()[0]
-    weighted = np.zeros((2, len(left)))
-    order = np.argsort(left, kind="stable").tolist()
-    for chunk in arrays.bounded(order, (sizes[left] + sizes[right]).__getitem__, limits.join_read):
-        pairs = np.array(chunk)
-        numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
-        texts = [*contents(numbers)]
+
+    min_total = 0.0
+
+    def __init__(self, reader: StoreReader, base: Sequence[str] = ()) -> None:
+        self.reader = reader
+        self._documents = reader.count()[0]
+        self._base = base_of(reader.settings, base)
+
+    def values_of(self, texts: Sequence[str]) -> tuple[arrays.IntArray, arrays.IntArray]:
+        """See Weighing."""
+        settings = self.reader.settings
         prints = winnowing.fingerprints(texts, settings.shingling, settings.passages, settings.seed)
-        values = np.unique(prints.values)
-        print_index, _ = lookups.documents_of_fingerprints(reader, values, limits.query_first + 1)
-        counts = np.bincount(print_index, minlength=len(values))
-        weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
-        weighted[:, pairs] = weights.compared(prints, *indices.reshape(2, -1))
-    return weighted.tolist()
+        order = np.argsort(prints.documents, kind="stable")
+        return prints.values[order], prints.documents[order]
+
+    def weights_of(self, values: arrays.IntArray) -> arrays.Shares:
+        """See Weighing."""
+        limits = self.reader.limits
+        number, _ = lookups.documents_of_fingerprints(self.reader, values, limits.query_first + 1)
+        counts = np.bincount(number, minlength=len(values))
+        weights = FingerprintWeights.of(values, counts, self._documents, limits, self._base)
+        return weights.of_values(values)
 
 
 def weigh_all(
@@ -265,8 +198,8 @@ def weigh_all(
         document_parts.append(documents[kept] + count)
         count += len(batch)
     _, number, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
-    weights = rarity(counts, len(doc_ids))
-    return compared(np.concatenate(document_parts), number, weights, counts, left, right)
+    weights = weighted.rarity(counts, len(doc_ids))
+    return weighted.compared(np.concatenate(document_parts), number, weights, counts, left, right)
 
 
 def _values_of(stored: Sequence[str], settings: Settings) -> tuple[arrays.IntArray, ...]:

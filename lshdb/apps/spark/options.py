@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.apps.dedup.options import DropOptions, EstimateOptions, RuleOptions
 from lshdb.apps.passages.options import CopiedOptions
+from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
 from lshdb.options import ColumnOptions, FileName, Threshold
 
@@ -29,6 +30,10 @@ class SparkOptions(Options):
         ),
     ] = field(kw_only=False)
     counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
+
+    def __post_init__(self) -> None:
+        if self.settings.records:
+            raise UsageError("Spark does not compare records (--for records): use lshdb dedup")
 
 
 class SparkWriteOptions(Options):

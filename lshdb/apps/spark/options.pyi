@@ -21,6 +21,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.apps.dedup.options import DropOptions, EstimateOptions, RuleOptions
 from lshdb.apps.passages.options import CopiedOptions
+from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
 from lshdb.options import ColumnOptions, FileName, Threshold
 from lshdb.sketch.settings import Settings

@@ -52,8 +52,7 @@ from lshdb.read.keeping import is_copy_name
 from lshdb.read.paths import file_of_message
 from lshdb.search.beginnings import UNKNOWN, beginnings_of
 from lshdb.search.pairs import pairs_within
-from lshdb.sketch.constructions import candidate_probability
-from lshdb.sketch.settings import settings_record
+from lshdb.sketch.settings import recall_at, settings_record
 from lshdb.text.shingling import Content
 
 LONGEST_QUERY = 200_000
@@ -353,7 +352,7 @@ def _similar_documents(
         "first": (page - 1) * _ROWS + 1,
         "more": len(matches) > page * _ROWS,
         "threshold": minimum,
-        "recall": candidate_probability(minimum, settings.construction) or 0.0,
+        "recall": recall_at(settings, minimum),
     }
     passages = None
     if settings.passages:  # of texts

@@ -32,6 +32,7 @@ from measure.bench import (
     pages,
     passages,
     peers,
+    records,
     scale,
     service,
 )
@@ -49,6 +50,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "contamination": contamination,
     "passages": passages,
     "pages": pages,
+    "records": records,
     "scale": scale,
     "service": service,
     "gate": gate,
