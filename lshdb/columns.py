@@ -25,7 +25,7 @@ _TYPES = {"int": int, "float": float, "bool": bool}
 def columns_of(kind: Any, *others: str) -> dict[str, type]:
     """The fields of a dataclass as columns, with their types, without others and metadata."""
     types = {
-        field.name: str(field.type)
+        field.name: str(getattr(field.type, "__name__", field.type))
         for field in dataclasses.fields(kind)
         if not field.name.endswith("metadata")
     }

@@ -112,7 +112,8 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
-    assert not settings.pop("reworded")  # added since, and off
+    assert not settings.pop("reworded")  # added since, and off, as records
+    assert not settings.pop("records")
     info = db.info()
     found = {
         "settings": settings,

@@ -122,7 +122,7 @@ def test_the_table_of_variables_names_all_that_the_code_reads() -> None:
         name
         for path in (ROOT / "lshdb").rglob("*.py")
         for line in path.read_text("utf-8").splitlines()
-        if "os.environ" in line
+        if "os.environ" in line or "variable=" in line
         for name in re.findall(r'"([A-Z][A-Z_]+)"', line)
     }
     assert {"LSHDB_PATH", "PYSPARK_PYTHON"} <= read

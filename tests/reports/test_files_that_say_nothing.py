@@ -148,15 +148,3 @@ def test_texts_within_lists_of_tables(command: Command) -> None:
         assert ([row.key for row in result.dropped], result.failed) == (["b"], 1)
     how = ("--text-field", "tags", "--cut", "3", "-o", "out.parquet")
     assert "texts can be cut in one field only" in command("dedup", "in.parquet", *how).err
-
-
-def test_metadata_comes_back_from_sql(command: Command) -> None:
-    rows = '{"id": "a", "text": "x y z", "lang": "en", "n": {"b": [1]}}\n{"id": "b", "text": "x"}\n'
-    command.write("a.jsonl", rows)
-    command.done("add", "a.jsonl")
-    statement = "select key as id, content as text, metadata from documents"
-    printed = command.done("sql", "--csv", statement).out
-    command.done("add", "-", "-d", "again.db", "--format", "csv", stdin=printed)
-    with lshdb.open(command.path("again.db")) as database:
-        assert database.get("a").metadata == {"lang": "en", "n": {"b": [1]}}
-        assert database.get("b").metadata is None

@@ -44,14 +44,6 @@ def test_what_reads_standard_input_says_that_it_is_closed(command: Command) -> N
     assert command("info", "-d", NAME, before=close(0, 1, 2)).status == 0
 
 
-def test_standard_input_that_is_open_is_not_called_closed(command: Command) -> None:
-    command.write("in.jsonl", [{"id": n, "text": "the fox and the grapes " * 9} for n in "ab"])
-    command.done("dedup", "in.jsonl", "--cut", "5", "--cuts", "cuts", "-o", "short.jsonl")
-    cuts = command.path("cuts").read_text()
-    restored = command.done("restore", "short.jsonl", "--cuts", "-", stdin=cuts)
-    assert restored.out == command.path("in.jsonl").read_text()
-
-
 def test_no_file_takes_the_number_of_closed_standard_input() -> None:
     """Programs that are started would read it."""
     code = (

@@ -279,7 +279,8 @@ def _comparison_values(
     """The values that show two documents side by side.
 
     Of long texts they have the rows that differ and some rows around these; where passages are
-    indexed, the rows with copied passages in place of those that differ.
+    indexed and no more than half of a text, the rows with copied passages in place of those that
+    differ.
     """
     a, b = database.get(pair.a).content, database.get(pair.b).content
     files = folders.files
@@ -300,7 +301,7 @@ def _comparison_values(
     sides = zip(texts.rows, left, right, strict=True)
     texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
     around = _AROUND if len(texts.rows) > _WHOLE else None
-    copied = bool(database.settings.passages and texts.copied)
+    copied = bool(database.settings.passages and texts.coloured)
     shown = differences.shown_rows(
         texts.rows, around, _has_copied if copied else differences.differs
     )
