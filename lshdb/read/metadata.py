@@ -26,7 +26,7 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     if not isinstance(fields, Mapping) or not set(map(type, fields)) <= {str}:
         raise ContentError("metadata must be a mapping from strings to values")
     try:
-        text = json_text.dumps(dict(fields))
+        text = json_text.dumps(fields if type(fields) is dict else dict(fields))
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         raise ContentError(f"metadata: {error}") from error
     if len(text) > LARGEST:
