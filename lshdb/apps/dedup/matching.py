@@ -8,6 +8,7 @@ result depends only on the order of documents, not on how they are cut into batc
 """
 
 import dataclasses
+import os
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -130,6 +131,14 @@ class BucketMatcher(Matcher):
         doc_ids, index = np.unique(doc_ids, return_inverse=True)
         shared = sizes > 1
         shared[owner] = True
+        # Codes that the same documents have, as those of a line of a table do, are one.
+        numbers = np.frombuffer(os.urandom(8 * (count + len(doc_ids))), dtype=np.int64)
+        sums = np.zeros(len(codes), dtype=np.int64)
+        np.add.at(sums, code_of, numbers[documents])
+        np.add.at(sums, owner, numbers[count + index])
+        is_first = np.zeros(len(codes), dtype=np.bool_)
+        is_first[np.unique(sums, return_index=True)[1]] = True
+        shared &= is_first
         inside, listed = shared[code_of], shared[owner]
         self._members = defaultdict[int, list[int]](list)  # of codes, in the order of doc_ids
         self._codes = defaultdict[int, list[int]](list)  # of each document
