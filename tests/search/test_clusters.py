@@ -6,18 +6,18 @@ import random
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from helpers import database_of, set_families
 from oracles import connected, jaccard, stars
 
 import lshdb
-from lshdb.apps.spark.options import Keep
 from lshdb.errors import LimitWarning
 from lshdb.limits import Limit, Limits
 from lshdb.text.shingling import Content
 
+Keep = Literal["first", "longest", "last"]
 SETS: dict[str, Content] = {
     **set_families(41, families=40, copies=5, size=40),
     **{f"twin {i}": list(range(i // 3, 9 + i // 3)) for i in range(30)},
