@@ -14,7 +14,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import list_of_reports
 import pytest
 from direct_command import DirectCommand
 from helpers import ROOT
@@ -205,9 +204,3 @@ def test_every_promise_names_a_test_that_exists() -> None:
         assert named, f"no test behind: {promise}"
         ((file, name),) = named
         assert f"\ndef {name}(" in (ROOT / file).read_text("utf-8")
-
-
-def test_what_people_met_is_a_list() -> None:
-    """Who adds a file runs python tests/list_of_reports.py > tests/reports/README.md."""
-    page = list_of_reports.REPORTS / "README.md"
-    assert page.read_text("utf-8").splitlines() == [*list_of_reports.lines()]

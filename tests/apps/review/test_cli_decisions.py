@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import random
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -118,91 +114,3 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     assert (counts["added"], counts["skipped_files"]["dropped"]) == (1, 1)
     assert "goes with" in command.fails("decisions", "--files", status=2)
     assert "are for" in command.fails("decisions", "-0", status=2)
-
-
-def files_below(directory: Path) -> dict[str, str]:
-    """The texts of all files but logs, by their paths."""
-    found = (path for path in directory.rglob("*.txt") if path.is_file())
-    return {str(path.relative_to(directory)): path.read_text() for path in found}
-
-
-def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
-    names = ["a.txt", "sub/b.txt", "c.txt", "same size.txt", "gone.txt", "link.txt", "linked.txt"]
-    for name in names:
-        command.write(f"notes/{name}", f"a text of its own: {name}")
-    notes = command.path("notes")
-    (notes / "link.txt").unlink()
-    (notes / "link.txt").symlink_to("a.txt")
-    outside = command.path("../outside.txt").resolve()
-    outside.write_text("a text elsewhere")
-    command.write("in.mbox", "From ann\nSubject: x\n\na message\n")
-    command.done("add", "notes", outside, "in.mbox")
-    command.done("add", "notes/link.txt")  # alone: it is a second name of a file
-    stored = command.keys()
-    keys = [key for key in stored if key.startswith(("notes", "/", "in.mbox"))]
-    assert len(keys) == 9
-    command.done("decide", "drop", "a", *keys)
-    command.write("notes/c.txt", "a text that grew")
-    command.write("notes/same size.txt", "A text of its own: same size.txt")
-    (notes / "gone.txt").unlink()
-    os.link(notes / "linked.txt", outside.with_name("hard link"))
-    before = files_below(command.directory)
-    planned = command("trash", "-n", "--yes", "--json").records
-    assert files_below(command.directory) == before
-    assert not command.path("lsh.db-trash").exists()
-    done = command("trash", "--yes", "--json")
-    assert done.records == planned
-    size = sum(len(before[f"notes/{name}"]) for name in ("a.txt", "sub/b.txt"))
-    assert f"moved 3 files, left 4\ndeleting lsh.db-trash frees {size} bytes;" in done.err
-    assert (
-        "left 3 documents: no file of its own: gone, or a row or message in a file: a" in done.err
-    )
-    changed = "it has changed since it was read"
-    assert left_files(done) == {
-        **dict.fromkeys(("notes/c.txt", "notes/same size.txt"), changed),
-        "notes/link.txt": "a symbolic link",
-        str(outside): f"not below {command.directory.resolve()}, the database's root",
-    }
-    aside = command.path("lsh.db-trash/1")
-    moved = ("notes/a.txt", "notes/sub/b.txt", "notes/linked.txt")
-    assert files_below(aside) == {name: before[name] for name in moved}
-    synced = command.done("sync", ".", "--remove-most").err
-    assert synced.startswith("added 0, updated 2, moved 0, removed 5")
-    # A second run names no file that is aside already.
-    assert command("trash", "--yes", "--json").records == []
-    reason = command.fails("trash", "--restore", "--move-to", "no")
-    assert reason.startswith("no: no file was moved")
-    assert "has other files" in command.fails("trash", "--move-to", "notes", status=2)
-    # One comes back over no other file, and one whose move was interrupted has both names.
-    command.write("notes/a.txt", "in its place")
-    (notes / "sub").mkdir(exist_ok=True)
-    os.link(aside / "notes/sub/b.txt", notes / "sub/b.txt")
-    done = command("trash", "--restore", "--json")
-    assert [row["key"] for row in done.records] == ["notes/linked.txt", "notes/sub/b.txt"]
-    assert left_files(done) == {"notes/a.txt": "file exists"}
-    (notes / "a.txt").unlink()
-    assert command.done("trash", "--restore").err == "restored 1 file, left 0\n"
-    assert files_below(command.directory) == before
-    assert not aside.exists()
-
-
-def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
-    rng = random.Random(2)
-    for number in range(150):
-        command.write(f"notes/{number % 7}/{number}.txt", f"text {number}")
-    command.done("add", "notes")
-    stored = command.keys()
-    command.done("decide", "drop", *(key for key in stored if key.startswith("notes")))
-    before = files_below(command.directory)
-    aside = command.path("lsh.db-trash")
-    for number in (1, 2):
-        process = command.start("trash", "-q", "--yes")
-        while not (aside / f"{number}.jsonl").exists() and process.poll() is None:
-            time.sleep(0.002)
-        time.sleep(rng.uniform(0, 0.01))
-        process.kill()
-        process.wait()
-        lines = "".join(log.read_text() for log in aside.glob("*.jsonl")).splitlines()
-        assert {*files_below(aside)} <= {json.loads(line)["aside"] for line in lines}
-    command.done("trash", "--restore")
-    assert files_below(command.directory) == before

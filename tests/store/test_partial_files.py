@@ -1,0 +1,49 @@
+"""Files get new names without taking the place of others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lshdb.store.partial_files import is_second_name, rename_new
+
+TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
+
+
+@pytest.mark.parametrize("can_link", [True, False])
+def test_a_new_name_replaces_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_link: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    if not can_link:
+        monkeypatch.setattr("lshdb.store.partial_files.os.link", refuse)
+    path, place = tmp_path / "path", tmp_path / "place"
+    path.write_text(TEXT)
+    for target in (path, tmp_path / "none"):
+        place.symlink_to(target)
+        with pytest.raises(FileExistsError):
+            rename_new(str(path), str(place))
+        assert (place.is_symlink(), path.read_text()) == (True, TEXT)
+        place.unlink()
+    with pytest.raises(FileExistsError):
+        rename_new(str(path), str(path))
+    rename_new(str(path), str(place))
+    assert place.read_text() == TEXT
+
+
+def test_one_name_by_two_paths_is_no_second_name(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "link").symlink_to("d")
+    path, same = tmp_path / "d/a", tmp_path / "link/a"
+    path.write_text(TEXT)
+    os.link(path, tmp_path / "d/b")
+    assert is_second_name(str(path), str(tmp_path / "link/b"))
+    assert not is_second_name(str(path), str(same))
+    with pytest.raises(FileExistsError):
+        rename_new(str(path), str(same))
+    (tmp_path / "c").write_text(TEXT)
+    assert not is_second_name(str(path), str(tmp_path / "c"))
