@@ -34,6 +34,11 @@ LONGEST_TIMEOUT = 1_000_000
 """SQLite counts milliseconds in 32 bits."""
 
 
+def install(extra: str) -> str:
+    """How to install an extra, as messages say it: nothing is on PyPI yet."""
+    return f"pip install '.[{extra}]' in a clone of lshdb"
+
+
 class LshdbError(Exception):
     """Everything that lshdb raises on purpose."""
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import pytest
 
+from lshdb.errors import install
 from lshdb.offers import COMMANDS, is_there
 
 EXTRAS: Final = {
@@ -36,7 +37,7 @@ EXTRAS: Final = {
 }
 """The extras, and the modules by which tests import what they install."""
 _EXTRA_OF: Final = {module: extra for extra, modules in EXTRAS.items() for module in modules}
-_ADVICE: Final = re.compile(r"pip install '?lshdb\[([a-z]+)\]|pip install (pandas|polars)")
+_ADVICE: Final = re.compile(r"pip install '\.\[([a-z]+)\]|pip install (pandas|polars)")
 """What lshdb says where an extra is missing."""
 
 
@@ -48,7 +49,7 @@ def is_missing(extra: str) -> bool:
 
 def advice(extra: str) -> str:
     """The line of a test that skips."""
-    return f"needs the extra `{extra}`: pip install 'lshdb[{extra}]'"
+    return f"needs the extra `{extra}`: {install(extra)}"
 
 
 def named_in(text: str) -> str | None:

@@ -12,7 +12,7 @@ from lshdb import offers, options
 from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
 from lshdb.database import Database, store_of
-from lshdb.errors import InputError
+from lshdb.errors import InputError, install
 from lshdb.formatting import counted
 from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
@@ -164,8 +164,9 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     if left_out := counts.get("documents"):
         from lshdb.read import readers
 
-        if any(encodings.INSTALL in readers.why_unread(kind) for kind in kinds.KINDS):
-            text = f"to read the {counted(left_out, 'document')} left out: {encodings.INSTALL}"
+        how = install("documents")
+        if any(how in readers.why_unread(kind) for kind in kinds.KINDS):
+            text = f"to read the {counted(left_out, 'document')} left out: {how}"
             messages.message(f"{of}{text}")
 
 
@@ -176,7 +177,7 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
         if not encodings.has_library():
-            messages.message(f"to have the encodings of texts guessed: {encodings.INSTALL}")
+            messages.message(f"to have the encodings of texts guessed: {install('documents')}")
     report_skipped_files(counts)
     if counts.get("links"):
         messages.message("to read the directories that links lead to: add, sync or dedup --follow")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import messages
-from lshdb.errors import TIMEOUT, LshdbError
+from lshdb.errors import TIMEOUT, LshdbError, install
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -85,7 +85,7 @@ def installed(needs: str, extra: str = "web") -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("lshdb"):
             raise
-        raise LshdbError(f"{needs}: pip install 'lshdb[{extra}]'") from error
+        raise LshdbError(f"{needs}: {install(extra)}") from error
 
 
 def _has_directory() -> bool:

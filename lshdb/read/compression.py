@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO, cast
 
-from lshdb.errors import InputError
+from lshdb.errors import InputError, install
 
 _MODULES = {
     ".gz": ("gzip", "gzip"),
@@ -87,4 +87,4 @@ def module_of(suffix: str) -> Any:
             return import_module(name)
         except ImportError:
             continue
-    raise InputError("zstd needs Python 3.14, or pip install 'lshdb[zstd]'")
+    raise InputError(f"zstd needs Python 3.14, or {install('zstd')}")

@@ -9,8 +9,6 @@ import codecs
 import re
 from typing import NamedTuple
 
-INSTALL = "pip install 'lshdb[documents]'"
-"""How to install the library that guesses, and those that read documents."""
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with

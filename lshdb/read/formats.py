@@ -75,7 +75,7 @@ def format_named(name: str) -> RowFormat:
         return cast(RowFormat, import_module(_MODULES[kind]))
     except ImportError as error:
         raise errors.InputError(
-            "Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
+            f"Parquet and Arrow take pyarrow: {errors.install('arrow')}"
         ) from error
 
 
@@ -125,7 +125,7 @@ def arrow() -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("pyarrow"):
             raise
-        raise errors.UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
+        raise errors.UsageError(f"tables need pyarrow: {errors.install('arrow')}") from None
     return pyarrow
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from lshdb import offers
-from lshdb.read import encodings, inputs, kinds
+from lshdb.errors import install
+from lshdb.read import inputs, kinds
 from lshdb.read.batch import Batch
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import File
@@ -73,4 +74,4 @@ def why_unread(kind: str) -> str:
     if not offers.is_there(_APP):
         return f"{name}: {MISSING}"
     lacks = offers.offered(offers.READERS, "documents").lacks_library(kind)
-    return f"{name}: needs {encodings.INSTALL}" if lacks else ""
+    return f"{name}: needs {install('documents')}" if lacks else ""

@@ -37,7 +37,7 @@ def test_all_extras_are_there_where_all_tests_run(monkeypatch: pytest.MonkeyPatc
     [
         (ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow.parquet"), "arrow"),
         (ModuleNotFoundError("No module named 'numpy'", name="numpy"), None),
-        (ValueError("tables need pyarrow: pip install 'lshdb[arrow]'"), "arrow"),
+        (ValueError("tables need pyarrow: pip install '.[arrow]'"), "arrow"),
         (AssertionError("1 == 2"), None),
     ],
 )

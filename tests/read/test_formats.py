@@ -266,10 +266,10 @@ def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(
     for module in ("pyarrow", "compression.zstd", "backports.zstd"):
         monkeypatch.setitem(sys.modules, module, None)
     assert failures_of(tmp_path / "x.parquet", b"PAR1") == [
-        ": Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
+        ": Parquet and Arrow take pyarrow: pip install '.[arrow]' in a clone of lshdb"
     ]
     (message,) = failures_of(tmp_path / "x.jsonl.zst", b"")
-    assert message.endswith("pip install 'lshdb[zstd]'")
+    assert message.endswith("pip install '.[zstd]' in a clone of lshdb")
 
 
 # which files

@@ -81,7 +81,7 @@ def test_without_the_library_bad_bytes_are_replaced_with_a_note(command: Command
     command.write("d/a.txt", GERMAN.encode("latin-1"))
     said = command.without("chardet", "add", "d", "none")
     assert "not UTF-8: 1, bad bytes replaced" in said
-    assert "to have the encodings of texts guessed: pip install 'lshdb[documents]'" in said
+    assert "to have the encodings of texts guessed: pip install '.[documents]'" in said
 
 
 @pytest.mark.extra("documents")

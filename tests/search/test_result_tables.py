@@ -118,7 +118,7 @@ def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> No
     ("module", "advice", "times"),
     [
         ("pandas", "data frames need pandas: pip install pandas\n", 3),
-        ("pyarrow", "tables need pyarrow: pip install 'lshdb[arrow]'\n", 4),
+        ("pyarrow", "tables need pyarrow: pip install '.[arrow]' in a clone of lshdb\n", 4),
     ],
 )
 def test_without_a_library_the_error_says_what_to_install(

@@ -28,6 +28,8 @@ Doors: .
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from lshdb.errors import install
+
 if TYPE_CHECKING:
     from lshdb.apps.spark.candidates import candidate_pairs
     from lshdb.apps.spark.clustering import clusters
@@ -63,7 +65,7 @@ def check_installed() -> None:
         import pyarrow  # noqa: F401
         import pyspark  # noqa: F401
     except ImportError as error:
-        raise ImportError("Spark is not installed: pip install 'lshdb[spark]'") from error
+        raise ImportError(f"Spark is not installed: {install('spark')}") from error
 
 
 def __getattr__(name: str) -> object:

@@ -166,8 +166,8 @@ def test_documents_without_their_libraries_are_counted(command: Command, folder:
     documents.html(folder / "b.html", TEXTS)
     command.write("e/a.pdf", (folder / "a.pdf").read_bytes())
     said = command.without("pypdfium2", "add", "d/a.pdf", "e")
-    assert said.startswith("lshdb: d/a.pdf: PDF: needs pip install 'lshdb[documents]'")
-    assert "skipped: 1 documents\nto read the 1 document left out: pip install 'lshdb[doc" in said
+    assert said.startswith("lshdb: d/a.pdf: PDF: needs pip install '.[documents]'")
+    assert "skipped: 1 documents\nto read the 1 document left out: pip install '.[doc" in said
     done = command.done("add", "d", "--no-documents", "--list-skipped")
     assert "skipped d/a.pdf: PDF: documents are not wanted\n" in done.err
     assert done.err.endswith("skipped: 1 documents\n")

@@ -112,4 +112,4 @@ def test_sheets_that_cannot_be_read_are_named(command: Command) -> None:
     said = command.without("python_calamine", "dedup", "folder", "-o", "out.jsonl")
     assert "folder: no table in it" in said
     said = command.without("python_calamine", "dedup", "a.xlsx", "-o", "out.jsonl")
-    assert said.startswith("lshdb: a.xlsx: sheets: needs pip install 'lshdb[documents]'")
+    assert said.startswith("lshdb: a.xlsx: sheets: needs pip install '.[documents]'")

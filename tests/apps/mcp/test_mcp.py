@@ -160,4 +160,4 @@ def test_a_line_that_is_no_message_does_not_end_the_server(tmp_path: Path) -> No
 def test_what_keeps_the_server_from_starting(tmp_path: Path) -> None:
     reason = Command(tmp_path).fails("mcp", "-d", "none.db", "--read-only")
     assert "none.db" in reason
-    assert "pip install 'lshdb[mcp]'" in Command(tmp_path).without("mcp", "mcp", "-d", "lsh.db")
+    assert "pip install '.[mcp]'" in Command(tmp_path).without("mcp", "mcp", "-d", "lsh.db")

@@ -127,7 +127,8 @@ def test_it_has_its_name_when_it_is_whole(command: Command) -> None:
 
 def test_without_the_extra_it_says_what_to_install(command: Command) -> None:
     says = command.without("jinja2", "report", "-o", "out.html")
-    assert says == "lshdb: lshdb report and plot need jinja2: pip install 'lshdb[web]'\n"
+    needs = "lshdb report and plot need jinja2"
+    assert says == f"lshdb: {needs}: pip install '.[web]' in a clone of lshdb\n"
 
 
 def test_a_plot_shows_pairs_the_curve_and_clusters(command: Command) -> None:

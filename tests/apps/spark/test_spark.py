@@ -808,7 +808,7 @@ def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> Non
     (tmp_path / "pyspark.py").write_text("raise ImportError('not here')")
     run = Command(tmp_path, {"PYTHONPATH": str(tmp_path)})
     reason = run.fails("spark-dedup", "in", "out")
-    assert reason == "Spark is not installed: pip install 'lshdb[spark]'"
+    assert reason == "Spark is not installed: pip install '.[spark]' in a clone of lshdb"
     bare = Command(tmp_path, {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": ""})
     assert bare.fails("spark-dedup", "in", "out").startswith("Spark needs Java 17 or newer")
 

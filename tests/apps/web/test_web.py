@@ -531,7 +531,8 @@ def test_a_file_of_any_name_is_served(tmp_path: Path) -> None:
 def test_without_the_extra_serve_says_what_to_install(path: Path) -> None:
     lshdb.open(path).close()
     says = Command(path.parent).without("uvicorn", "serve")
-    assert says == "lshdb: lshdb serve needs Starlette and jinja2: pip install 'lshdb[web]'\n"
+    needs = "lshdb serve needs Starlette and jinja2"
+    assert says == f"lshdb: {needs}: pip install '.[web]' in a clone of lshdb\n"
 
 
 def test_the_overview_says_where_sql_is(path: Path) -> None:

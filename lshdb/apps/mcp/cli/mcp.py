@@ -22,7 +22,7 @@ def mcp(
     to add a text unless similar ones are stored, and to remove documents; documents are resources.
     Without --read-only it makes the file if there is none.
 
-    Needs pip install 'lshdb[mcp]'.
+    Needs the extra mcp.
 
     Example: lshdb mcp -d facts.db --for short-text
     """

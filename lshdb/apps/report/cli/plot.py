@@ -25,7 +25,7 @@ def plot(
     from the threshold on, and an estimate from a sample below it; the S-curve, how probably the
     index finds a pair; and how many clusters have which size.
 
-    Needs jinja2, which comes with pip install 'lshdb[web]'.
+    Needs the extra web.
 
     Example: lshdb plot -d essays.db -o similarities.svg
     """

@@ -86,7 +86,7 @@ def report(
     --anonymous hides names of folders also in texts. A file of another kind, or --json, has a row
     for each pair, with all that connects it.
 
-    HTML needs jinja2, which comes with pip install 'lshdb[web]'.
+    HTML needs the extra web.
 
     Example: lshdb report -d essays.db -o report.html --title Essays --pairs 20
 

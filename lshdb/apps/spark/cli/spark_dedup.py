@@ -56,7 +56,7 @@ def spark_dedup(
     OUTPUT has all columns, and the format of INPUT. Keys must be distinct. Rows without a key or
     a document and broken lines are left out and named, and the status is 1.
 
-    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
+    Needs Java 17 or newer, and the extra spark. On a cluster:
     spark-submit --master URL PATH/TO/lshdb/apps/spark/__main__.py INPUT OUTPUT
 
     Example: lshdb spark-dedup crawl/ unique/ --master "local[*]"

@@ -33,7 +33,7 @@ def serve(
     --review they also store what you decide, but remove no document: lshdb remove --decided
     does. Ctrl-C ends it. Each page has its values as JSON too, under its address with .json.
 
-    Needs pip install 'lshdb[web]'.
+    Needs the extra web.
 
     Example: lshdb serve -d code.db --open
 
