@@ -72,11 +72,12 @@ def check(path: Path) -> None:
     shingling = Shingling.parse(str(shingle))
     assert isinstance(lanes, int)
     assert isinstance(seed, int)
+    cut_into = shingling.kind, shingling.size, seed, shingling.options
     left_out: set[int] = set()
     for digest, text in base:
         assert isinstance(text, str)
         assert digest == hashlib.blake2b(text.encode(), digest_size=16).digest()
-        left_out.update(oracles.shingle_hashes(text, shingling.kind, shingling.size, seed))
+        left_out.update(oracles.shingle_hashes(text, *cut_into))
     signature_of = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
     assert isinstance(run, int)
     signatures: dict[object, bytes] = {}
@@ -92,7 +93,7 @@ def check(path: Path) -> None:
         assert isinstance(stored, str)
         assert digest == hashlib.blake2b(stored.encode(), digest_size=16).digest()
         document: str | Collection[Element] = json.loads(stored) if shingling.of_sets else stored
-        every = oracles.shingle_hashes(document, shingling.kind, shingling.size, seed)
+        every = oracles.shingle_hashes(document, *cut_into)
         hashes = [one for one in every if one not in left_out]
         assert shingles == len(hashes)
         if hashes:

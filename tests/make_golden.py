@@ -12,6 +12,8 @@ import itertools
 import json
 import lzma
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -73,6 +75,23 @@ FILES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
     ),
 }
 """Settings and documents of each file."""
+SINCE_7: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
+    "reworded": (
+        {
+            "shingle": "word:2-marks-numbers",
+            "threshold": 0.6,
+            "reworded": True,
+            "base": {"kitchen": "Serve with toasted bread."},
+        },
+        TEXTS,
+    ),
+    "records": ({"purpose": "records"}, TEXTS),
+    "bags": (
+        {"shingle": "bag", "threshold": 0.5},
+        {"monday": {"bread": 2, "7": 1, "": 3}, "friday": {"bread": 2, "7": 2}, "sunday": {}},
+    ),
+}
+"""Those of files that formats before 7 have not."""
 ENGLISH = "metadata ->> '$.lang' = 'en' or metadata is null"
 METADATA: tuple[dict[str, Any] | None, ...] = (
     {"lang": "en", "stars": 4.5, "tags": ["sweet", None, True]},
@@ -85,7 +104,7 @@ METADATA: tuple[dict[str, Any] | None, ...] = (
 
 def documents_of(kind: str) -> list[Document]:
     """The documents of a file."""
-    contents = FILES[kind][1].items()
+    contents = (FILES | SINCE_7)[kind][1].items()
     return [
         Document(key, content, one)
         for (key, content), one in zip(contents, itertools.cycle(METADATA), strict=False)
@@ -108,12 +127,13 @@ def _record(result: Any) -> dict[str, Any]:
 
 def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
     """The answers of a file, as JSON."""
-    documents = FILES[kind][1]
+    documents = (FILES | SINCE_7)[kind][1]
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
-    assert not settings.pop("reworded")  # added since, and off, as records
-    assert not settings.pop("records")
+    for name in ("reworded", "records"):  # added since
+        if not settings[name]:
+            del settings[name]
     info = db.info()
     found = {
         "settings": settings,
@@ -142,14 +162,19 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
     }
     if db.settings.passages:
         found["passages"] = {key: _record(db.passages(key=key)) for key in documents}
+    if db.settings.reworded:
+        found["onions"] = _hash(db, "SELECT rowid FROM rare_words ('onions')")
+    if db.settings.records:
+        found["record shingles"] = _hash(db, "SELECT * FROM record_shingles")
+        found["record counts"] = _hash(db, "SELECT * FROM record_counts")
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
 
 
 def decide(db: lshdb.Database, kind: str) -> None:
     """Decisions about the documents of a file, by two people."""
-    first, second, *_ = FILES[kind][1]
+    first, second, *_ = keys = [*(FILES | SINCE_7)[kind][1]]
     db.decide("keep", [second], who="ann", note="the better one")
-    db.decide("different", [first, *list(FILES[kind][1])[-2:]], who="bob \U0001f98a")
+    db.decide("different", [first, *keys[-2:]], who="bob \U0001f98a")
     db.decide("drop", [first], who="ann")
 
 
@@ -188,6 +213,10 @@ def make_read(directory: Path) -> tuple[bytes, list[list[Any]]]:
     with contextlib.chdir(directory), lshdb.open("lsh.db", threshold=0.9) as db:
         db.add_files(["notes"])
         list(db.dedup_files(["rows.jsonl"]))
+    (directory / "later.jsonl").write_text(json.dumps({"id": "b", "text": GUESSED[:60]}) + "\n")
+    words = ["dedup", "later.jsonl", "-d", "lsh.db", "-o", "kept.jsonl", "--threshold", "0.9"]
+    subprocess.run([sys.executable, "-m", "lshdb", *words], cwd=directory, check=True)
+    with lshdb.open(directory / "lsh.db", mode="read") as db:
         found = read_answers(db)
     return (directory / "lsh.db").read_bytes(), found
 
@@ -199,7 +228,7 @@ def make() -> None:
         data, expected[READ] = make_read(Path(directory))
     with open(DIRECTORY / f"format-{FORMAT}-{READ}.db.xz", "xb") as packed_file:
         packed_file.write(lzma.compress(data, preset=9))
-    for name, (settings, _) in FILES.items():
+    for name, (settings, _) in (FILES | SINCE_7).items():
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lsh.db"
             with database_of(path, documents_of(name), **settings) as db:

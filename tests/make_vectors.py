@@ -16,7 +16,7 @@ from typing import Any
 
 import oracles
 
-PATH = Path(__file__).parent / "golden" / "format-6-vectors.json"
+PATH = Path(__file__).parent / "golden" / "format-7-vectors.json"
 USUAL = {
     "shingle": "word:3",
     "sketch": "fast",
@@ -52,6 +52,7 @@ TEXTS: tuple[str | tuple[str, int], ...] = (
     ("\xe9", 128),
     ("again ", 10_000),
     ("- ", 200),
+    "\u0e48\u0e01 \u0e01\u0e47 \u0e48\u0e40\u0e01\u0e2d",
 )
 """A text, or a part of it and how often that is repeated."""
 SETS: tuple[list[oracles.Element], ...] = (
@@ -80,6 +81,17 @@ SPELLINGS = (
     "\u304b\u3099 \u30ac \uff76\uff9e \ud55c\uad6d \u0e01\u0e48 \u072b\u0308 \u10d0\u0301 \u0301",
 )
 """Latin, Greek and Cyrillic, Hebrew, Arabic, Devanagari and Bengali, digits, other scripts."""
+NUMBERS = (
+    "At 10:45 on 2024-01-31, \u0663\u0664 \u06f1, \u0967\u0968 \u0e52 \uff17 \U0001d7d9",
+    "\xb2 \xbd \u2460 \u2167 \u4e00 are no digits, and \U00011f51 came later",
+)
+"""Decimal digits of several scripts; other numbers, and a digit that Unicode 15.0 assigned."""
+HEADED = f"From the same house. {SENTENCE} {SENTENCE}"
+"""A text that begins with a template, and repeats what is not in it."""
+BAGS = ({"film": 3, "7": 2, "": 1, "none": 0}, {"\xe9t\xe9": 11})
+"""Elements with their counts; of one with eleven copies the tenth sorts before the second."""
+RECORDS = ("Wall-Mount,\u3000 20 lb._", "na\xefve\u2014caf\xe9\xa0\x1f$5", "?! ", "")
+"""Blanks and signs, of ASCII and others."""
 MIXED = (
     "\u6771\u4eac tower \u30bf\u30ef\u30fc\u3067\u3059 \ub098\ub294 \ud559\uad50\uc5d0 ab "
     "\U00020000c \u3042",
@@ -112,6 +124,19 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
     (USUAL | {"shingle": "word:1-marks"}, SPELLINGS),
     (USUAL | {"shingle": "char:3-cjk"}, MIXED),
     (USUAL | {"shingle": "char:4-cjk-marks"}, [MIXED[0], SPELLINGS[0]]),
+    (USUAL | {"shingle": "word:2-numbers"}, NUMBERS),
+    (USUAL | {"shingle": "char:3-marks-numbers"}, [NUMBERS[0], SPELLINGS[5]]),
+    (
+        USUAL | {"passages": 5, "base": ["From the same house: it is a truth!", "two words"]},
+        [HEADED, "From the same HOUSE it is a truth", "two words and more"],
+    ),
+    (
+        USUAL | {"shingle": "word:1-marks-numbers", "passages": 4, "reworded": True},
+        [f"{BROKEN[1]} d\xe9j\xe0-\nvu: in \u0967\u096f\u0967\u096a, {NUMBERS[0]}"],
+    ),
+    (USUAL | {"shingle": "char:5", "passages": 20}, [BROKEN[0]]),
+    (USUAL | {"shingle": "bag"}, BAGS),
+    (USUAL | {"shingle": "char:3", "records": True}, RECORDS),
 )
 """Settings, and documents under them."""
 LABELS = {
@@ -154,6 +179,11 @@ def in_order(elements: Iterable[oracles.Element]) -> list[oracles.Element]:
     return [*integers, *sorted(element for element in elements if isinstance(element, str))]
 
 
+def copies(bag: Mapping[str, int]) -> list[str]:
+    """The numbered copies of the elements of a bag."""
+    return [f"{name}\xd7{number + 1}" for name in bag for number in range(bag[name])]
+
+
 def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A document with all that follows from it."""
     kind, _, size = settings["shingle"].partition(":")
@@ -163,16 +193,18 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given, tuple):
         facts = {"content": given[0], "times": given[1]}
         content = given[0] * given[1]
-    elif kind == "set":
-        content = in_order(given)
+    elif kind in ("set", "bag"):
+        content = in_order(copies(given) if kind == "bag" else given)
         facts["content"] = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     else:
         content = facts["content"] = stored(given)
         if content != given:
             facts["utf16"] = given.encode("utf-16-be", "surrogatepass").hex()
-    shingles = oracles.shingles(content, kind, int(size or 1), options)
+    how = "set" if kind == "bag" else kind, int(size or 1), options
+    left_out = {one for base in settings.get("base", ()) for one in oracles.shingles(base, *how)}
+    shingles = [one for one in oracles.shingles(content, *how) if one not in left_out]
     distinct = list(dict.fromkeys(shingles))
-    hashes = [oracles.shingle_hash(shingle, kind, settings["seed"]) for shingle in distinct]
+    hashes = [oracles.shingle_hash(shingle, how[0], settings["seed"]) for shingle in distinct]
     written: str = facts["content"] * facts.get("times", 1)
     facts |= {
         "digest": hashlib.blake2b(written.encode(), digest_size=16).hexdigest(),
@@ -181,10 +213,16 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
         "hashes": hexadecimal(hashes),
     }
     if "passages" in settings:
-        prints = oracles.fingerprints(content, kind, settings["passages"], settings["seed"])
-        facts["fingerprints"] = sorted(prints.items())
+        run, seed = settings["passages"], settings["seed"]
+        prints = oracles.fingerprints(content, kind, run, seed, options)
+        facts["fingerprints"] = sorted(prints.items()) if shingles else []
     if "reworded" in settings:
         facts["terms"] = oracles.terms(content)
+    if "records" in settings:
+        spaced = dict.fromkeys(oracles.shingles(oracles.spaced(content), *how))
+        record = [oracles.shingle_hash(shingle, kind, settings["seed"]) for shingle in spaced]
+        facts["record_shingles"] = sorted(value - (value >> 63 << 64) for value in record)
+        facts["record_shingles"] += [-1] * bool(record)
     if hashes:
         sign = oracles.fast_signature if settings["sketch"] == "fast" else oracles.minhash_signature
         lanes = sign(hashes, settings["permutations"], settings["seed"])

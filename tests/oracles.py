@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import string
 import struct
 import unicodedata
 from bisect import bisect_right
@@ -186,6 +187,18 @@ def is_syllabic(character: str) -> bool:
     return is_letter and unicodedata.name(character, "?").split()[0] in SYLLABIC_SCRIPTS
 
 
+def is_digit(character: str) -> bool:
+    """Whether the character is a decimal digit of any script."""
+    return unicodedata.category(character) == "Nd" and assigned_in_14(character)
+
+
+def spaced(text: str) -> str:
+    """The text of a record with one bar for each run of blanks and signs, and at both ends."""
+    kept = "".join(" " if c.isspace() or c in string.punctuation else c for c in text).split(" ")
+    words = [word for word in kept if word]
+    return "|".join(["", *words, ""]) if words else text
+
+
 def combines(character: str) -> bool:
     """Whether the character is a mark, or a Hangul vowel or final."""
     jamo = "\u1160" <= character < "\u1200" or "\ud7b0" <= character < "\ud800"
@@ -330,6 +343,8 @@ def shingles(
     assert isinstance(content, str)
     if "marks" in options:
         content = plain(content)
+    if "numbers" in options:
+        content = "".join("0" if is_digit(character) else character for character in content)
     if "cjk" in options:
         return weighed_shingles(content, size)
     return char_shingles(content, size) if kind == "char" else word_shingles(content, size)
@@ -416,12 +431,14 @@ def shingle_hashes(
 # sketches
 
 
-def fingerprints(text: str, kind: str, run: int, seed: int) -> dict[int, int]:
+def fingerprints(
+    text: str, kind: str, run: int, seed: int, options: Collection[str] = ()
+) -> dict[int, int]:
     """Winnowing by the textbook: of each window the least hash, 48 bits, and its first position."""
     size = math.ceil(5 * run / 8)
     window = run - size + 1
     whole = text if kind == "code" else with_whole_words(text)
-    hashes = [value >> 16 for value in shingle_hashes(whole, kind, size, seed)]
+    hashes = [value >> 16 for value in shingle_hashes(whole, kind, size, seed, options)]
     found: dict[int, int] = {}
     for start in range(len(hashes) - window + 1):
         own = hashes[start : start + window]

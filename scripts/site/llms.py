@@ -28,7 +28,7 @@ _ELSEWHERE: Final = {"security.md": _PROJECT / "SECURITY.md"}
 BESIDE: Final = (
     "../lshdb/schema.sql",
     "../lshdb/text/unicode14.bin",
-    "../tests/golden/format-6-vectors.json",
+    "../tests/golden/format-7-vectors.json",
 )
 """Files that the site has beside its pages, by their places as pages in docs/ name them."""
 _HEAD: Final = """\
