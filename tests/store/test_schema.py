@@ -1,7 +1,4 @@
-"""A file that is cut in its free pages, or to which bytes were appended; and one made from a dump.
-
-SQLite's own check finds none of it: a download that stopped, or a copy that something followed.
-"""
+"""The header, size and definitions of a file: all that open it accept or refuse the same."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ PAGE = 16384
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def with_free_pages(tmp_path: Path) -> Command:
     """With free pages at the end of the file."""
     texts = {f"d{number}": f"{number} {'the fox and the grapes ' * 900}" for number in range(20)}
     with database_of(tmp_path / "lsh.db", texts) as db:
@@ -43,13 +40,13 @@ CHANGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_all_that_open_it_say_the_same(command: Command, change: str) -> None:
-    path, (change_it, reason) = command.path("lsh.db"), CHANGES[change]
+def test_all_that_open_it_say_the_same(with_free_pages: Command, change: str) -> None:
+    path, (change_it, reason) = with_free_pages.path("lsh.db"), CHANGES[change]
     path.write_bytes(change_it(path.read_bytes()))
     opens: list[Callable[[], object]] = [
         lambda: lshdb.open(path),
         lambda: lshdb.open(path, mode="read"),
-        lambda: lshdb.restore_backup(path, command.path("copy.db")),
+        lambda: lshdb.restore_backup(path, with_free_pages.path("copy.db")),
     ]
     for opening in opens:
         with pytest.raises(DamagedFile) as caught:
@@ -64,26 +61,26 @@ def test_all_that_open_it_say_the_same(command: Command, change: str) -> None:
         assert report.remaining == {"file": 1}
         assert (problem.table, reason in problem.stored) == ("file", True)
     if change == "a few bytes":
-        assert reason in command.fails("backup", "copy.db")
-        assert "lsh.db has problems: file 1: " in command("check", "--deep").err
-    assert not command.path("copy.db").exists()
+        assert reason in with_free_pages.fails("backup", "copy.db")
+        assert "lsh.db has problems: file 1: " in with_free_pages("check", "--deep").err
+    assert not with_free_pages.path("copy.db").exists()
 
 
-def test_a_log_that_has_the_missing_pages_is_no_damage(command: Command) -> None:
+def test_a_log_that_has_the_missing_pages_is_no_damage(with_free_pages: Command) -> None:
     """A process that was killed may leave the file shorter than its pages, and its log."""
-    path, copy = command.path("lsh.db"), command.path("copy.db")
+    path, copy = with_free_pages.path("lsh.db"), with_free_pages.path("copy.db")
     with lshdb.open(path) as db:
         db.add_many((f"n{n}", f"the ant {n} {'and the dove ' * 2000}") for n in range(40))
         for end in ("", "-wal"):
             shutil.copy(f"{path}{end}", f"{copy}{end}")
     assert copy.stat().st_size < path.stat().st_size
-    command.done("check", "--deep", "-d", "copy.db")
-    command.done("info", "-d", "copy.db")
+    with_free_pages.done("check", "--deep", "-d", "copy.db")
+    with_free_pages.done("info", "-d", "copy.db")
     assert len(inspection.rows(copy, "SELECT 1 FROM documents")) == 42
 
 
-def test_writers_meanwhile_are_no_damage(command: Command) -> None:
-    path = command.path("lsh.db")
+def test_writers_meanwhile_are_no_damage(with_free_pages: Command) -> None:
+    path = with_free_pages.path("lsh.db")
     with lshdb.open(path) as db:
         for number in range(10):
             db.add(f"n{number}", f"the ant {number} {'and the dove ' * 2000}")
@@ -93,9 +90,9 @@ def test_writers_meanwhile_are_no_damage(command: Command) -> None:
             assert lshdb.check(path).ok
 
 
-def test_a_dump_makes_a_database_again_with_the_two_numbers(command: Command) -> None:
+def test_a_dump_makes_a_database_again_with_the_two_numbers(with_free_pages: Command) -> None:
     """As docs/sql.md says."""
-    path, new = command.path("lsh.db"), command.path("new.db")
+    path, new = with_free_pages.path("lsh.db"), with_free_pages.path("new.db")
     with inspection.sqlite(path) as old, closing(sqlite3.connect(new)) as file:
         file.executescript("".join(old.iterdump()))
     with pytest.raises(NotADatabase, match="another program's SQLite database"):

@@ -1,14 +1,10 @@
-"""What stands in the way of a database file is said, and not guessed.
-
-Reported of other programs: fr-ser/grafana-sqlite-datasource pull request 168 and dgobbi/vtk-dicom
-issue 178 (SQLite's message about a log that cannot be written or made does not name it).
-"""
+"""Whatever call of SQLite fails, the error names the cause, and the file stays whole."""
 
 from __future__ import annotations
 
 import os
 import resource
-import socket
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +12,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
-from helpers import Command, database_of, leave_a_log, unprivileged
+from extras import if_there
+from helpers import Command, add_late, database_of, leave_a_log, unprivileged
+from sql_faults import Faults
+from sql_faults import faults as faults
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import StoreError
+from lshdb.store import late
 
 ROW = '{"id": 1, "text": "a b c d"}'
 LEFT = (
@@ -41,6 +43,9 @@ def command(tmp_path: Path) -> Command:
 @needs_linux
 @pytest.mark.parametrize("mode", [0o444, 0o000])
 def test_a_log_that_another_user_left(command: Command, mode: int) -> None:
+    """fr-ser/grafana-sqlite-datasource pull request 168, dgobbi/vtk-dicom issue 178: SQLite does
+    not name its log.
+    """
     leave_a_log(command.path("lsh.db"), {"late": "the ant and the dove"})
     for end in ("-wal", "-shm"):
         command.path(f"lsh.db{end}").chmod(mode)
@@ -74,23 +79,6 @@ def test_a_log_that_the_reading_of_another_user_left(command: Command) -> None:
     assert command("add", "-", stdin=ROW, before=unprivileged).status == 0
 
 
-def test_a_name_that_is_too_long_leaves_no_file(command: Command) -> None:
-    deep = "/".join(["d" * 100] * 6)
-    command.path(deep).mkdir(parents=True)
-    whole = len(os.fsencode(command.path(deep).resolve())) + len("/x.db")
-    for name, reason in (
-        ("x" * 249, "its name has 249 bytes, and may have 247"),
-        ("é" * 124, "its name has 248 bytes, and may have 247"),
-        (f"{deep}/x.db", f"its whole path has {whole} bytes, and may have 504"),
-    ):
-        said = command.fails("init", "-d", name)
-        assert said == f"{name} cannot be made: {reason}: choose a shorter one"
-        assert command.fails("info", "-d", name) == f"no database at {name}: {reason}"
-    command.done("init", "-d", "x" * 247)
-    command.done("check", "-d", "x" * 247)
-    assert len([*command.directory.rglob("*.db")]) == 1, "beside the one of 247 bytes"
-
-
 def test_files_may_no_longer_be_opened(command: Command) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened: list[int] = []
@@ -110,27 +98,7 @@ def test_files_may_no_longer_be_opened(command: Command) -> None:
             os.close(descriptor)
 
 
-def leave_directory() -> None:
-    os.mkdir("gone")
-    os.chdir("gone")
-    os.rmdir("../gone")
-
-
-def test_the_current_directory_was_deleted(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(command.directory)  # and back at the end
-    database = command.path("lsh.db")
-    deleted = "the current directory was deleted: change to another one"
-    result = command("add", command.directory, "-d", database, before=leave_directory)
-    assert result.status == 0
-    leave_directory()
-    with pytest.raises(StoreError, match=f"lsh.db cannot be opened: {deleted}, or give the whole"):
-        lshdb.open("lsh.db")
-    with lshdb.open(database) as db:
-        assert len(db) == 1
-
-
+@pytest.mark.app("frames")
 def test_there_is_no_directory_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     def none() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found in [...]")
@@ -175,23 +143,103 @@ def test_the_disk_for_temporary_files_is_full_while_rows_are_sorted(command: Com
     )
 
 
-def test_what_is_no_file(command: Command) -> None:
-    os.mkfifo(command.path("pipe"))
-    listening = socket.socket(socket.AF_UNIX)
-    here = Path.cwd()
-    try:
-        os.chdir(command.directory)  # a socket's path has to be short
-        listening.bind("socket")
-    finally:
-        os.chdir(here)
-    opens: list[Callable[[Path], object]] = [
-        lshdb.open,
-        lshdb.check,
-        lshdb.Service,
-        lambda path: lshdb.restore_backup(command.path("lsh.db"), path),
-    ]
-    with listening:
-        for name, kind in (("pipe", "a pipe"), ("socket", "a socket"), ("/dev/null", "a device")):
-            for opening in opens:
-                with pytest.raises(StoreError, match=f"cannot be opened: it is {kind}"):
-                    opening(command.path(name))
+# each call
+
+
+LIMITS = lshdb.Limits(batch_documents=8, late_from=1, reindex_rows=400)
+DOCUMENTS = [(f"d{i}", f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}") for i in range(24)]
+PASSAGES = if_there("passages", passages=4)
+TEXT = DOCUMENTS[3][1]
+METHODS: dict[str, Callable[[lshdb.Database], Any]] = {
+    "add": lambda db: db.add("new", TEXT),
+    "add_many": lambda db: db.add_many([("d1", "changed"), ("e1", TEXT)], workers=0),
+    "skip": lambda db: db.add_many([("e1", TEXT), ("e2", "new")], workers=0, on_similar="skip"),
+    "remove": lambda db: db.remove(["d1", "absent"], missing_ok=True),
+    "get": lambda db: db.get("d1"),
+    "query where": lambda db: db.query(key="d3", where="shingles > 3", fields=["text"]),
+    "query of a missing key": lambda db: db.query(key="absent"),
+    "query_many": lambda db: [*db.query_many(DOCUMENTS[:3])],
+    "passages": lambda db: db.passages(TEXT),
+    "compare": lambda db: db.compare("d3", "d4"),
+    "pairs": lambda db: [*db.pairs()],
+    "clusters": lambda db: [*db.clusters()],
+    "decide": lambda db: db.decide("keep", ["d8"]),
+    "info": lambda db: db.info(),
+    "sql": lambda db: [*db.sql("SELECT * FROM documents")],
+    "reindex": lambda db: db.reindex(threshold=0.5),
+    "backup": lambda db: db.backup(f"{db.path}.copy", replace=True),
+    "shrink_log": lambda db: store_of(db).shrink_log(),
+}
+APPS = {"skip": "dedup", "passages": "passages", "compare": "compare", "decide": "review"}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file, and one beside it whose band rows are still to be written."""
+    directory = tmp_path_factory.mktemp("stored")
+    for name in ("whole", "pending"):
+        with (
+            pytest.MonkeyPatch.context() as patched,
+            lshdb.open(
+                directory / name,
+                shingle="word:2",
+                limits=LIMITS,
+                **PASSAGES,
+            ) as db,
+        ):
+            if name == "pending":
+                patched.setattr(late, "complete", lambda *_: None)
+            add_late(db, DOCUMENTS)
+            assert db.info().unindexed == (16 if name == "pending" else 0)
+    return directory
+
+
+def fail_each(
+    faults: Faults,
+    stored: Path,
+    path: Path,
+    use: Callable[[lshdb.Database], Any],
+) -> int:
+    """Fail each call of SQLite that a method makes; how many there are."""
+    for number in range(1, 1_000):
+        shutil.copy(stored, path)
+        faults.begin(0)
+        with lshdb.open(path, limits=LIMITS) as db:
+            faults.begin(number)
+            with suppress(lshdb.LshdbError):
+                use(db)
+            done = faults.statement is None
+            faults.begin(0)
+        if done:
+            return number - 1
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.app(APPS[name])) if name in APPS else name
+        for name in METHODS
+    ],
+)
+def test_any_statement_of_a_method_may_fail(
+    faults: Faults,
+    stored: Path,
+    path: Path,
+    name: str,
+) -> None:
+    """Tribler/tribler issue 5277: a window showed a bare traceback of SQLite's."""
+    assert fail_each(faults, stored / "whole", path, METHODS[name])
+    assert lshdb.check(path, deep=True).ok
+
+
+def test_any_statement_may_fail_while_band_rows_are_written_late(
+    faults: Faults,
+    stored: Path,
+    path: Path,
+) -> None:
+    calls = fail_each(faults, stored / "pending", path, lambda db: late.complete(store_of(db)))
+    assert calls > 20
+    with lshdb.open(path) as db:
+        assert db.info().unindexed == 0
+    assert lshdb.check(path, deep=True).ok

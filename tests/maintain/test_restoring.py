@@ -1,9 +1,4 @@
-"""A backup put in the place of a database whose last writer was killed, and left a log.
-
-Reported of other programs: vavallee/bindery issue 2337 and DeusData/codebase-memory-mcp issue 897
-(a copy over the file, and the old log is read as part of it), theoriclabs/LeanDB issue 60 (what was
-checked is not what was copied).
-"""
+"""A backup in the place of a database: whole or not at all, whatever a killed writer left."""
 
 from __future__ import annotations
 
@@ -42,6 +37,9 @@ def count(path: Path) -> int:
 
 
 def test_a_copy_over_the_file_is_undone_by_the_log_and_restoring_is_not(command: Command) -> None:
+    """vavallee/bindery issue 2337, DeusData/codebase-memory-mcp issue 897: the old log was read as
+    part of a copy over the file.
+    """
     shutil.copytree(command.directory, copied := command.path("copied"))
     shutil.copy(copied / "friday.db", copied / "lsh.db")
     assert (
@@ -122,6 +120,7 @@ def test_a_database_that_is_damaged_or_gone(command: Command, damage: str) -> No
 
 
 def test_what_is_no_backup_or_no_database_of_ours_is_refused(command: Command) -> None:
+    """theoriclabs/LeanDB issue 60: what was checked was not what was copied."""
     shutil.copy(command.path("friday.db"), command.path("bad.db"))
     with inspection.sqlite(command.path("bad.db")) as file:
         file.execute("DELETE FROM bands WHERE doc_id = 1")
