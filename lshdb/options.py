@@ -128,7 +128,10 @@ FieldNames = Annotated[
 ]
 KeepOrder = Annotated[
     KeepRow,
-    Option("first (default), last, longest, newest, oldest, shortest-path.", metavar="ORDER"),
+    Option(
+        "Which row or document stays. [default: first]",
+        metavar="first|last|longest|newest|oldest|shortest-path",
+    ),
 ]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
 DatabasePath = Annotated[FileName, argument("The file.")]
@@ -464,9 +467,26 @@ class TableOptions(Options):
     ] = None
 
 
+class LongTableOptions(Options):
+    """The columns of a long table, whose rows each have one element of a set."""
+
+    section = INPUT
+
+    set_key: Annotated[
+        str | None,
+        Option("Column of sets' keys, if a row is one element.", metavar="NAME"),
+    ] = None
+    set_item: Annotated[str | None, Option("Column of the element.", metavar="NAME")] = None
+
+    def __post_init__(self) -> None:
+        if (self.set_key is None) != (self.set_item is None):
+            raise UsageError("set_key and set_item are given together")
+
+
 class QueriesOptions(Options):
     """How files become queries."""
 
+    sets: LongTableOptions
     texts: EncodingOption
     names: FieldOptions
     table: TableOptions
@@ -516,22 +536,6 @@ class AddManyOptions(Options):
         "Callable[[DroppedRow], None] | None",
         argument("Called with each document left out, when its batch is in the file."),
     ] = None
-
-
-class LongTableOptions(Options):
-    """The columns of a long table, whose rows each have one element of a set."""
-
-    section = INPUT
-
-    set_key: Annotated[
-        str | None,
-        Option("Column of sets' keys, if a row is one element.", metavar="NAME"),
-    ] = None
-    set_item: Annotated[str | None, Option("Column of the element.", metavar="NAME")] = None
-
-    def __post_init__(self) -> None:
-        if (self.set_key is None) != (self.set_item is None):
-            raise UsageError("set_key and set_item are given together")
 
 
 class AddFilesOptions(Options):

@@ -315,7 +315,12 @@ class TableOptions(Options):
     escape: str | None = None
     quoting: Literal['csv', 'none'] | None = None
 
+class LongTableOptions(Options):
+    set_key: str | None = None
+    set_item: str | None = None
+
 class QueriesOptions(Options):
+    sets: LongTableOptions
     texts: EncodingOption
     names: FieldOptions
     table: TableOptions
@@ -323,6 +328,8 @@ class QueriesOptions(Options):
     def __init__(
         self,
         *,
+        set_key: str | None = None,
+        set_item: str | None = None,
         documents: bool = True,
         extract_timeout: float = 60.0,
         quotes: bool = True,
@@ -340,6 +347,7 @@ class QueriesOptions(Options):
     def __init__(
         self,
         *,
+        sets: LongTableOptions = ...,
         texts: EncodingOption = ...,
         names: FieldOptions = ...,
         table: TableOptions = ...,
@@ -412,10 +420,6 @@ class AddManyOptions(Options):
         on_similar: OnSimilar = 'keep',
         on_skip: Callable[[DroppedRow], None] | None = None,
     ) -> None: ...
-
-class LongTableOptions(Options):
-    set_key: str | None = None
-    set_item: str | None = None
 
 class AddFilesOptions(Options):
     sets: LongTableOptions

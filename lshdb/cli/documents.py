@@ -45,9 +45,10 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
     stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
-    others: Any = {"auto_key": True, "metadata": False, "stdin_key": stdin_key}
-    others["root"] = store_of(database).files_root
-    return session_for(database.settings.shingling, reading, counts=counts_printed(), **others)
+    others: Any = {"metadata": False, "stdin_key": stdin_key}
+    others |= {"root": store_of(database).files_root, "auto_key": reading.sets.set_item is None}
+    shingling, counts = database.settings.shingling, counts_printed()
+    return session_for(shingling, reading, sets=reading.sets, counts=counts, **others)
 
 
 def stored_keys(database: Database, names: Sequence[str], *, as_keys: bool) -> list[str]:

@@ -106,6 +106,10 @@ def query(
             shown = session.shown(messages.shows_progress(), "query", files)
             counts.progress = stack.enter_context(shown)
             batches = counts.files_noted(session.batches(files))
+            if reading.sets.set_item is not None:
+                from lshdb.read import long_tables
+
+                batches = long_tables.grouped(batches, session.options, databases[0].path.parent)
             answers = _answers(databases, batches, options, session)
         else:
             name = counts.key_noted("".join(files), store_of(databases[0]).files_root)

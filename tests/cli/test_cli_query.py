@@ -39,6 +39,26 @@ def found(command: Command, *arguments: str) -> list[tuple[str, str]]:
     return [(record["query"], record["key"]) for record in records]
 
 
+def test_each_set_of_a_long_table_is_a_query(tmp_path: Path) -> None:
+    command = DirectCommand(tmp_path)
+    rows = [f"{basket},{basket * 7 + item}" for item in range(20) for basket in range(3)]
+    command.write("baskets.csv", "basket,item\n" + "\n".join(rows))
+    columns = ("--set-key", "basket", "--set-item", "item")
+    command.done("init", "--for", "baskets")
+    command.done("add", "baskets.csv", *columns)
+    command.write("ask.csv", "basket,item\n" + "\n".join(f"q{row}" for row in rows[::-1]))
+    for name, stdin in (("ask.csv", ""), ("-", command.path("ask.csv").read_text())):
+        asked = ("query", name, "--format", "csv", *columns, "--threshold", "1", "--json")
+        found = command.done(*asked, stdin=stdin).records
+        assert sorted((row["query"], row["key"]) for row in found) == [
+            ("q0", "0"),
+            ("q1", "1"),
+            ("q2", "2"),
+        ]
+    command.write("texts.csv", "basket,item\nq,\n")
+    assert command("query", "texts.csv", *columns).status == 1
+
+
 EXPECTED = [("near", "fox"), ("near", "fox again"), ("7", "ant")]
 
 

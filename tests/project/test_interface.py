@@ -73,7 +73,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         {
             *("files", "text", "unmatched", "format", "encoding", *DOCUMENTS),
             *("delimiter", "escape", "quoting"),
-            *("key_field", "text_field", "set_field"),
+            *("key_field", "text_field", "set_field", "set_key", "set_item"),
         },
     ),
     "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),

@@ -75,8 +75,8 @@ class DropOptions(Options):
     rule: Annotated[
         str,
         Option(
-            "Drop what is similar (default), identical, contained or copied:WORDS.",
-            metavar="RULE",
+            "What is dropped, beside an earlier row. [default: similar]",
+            metavar="similar|identical|contained|copied:WORDS",
         ),
     ] = "similar"
     against: Annotated[
