@@ -31,6 +31,17 @@ _FIRST_STEPS = {
     "compare A B": "why are these two similar, or why not?",
 }
 
+_MEANT = {
+    "help": "lshdb --help, or lshdb COMMAND --help",
+    "list": 'lshdb sql "SELECT key FROM documents"',
+    "find": "lshdb query FILE, or lshdb pairs for all",
+    "search": "lshdb query FILE, or lshdb query --text TEXT",
+    "delete": "lshdb remove KEY",
+    "update": "lshdb add PATH, or lshdb sync for folders",
+    "merge": "lshdb add -d ALL.db ONE.db TWO.db",
+    "stats": "lshdb info",
+}
+"""What does the work of commands that other tools have."""
 _ARGUMENTS = "lshdb.arguments"
 _UsageError: Any = typer.BadParameter.__base__
 """Of wrong options and arguments; typer names it in another module in each version."""
@@ -61,6 +72,8 @@ class Commands(TyperGroup):
             for commands in offers.COMMANDS.values():
                 if app := commands[args[0]].app if args[0] in commands else "":
                     ctx.fail(f"{args[0]} belongs to the app {app!r}, which is not installed")
+            if args[0] in _MEANT:
+                ctx.fail(f"No such command {args[0]!r}; try {_MEANT[args[0]]}")
             from difflib import get_close_matches
 
             if nearest := get_close_matches(args[0], COMMANDS, 1):

@@ -144,6 +144,12 @@ class DedupJob:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
                 input_tables.check_readable(resolved(path))
+            if are_named_so and len(paths) == 1 and not (self.database or self.references):
+                raise UsageError(
+                    f"{printable_path(paths[0])} is one text, and there is nothing to compare it "
+                    "with: give several files or a directory, -d or --against; a table of rows is "
+                    "JSON lines, CSV or Parquet"
+                )
             self.paths = paths
             return
         walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git

@@ -90,8 +90,10 @@ def reference_of_text(text: str) -> Reference:
     named = None if os.path.exists(text) else _NAMED.fullmatch(text)
     if named is None:
         return Reference(text)
-    fields = re.split(r",(?=(?:key|text|set)=)", named["fields"])
-    return Reference(named["path"], dict(name.split("=", 1) for name in fields))
+    fields = [name.split("=", 1) for name in re.split(r",(?=(?:key|text|set)=)", named["fields"])]
+    if len(fields) > len(dict(fields)):
+        raise UsageError(f"--against {text}: a field is named twice; text=A,B joins two columns")
+    return Reference(named["path"], dict(fields))
 
 
 def references_of(against: Any) -> list[Reference]:

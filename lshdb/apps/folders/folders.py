@@ -48,6 +48,8 @@ class FolderPair:
     Attributes:
         a_share: the share of a's files that have counterparts in b; at least that of b's in a.
         b_share: the same of b's files.
+        alike: "identical" if each of a's files that count has an identical counterpart, else
+            "similar".
         a_size_share, b_size_share: the shares of their bytes.
         files, bytes: a's files with counterparts, and the bytes that deleting them would free: none
             for a hard link of a counterpart.
@@ -63,6 +65,7 @@ class FolderPair:
 
     a_share: float
     b_share: float
+    alike: str
     a_size_share: float
     b_size_share: float
     files: int
@@ -301,6 +304,7 @@ def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderP
     return FolderPair(
         a_share,
         b_share,
+        "identical" if len(identical) == len(a_common) else "similar",
         a_size,
         b_size,
         len(a_common),

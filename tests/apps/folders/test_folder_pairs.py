@@ -72,6 +72,7 @@ def test_folder_pairs_are_those_of_a_search_of_all_directories(tmp_path: Path, s
         assert row.a_size_share == row.bytes / sum(len(contents[key]) for key in below[row.a])
         same = [key for key in files if key in shared(row.a, row.b, contents)]
         assert row.identical == len(same)
+        assert row.alike == ("identical" if same == files else "similar")
         assert row.identical_bytes == sum(len(contents[key]) for key in same)
 
 

@@ -76,6 +76,26 @@ def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None
     command.done("decide", "--from", "own.csv", "--who", "ann", says="decisions: 2 new, 0 known\n")
 
 
+def test_a_verdict_takes_a_list_of_keys(command: Command) -> None:
+    command.done("decide", "drop", "--from", "-", "--note", "bulk", stdin="a\nc\n")
+    command.done("decide", "keep", "--from", "-", "-0", stdin="b\0x\x1b[31m\0")
+    assert [
+        (row["verdict"], *row["keys"], row["note"])
+        for row in command("decisions", "--json").records
+    ] == [
+        ("drop", "a", "bulk"),
+        ("drop", "c", "bulk"),
+        ("keep", "b", None),
+        ("keep", "x\x1b[31m", None),
+    ]
+    before = command("decisions").out
+    command.done("decide", "drop", "--from", "-", stdin="", says="drop: 0 documents\n")
+    assert "no document has the key 'none'" in command.fails(
+        "decide", "drop", "--from", "-", stdin="b\nnone\n", status=1
+    )
+    assert command("decisions").out == before
+
+
 def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Path) -> None:
     command = DirectCommand(tmp_path)
     for name in ("first.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):

@@ -13,7 +13,7 @@ def write_folder_pairs(database: Database, options: ClustersOptions, form: Form)
         FolderPair,
         folder_pairs(store_of(database), options),
         form,
-        shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
+        shown=("a_share", "b_share", "alike", "files", "bytes", "a", "b", "unread"),
         noun=("pair of directories", "pairs of directories"),
         none="no two directories have half of the files of one in common",
     )

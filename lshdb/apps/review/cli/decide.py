@@ -35,11 +35,12 @@ def decide(
     from_: Annotated[
         str | None,
         Option(
-            "Store the decisions of a file (or -), as written by `lshdb decisions`.",
+            "Take keys, one a line, from a file or -; without a verdict, whole decisions.",
             metavar="FILE",
             flags=("--from",),
         ),
     ] = None,
+    null: options.Null = False,
 ) -> None:
     """Store what you decided about documents: keep, drop, or different.
 
@@ -53,20 +54,31 @@ def decide(
     --undo undoes all that one command, or one key or button of a review, decided; with numbers
     only the decisions that have them.
 
-    A file for --from has the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or
-    Parquet; digests, note, who and decided may be missing.
+    With a verdict, --from reads keys. Without one it reads decisions, as `lshdb decisions` writes
+    them: the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or Parquet;
+    digests, note, who and decided may be missing.
 
     Example: lshdb decide drop drafts/old.txt --note "final: books/old.txt"
+
+    Example: lshdb clusters --drop-list -0 | lshdb decide drop --from - -0
 
     Example: lshdb decide different licences/mit.txt licences/isc.txt
     """
     words = words or []
-    if (from_ is not None) + undo > 1 or (from_ is not None and words):
-        raise UsageError("give either keep, drop or different with KEY..., or --undo, or --from")
-    if (undo or from_ is not None) and note is not None:
+    are_keys = from_ is not None and len(words) == 1 and words[0] in get_args(model.Verdict)
+    if from_ is not None and (undo or (words and not are_keys)):
+        raise UsageError("give KEY..., or --undo, or --from, with a verdict alone or without one")
+    if null and not are_keys:
+        raise UsageError("--null is for the keys of --from")
+    if (undo or (from_ is not None and not are_keys)) and note is not None:
         raise UsageError("--note goes with a decision")
     if undo:
         _undo(file, words)
+    elif are_keys and from_ is not None:
+        if keys := [*files.entries_of(from_, null=null)]:
+            _decide(file, words + keys, note, who, as_keys=True)
+        else:
+            messages.message(f"{words[0]}: 0 documents")
     elif from_ is not None:
         decisions = list(storing_decisions.decisions_of_file(from_, files.stdin(), who))
         with file.open("write") as database:
