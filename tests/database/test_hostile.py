@@ -1,22 +1,23 @@
-"""Files and documents that mean harm: nothing in them is run, and none gets through."""
+"""Values and documents that mean harm: damage is reported, and forged hashes have no effect."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import inspection
 import pytest
 from direct_command import command as command
-from helpers import FORGED_TEXTS, Command
-from measure.torture import damage, trial
+from helpers import FORGED_TEXTS, Command, database_of
+from measure.torture import damage
 
 import lshdb
-from lshdb.errors import DamagedFile, QueryError, UnsafeFile
+from lshdb.errors import DamagedFile, LshdbError
+from lshdb.maintain.findings import CheckReport
 from lshdb.offers import is_there
-from lshdb.options import Mode
 
 TEXTS = [("a", "the fox and the grapes of the vine"), ("b", "the fox and the grapes of a vine")]
 
@@ -34,164 +35,6 @@ def alter(path: Path, *statements: str) -> None:
         connection.execute("PRAGMA writable_schema = ON")
         for statement in statements:
             connection.execute(statement)
-
-
-def forged(name: str, old: str, new: str) -> str:
-    return f"UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') WHERE name = '{name}'"
-
-
-BOMB = "hex(zeroblob(99))"
-UNSAFE = {
-    "trigger": ["CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END"],
-    "trigger on bands": ["CREATE TRIGGER t BEFORE DELETE ON bands BEGIN SELECT 1; END"],
-    "trigger that fails": ["CREATE TRIGGER t UPDATE ON documents BEGIN DELETE FROM nowhere; END"],
-    "trigger after REPLACE": ["CREATE TRIGGER t INSERT ON settings BEGIN SELECT f(); END"],
-    "trigger on one column": ["CREATE TRIGGER t UPDATE OF key ON documents BEGIN SELECT 1; END"],
-    "trigger of a strange name": [
-        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
-        "UPDATE sqlite_schema SET name = CAST(x'ff' AS TEXT), "
-        "sql = replace(sql, 'TRIGGER t', 'TRIGGER ' || CAST(x'22ff22' AS TEXT)) WHERE name = 't'",
-    ],
-    "index of an expression": [f"CREATE INDEX i ON documents (upper(key) || {BOMB})"],
-    "index with a condition": [f"CREATE INDEX i ON documents (key) WHERE key > {BOMB}"],
-    "cascade": ["CREATE TABLE x (d REFERENCES documents (doc_id) ON DELETE CASCADE)"],
-    "set null": ["CREATE TABLE x (d, FOREIGN KEY (d) REFERENCES Signatures ON DELETE SET NULL)"],
-}
-FORGED = {
-    "table as a view": ["DROP TABLE bands", "CREATE VIEW bands AS SELECT 1 AS band_no"],
-    "view with functions": ["DROP VIEW buckets", f"CREATE VIEW buckets AS SELECT {BOMB}"],
-    "virtual table": ["DROP TABLE bands", "CREATE VIRTUAL TABLE bands USING fts5 (band_no)"],
-    "generated column": [f"ALTER TABLE documents ADD COLUMN more TEXT AS ({BOMB})"],
-    "default": [forged("documents", "BLOB    NOT NULL", f"BLOB NOT NULL DEFAULT ({BOMB})")],
-    "check": [forged("documents", "CHECK (shingles >= 0)", f"CHECK (shingles > {BOMB})")],
-    "constraint gone": ["DROP INDEX documents_key"],
-    "trigger under another name": [
-        "CREATE TABLE x (y)",
-        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
-        "UPDATE sqlite_schema SET tbl_name = 'x' WHERE name = 't'",
-    ],
-    "another table's definition": [
-        "CREATE TABLE x (y)",
-        "UPDATE sqlite_schema SET sql = 'CREATE TRIGGER x AFTER INSERT ON documents "
-        "BEGIN SELECT 1; END' WHERE name = 'x'",
-    ],
-    "huge settings": ["UPDATE settings SET shingle = printf('%.*c', 3000000, 'x')"],
-    "long settings": ["UPDATE settings SET construction = printf('and 1,%.*c', 900000, ' ')"],
-    "huge definition": [
-        "DROP VIEW buckets", f"CREATE VIEW buckets AS SELECT 1 /*{'x' * 1_500_000}*/"
-    ],
-    "blanks": [forged("documents", "key      TEXT", "key TEXT")],
-    "quoted by ALTER TABLE": [
-        "PRAGMA legacy_alter_table = ON",
-        "ALTER TABLE bands RENAME TO b",
-        "ALTER TABLE b RENAME TO bands",
-    ],
-    "the same twice": [
-        "CREATE TABLE x (y)",
-        "UPDATE sqlite_schema SET sql = 'CREATE TABLE bands (y)' WHERE name = 'x'",
-    ],
-}  # fmt: skip
-HARMLESS = {
-    "index": ["CREATE INDEX i ON documents (digest, key DESC)"],
-    "view": [f"CREATE VIEW v AS SELECT {BOMB} FROM documents"],
-    "view without end": ["CREATE VIEW v AS SELECT * FROM w", "CREATE VIEW w AS SELECT * FROM v"],
-    "table": ["CREATE TABLE labels (label, doc_id REFERENCES documents)"],
-    "search": [
-        "CREATE VIRTUAL TABLE f USING fts5 (content, content = 'documents', content_rowid = doc_id)"
-    ],
-    "trigger on one's own": [
-        "CREATE TABLE x (y)",
-        "CREATE TRIGGER t AFTER INSERT ON x BEGIN DELETE FROM documents; END",
-    ],
-    "trigger on a view": ["CREATE TRIGGER t INSTEAD OF INSERT ON buckets BEGIN SELECT 1; END"],
-    "a long view": [f"CREATE VIEW x AS SELECT 1 /*{'x' * 1_500_000}*/"],
-}
-
-
-MODES: list[Mode] = ["create", "write", "read"]
-
-
-@pytest.mark.parametrize("name", UNSAFE)
-def test_code_in_the_file_is_refused_before_it_can_run(filled: Path, name: str) -> None:
-    # Datasette, which another test may have imported, has Python report each name that is no text.
-    sqlite3.enable_callback_tracebacks(False)
-    alter(filled, *UNSAFE[name])
-    before = filled.read_bytes()
-    for mode in MODES:
-        with pytest.raises(UnsafeFile, match="drop it, or do not trust the file"):
-            lshdb.open(filled, mode=mode)
-    assert filled.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", FORGED)
-def test_tables_that_are_not_lshdbs_own_are_refused(filled: Path, name: str) -> None:
-    alter(filled, *FORGED[name])
-    before = filled.read_bytes()
-    for mode in MODES:
-        with pytest.raises((DamagedFile, UnsafeFile)) as raised:
-            lshdb.open(filled, mode=mode)
-        assert len(str(raised.value)) < 500
-    assert filled.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", HARMLESS)
-def test_what_the_owner_adds_to_the_file_is_left_alone(filled: Path, name: str) -> None:
-    alter(filled, *HARMLESS[name])
-    with lshdb.open(filled) as db:
-        assert [match.key for match in db.query(key="a")] == ["b"]
-        db.remove("a")
-        db.add("c", "another text of some words")
-    assert inspection.rows(filled, "PRAGMA integrity_check") == [("ok",)]
-    assert inspection.rows(filled, "SELECT key FROM documents") == [("b",), ("c",)]
-
-
-def test_no_trigger_runs_that_comes_when_the_file_is_open(filled: Path) -> None:
-    with lshdb.open(filled) as db:
-        alter(filled, *UNSAFE["trigger"])
-        with pytest.raises(QueryError):
-            db.add("c", "a third text of words")
-    assert inspection.rows(filled, "SELECT key FROM documents") == [("a",), ("b",)]
-
-
-@pytest.mark.app("compare", "dedup", "passages", "review")
-def test_every_command_refuses_a_file_with_a_trigger(filled: Path) -> None:
-    alter(filled, *UNSAFE["trigger"])
-    before = filled.read_bytes()
-    for question in (*damage.QUESTIONS, *damage.CHANGES):
-        ended = trial.run(damage.ask(filled, question, "a text"), b'{"id": "c", "text": "x"}')
-        assert (ended.status, ended.defect) == (1, "")
-        assert "is a trigger on documents" in ended.out + ended.err
-    assert filled.read_bytes() == before
-
-
-# SQL
-
-HOSTILE_SQL = [
-    "SELECT fts3_tokenizer('simple')",
-    "SELECT FTS3_Tokenizer('simple', x'0000000000000000')",
-    "SELECT zeroblob(1000000000)",
-    "SELECT hex(randomblob(200000000))",
-    "SELECT group_concat(hex(zeroblob(4000000))) FROM json_each('[1,2,3,4]')",
-    f"SELECT 'a' LIKE '{'%a' * 2000}'",
-    f"SELECT {'(' * 3000}1{')' * 3000}",
-    "SELECT readfile('/etc/passwd')",
-    "SELECT writefile('x', 'y')",
-    "PRAGMA hard_heap_limit = 1",
-    "PRAGMA temp_store_directory = '/'",
-    "PRAGMA integrity_check",
-]
-
-
-@pytest.mark.parametrize("sql", HOSTILE_SQL, ids=lambda sql: sql[:40])
-def test_sql_that_reaches_beyond_the_file_or_for_all_memory(filled: Path, sql: str) -> None:
-    with lshdb.open(filled, mode="read") as db, pytest.raises(QueryError, match=r"^SQL: "):
-        list(db.sql(sql))
-
-
-def test_what_the_file_can_hold_sql_can_read(filled: Path) -> None:
-    alter(filled, "UPDATE documents SET content = printf('%.*c', 20000000, 'x')")
-    with lshdb.open(filled, mode="read") as db:
-        assert [*db.sql("SELECT DISTINCT length(content) FROM documents")] == [(20_000_000,)]
 
 
 # damage
@@ -369,3 +212,113 @@ def test_a_random_seed_is_another_in_each_file_and_stays(tmp_path: Path) -> None
     lshdb.open(tmp_path / "chosen.db").close()
     with pytest.raises(lshdb.SettingsMismatch, match="seed 1, not a random one"):
         lshdb.open(tmp_path / "chosen.db", seed="random")
+
+
+TEXT = "the fox and the grapes of the vine that grow along the old wall near the river"
+
+
+@pytest.fixture
+def made(path: Path) -> Path:
+    documents = {"a": TEXT, "b": f"{TEXT} and so on", "c": "a text of other words entirely"}
+    with database_of(path, documents, threshold=0.3, passages=5) as database:
+        database.decide("keep", ["a"], who="ann")
+        database.decide("different", ["a", "b"], who="ann")
+    return path
+
+
+def execute(path: Path, *statements: str, **values: Any) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
+        plain.execute("PRAGMA ignore_check_constraints = ON")
+        for statement in statements:
+            plain.execute(statement, values)
+
+
+def problems(report: CheckReport) -> set[str]:
+    return {problem.table for problem in report.problems}
+
+
+METHODS: dict[str, Callable[[lshdb.Database], object]] = {
+    "info": lambda database: database.info(),
+    "query": lambda database: [*database.query(TEXT), *database.query(key="a", exhaustive=True)],
+    "pairs": lambda database: [*database.pairs(), *database.clusters()],
+    "passages": lambda database: [database.passages(TEXT), *database.passage_pairs()],
+    "get": lambda database: [database.get(key) for key in database],
+    "decisions": lambda database: database.decisions(),
+    "tune": lambda database: database.tune(),
+    "decide": lambda database: database.decide("drop", ["b"], who="eve"),
+    "add": lambda database: database.add_many([("a", "changed text of the fox"), ("n", TEXT)]),
+    "reindex": lambda database: database.reindex(threshold=0.4),
+}
+ODD_VALUES: list[tuple[str, str, object]] = [
+    ("settings", "indexed_to", 2**62),
+    ("indexed", "doc_id", 2**62),
+    ("decisions", "decision", 2**63 - 1),
+    ("documents", "doc_id", 2**63 - 1),
+    ("documents", "key", "\x1b[31m" * 1000),
+    ("documents", "metadata", "[[["),
+    ("fingerprints", "position", 2**63 - 1),
+]
+
+
+@pytest.mark.app("review", "passages")
+@pytest.mark.parametrize(
+    ("table", "column", "value"), ODD_VALUES, ids=lambda value: repr(value)[:20]
+)
+def test_no_value_is_a_traceback(made: Path, table: str, column: str, value: object) -> None:
+    if table == "indexed":
+        execute(made, "INSERT INTO indexed VALUES (1)")
+    execute(
+        made,
+        f"UPDATE OR REPLACE {table} SET {column} = :value WHERE rowid = 1"
+        if table not in ("decisions", "fingerprints")
+        else f"UPDATE OR REPLACE {table} SET {column} = :value WHERE {column} = "
+        f"(SELECT min({column}) FROM {table})",
+        value=value,
+    )
+    stored = made.read_bytes()
+    for method in METHODS.values():
+        with suppress(LshdbError), lshdb.open(made) as database:
+            method(database)
+        made.write_bytes(stored)
+    report = lshdb.check(made, deep=True)
+    assert report.problems or column == "key"
+    lshdb.check(made, repair=True)
+
+
+@pytest.mark.app("review", "passages")
+def test_a_missing_value_is_named(made: Path) -> None:
+    execute(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who         TEXT    NOT NULL', "
+        "'who         TEXT            ') WHERE name = 'decisions'",
+    )
+    execute(made, "UPDATE decisions SET who = NULL WHERE decision = 1")
+    execute(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who         TEXT            ', "
+        "'who         TEXT    NOT NULL') WHERE name = 'decisions'",
+    )
+    assert problems(lshdb.check(made)) == {"file", "decisions"}
+
+
+@pytest.mark.app("review", "passages")
+def test_numbers_that_nothing_can_follow_are_named(command: Command, made: Path) -> None:
+    execute(made, "UPDATE settings SET indexed_to = :to", to=2**62)
+    report = lshdb.check(made)
+    assert "settings" in problems(report)
+    execute(made, "UPDATE settings SET indexed_to = NULL")
+    execute(made, "UPDATE decisions SET decision = :last WHERE decision = 1", last=2**63 - 1)
+    assert "decisions" in problems(lshdb.check(made))
+    reason = command.fails("decide", "drop", "b")
+    assert reason.endswith("a decision has the number 9223372036854775807, so none can follow")
+
+
+@pytest.mark.app("review", "passages")
+def test_few_documents_of_very_large_numbers_are_sampled(made: Path) -> None:
+    """Numbers are drawn among all up to the largest: as many as memory has not."""
+    for table, number in (("documents", "3"), ("signatures", "3"), ("bands", "3")):
+        execute(made, f"UPDATE {table} SET doc_id = 1 << 39 WHERE doc_id = {number}")
+    with lshdb.open(made, mode="read") as database:
+        assert database.tune()

@@ -8,14 +8,19 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import inspection
 import pytest
+from direct_command import command as command
 from helpers import ROOT, Command, database_of
+from measure.torture import damage, trial
 
 import lshdb
 from lshdb.database import store_of
-from lshdb.errors import DamagedFile, NotADatabase
+from lshdb.errors import DamagedFile, NotADatabase, QueryError, UnsafeFile
+from lshdb.maintain.findings import CheckReport
+from lshdb.options import Mode
 
 PAGE = 16384
 
@@ -103,3 +108,283 @@ def test_a_dump_makes_a_database_again_with_the_two_numbers(with_free_pages: Com
         file.executescript(marks)
     assert lshdb.check(new, deep=True).ok
     assert inspection.contents(new) == inspection.contents(path)
+
+
+# definitions that run code
+
+
+TEXTS = [("a", "the fox and the grapes of the vine"), ("b", "the fox and the grapes of a vine")]
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    with lshdb.open(path, threshold=0.3) as db:
+        db.add_many(TEXTS)
+    return path
+
+
+def alter(path: Path, *statements: str) -> None:
+    """Change a file as an opponent would, past all that lshdb allows."""
+    with inspection.sqlite(path) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def forged(name: str, old: str, new: str) -> str:
+    return f"UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') WHERE name = '{name}'"
+
+
+BOMB = "hex(zeroblob(99))"
+UNSAFE = {
+    "trigger": ["CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END"],
+    "trigger on bands": ["CREATE TRIGGER t BEFORE DELETE ON bands BEGIN SELECT 1; END"],
+    "trigger that fails": ["CREATE TRIGGER t UPDATE ON documents BEGIN DELETE FROM nowhere; END"],
+    "trigger after REPLACE": ["CREATE TRIGGER t INSERT ON settings BEGIN SELECT f(); END"],
+    "trigger on one column": ["CREATE TRIGGER t UPDATE OF key ON documents BEGIN SELECT 1; END"],
+    "trigger of a strange name": [
+        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
+        "UPDATE sqlite_schema SET name = CAST(x'ff' AS TEXT), "
+        "sql = replace(sql, 'TRIGGER t', 'TRIGGER ' || CAST(x'22ff22' AS TEXT)) WHERE name = 't'",
+    ],
+    "index of an expression": [f"CREATE INDEX i ON documents (upper(key) || {BOMB})"],
+    "index with a condition": [f"CREATE INDEX i ON documents (key) WHERE key > {BOMB}"],
+    "cascade": ["CREATE TABLE x (d REFERENCES documents (doc_id) ON DELETE CASCADE)"],
+    "set null": ["CREATE TABLE x (d, FOREIGN KEY (d) REFERENCES Signatures ON DELETE SET NULL)"],
+}
+FORGED = {
+    "table as a view": ["DROP TABLE bands", "CREATE VIEW bands AS SELECT 1 AS band_no"],
+    "view with functions": ["DROP VIEW buckets", f"CREATE VIEW buckets AS SELECT {BOMB}"],
+    "virtual table": ["DROP TABLE bands", "CREATE VIRTUAL TABLE bands USING fts5 (band_no)"],
+    "generated column": [f"ALTER TABLE documents ADD COLUMN more TEXT AS ({BOMB})"],
+    "default": [forged("documents", "BLOB    NOT NULL", f"BLOB NOT NULL DEFAULT ({BOMB})")],
+    "check": [forged("documents", "CHECK (shingles >= 0)", f"CHECK (shingles > {BOMB})")],
+    "constraint gone": ["DROP INDEX documents_key"],
+    "trigger under another name": [
+        "CREATE TABLE x (y)",
+        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
+        "UPDATE sqlite_schema SET tbl_name = 'x' WHERE name = 't'",
+    ],
+    "another table's definition": [
+        "CREATE TABLE x (y)",
+        "UPDATE sqlite_schema SET sql = 'CREATE TRIGGER x AFTER INSERT ON documents "
+        "BEGIN SELECT 1; END' WHERE name = 'x'",
+    ],
+    "huge settings": ["UPDATE settings SET shingle = printf('%.*c', 3000000, 'x')"],
+    "long settings": ["UPDATE settings SET construction = printf('and 1,%.*c', 900000, ' ')"],
+    "huge definition": [
+        "DROP VIEW buckets", f"CREATE VIEW buckets AS SELECT 1 /*{'x' * 1_500_000}*/"
+    ],
+    "blanks": [forged("documents", "key      TEXT", "key TEXT")],
+    "quoted by ALTER TABLE": [
+        "PRAGMA legacy_alter_table = ON",
+        "ALTER TABLE bands RENAME TO b",
+        "ALTER TABLE b RENAME TO bands",
+    ],
+    "the same twice": [
+        "CREATE TABLE x (y)",
+        "UPDATE sqlite_schema SET sql = 'CREATE TABLE bands (y)' WHERE name = 'x'",
+    ],
+}  # fmt: skip
+HARMLESS = {
+    "index": ["CREATE INDEX i ON documents (digest, key DESC)"],
+    "view": [f"CREATE VIEW v AS SELECT {BOMB} FROM documents"],
+    "view without end": ["CREATE VIEW v AS SELECT * FROM w", "CREATE VIEW w AS SELECT * FROM v"],
+    "table": ["CREATE TABLE labels (label, doc_id REFERENCES documents)"],
+    "search": [
+        "CREATE VIRTUAL TABLE f USING fts5 (content, content = 'documents', content_rowid = doc_id)"
+    ],
+    "trigger on one's own": [
+        "CREATE TABLE x (y)",
+        "CREATE TRIGGER t AFTER INSERT ON x BEGIN DELETE FROM documents; END",
+    ],
+    "trigger on a view": ["CREATE TRIGGER t INSTEAD OF INSERT ON buckets BEGIN SELECT 1; END"],
+    "a long view": [f"CREATE VIEW x AS SELECT 1 /*{'x' * 1_500_000}*/"],
+}
+MODES: list[Mode] = ["create", "write", "read"]
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_code_in_the_file_is_refused_before_it_can_run(filled: Path, name: str) -> None:
+    # Datasette, which another test may have imported, has Python report each name that is no text.
+    sqlite3.enable_callback_tracebacks(False)
+    alter(filled, *UNSAFE[name])
+    before = filled.read_bytes()
+    for mode in MODES:
+        with pytest.raises(UnsafeFile, match="drop it, or do not trust the file"):
+            lshdb.open(filled, mode=mode)
+    assert filled.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_tables_that_are_not_lshdbs_own_are_refused(filled: Path, name: str) -> None:
+    alter(filled, *FORGED[name])
+    before = filled.read_bytes()
+    for mode in MODES:
+        with pytest.raises((DamagedFile, UnsafeFile)) as raised:
+            lshdb.open(filled, mode=mode)
+        assert len(str(raised.value)) < 500
+    assert filled.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_the_owner_adds_to_the_file_is_left_alone(filled: Path, name: str) -> None:
+    alter(filled, *HARMLESS[name])
+    with lshdb.open(filled) as db:
+        assert [match.key for match in db.query(key="a")] == ["b"]
+        db.remove("a")
+        db.add("c", "another text of some words")
+    assert inspection.rows(filled, "PRAGMA integrity_check") == [("ok",)]
+    assert inspection.rows(filled, "SELECT key FROM documents") == [("b",), ("c",)]
+
+
+def test_no_trigger_runs_that_comes_when_the_file_is_open(filled: Path) -> None:
+    with lshdb.open(filled) as db:
+        alter(filled, *UNSAFE["trigger"])
+        with pytest.raises(QueryError):
+            db.add("c", "a third text of words")
+    assert inspection.rows(filled, "SELECT key FROM documents") == [("a",), ("b",)]
+
+
+@pytest.mark.app("compare", "dedup", "passages", "review")
+def test_every_command_refuses_a_file_with_a_trigger(filled: Path) -> None:
+    alter(filled, *UNSAFE["trigger"])
+    before = filled.read_bytes()
+    for question in (*damage.QUESTIONS, *damage.CHANGES):
+        ended = trial.run(damage.ask(filled, question, "a text"), b'{"id": "c", "text": "x"}')
+        assert (ended.status, ended.defect) == (1, "")
+        assert "is a trigger on documents" in ended.out + ended.err
+    assert filled.read_bytes() == before
+
+
+VINE = "the fox and the grapes of the vine that grow along the old wall near the river"
+LONG_BOMB = "length(hex(zeroblob(1000000)))"
+
+
+@pytest.fixture
+def made(path: Path) -> Path:
+    documents = {"a": VINE, "b": f"{VINE} and so on", "c": "a text of other words entirely"}
+    with database_of(path, documents, threshold=0.3, passages=5) as database:
+        database.decide("keep", ["a"], who="ann")
+        database.decide("different", ["a", "b"], who="ann")
+    return path
+
+
+def execute(path: Path, *statements: str, **values: Any) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as plain:
+        plain.execute("PRAGMA ignore_check_constraints = ON")
+        for statement in statements:
+            plain.execute(statement, values)
+
+
+@pytest.mark.app("review", "passages")
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (
+            f"CREATE INDEX i ON similar_pairs (a || {LONG_BOMB})",
+            "'i' is an index on more than columns",
+        ),
+        (f"CREATE INDEX i ON similar_pairs (a) WHERE b > {LONG_BOMB}", "'i' is an index on more"),
+        ("CREATE TRIGGER t DELETE ON similar_pairs_made BEGIN SELECT 1; END", "'t' is a trigger"),
+        (
+            "CREATE TABLE x (a, b, FOREIGN KEY (a, b) REFERENCES similar_pairs ON DELETE CASCADE)",
+            "'x' has a foreign key that acts",
+        ),
+    ],
+)
+def test_the_table_of_pairs_runs_no_code(
+    command: Command, made: Path, statement: str, says: str
+) -> None:
+    """osquery/osquery#5702: a program ran what the makers of files wrote into the schema."""
+    command.done("pairs", "--into-table")
+    before = command.rows("SELECT * FROM similar_pairs")
+    execute(made, "DELETE FROM similar_pairs", statement)
+    execute(made, "CREATE INDEX plain ON similar_pairs (b)")
+    reason = command.fails("pairs", "--into-table")
+    assert says in reason
+    assert "drop it, or do not trust the file" in reason
+    kind = statement.split()[1]
+    execute(made, f"DROP {kind} {statement.split()[2]}")
+    command.done("pairs", "--into-table")
+    assert command.rows("SELECT * FROM similar_pairs") == before
+
+
+@pytest.mark.app("review", "passages")
+def test_a_check_runs_no_index_of_other_tables(made: Path) -> None:
+    """As its expression fails where it runs, nothing needs to take long."""
+    execute(
+        made,
+        "CREATE TABLE other (n)",
+        "INSERT INTO other VALUES (1)",
+        "CREATE INDEX i ON other (n)",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON other "
+        "(abs(n - 9223372036854775807 - 2))' WHERE name = 'i'",
+    )
+    with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
+        plain.execute("PRAGMA integrity_check").fetchall()
+    assert lshdb.check(made).problems == ()
+
+
+FAILS = "abs(doc_id - 9223372036854775807 - 2)"
+"""An expression that fails where it runs, so that nothing needs to take long."""
+
+
+@pytest.mark.app("review", "passages")
+def test_no_generated_column_is_evaluated(command: Command, made: Path) -> None:
+    execute(
+        made,
+        "CREATE TABLE other (doc_id, g AS (doc_id) NOT NULL)",
+        "INSERT INTO other (doc_id) VALUES (1)",
+        "CREATE TABLE refers (key REFERENCES documents (key))",
+        "INSERT INTO refers VALUES ('gone')",
+        "PRAGMA writable_schema = ON",
+        f"UPDATE sqlite_schema SET sql = 'CREATE TABLE other (doc_id, g AS ({FAILS}) NOT NULL)' "
+        "WHERE name = 'other'",
+    )
+    with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
+        plain.execute("PRAGMA quick_check").fetchall()
+    (problem,) = lshdb.check(made).problems
+    assert (problem.table, problem.key) == ("refers.foreign key", "row 1")
+    command.done("pairs", "--into-table")
+    execute(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', 'REFERENCES documents (key)') "
+        "WHERE name = 'other'",
+    )
+    assert "'other' has a foreign key of a generated column" in command.fails("remove", "c")
+    assert problems(lshdb.check(made)) == {"sqlite_schema", "refers.foreign key"}
+
+
+@pytest.mark.app("review", "passages")
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [
+            "PRAGMA writable_schema = ON",
+            f"UPDATE sqlite_schema SET sql = replace(sql, ' TEXT\n)', ' TEXT AS ({FAILS})\n)') "
+            "WHERE name = 'documents'",
+        ],
+        [
+            "PRAGMA legacy_alter_table = ON",
+            "ALTER TABLE documents RENAME TO kept",
+            "CREATE VIEW documents AS SELECT doc_id, key, shingles, digest, metadata, "
+            f"{FAILS} AS content FROM kept",
+        ],
+    ],
+    ids=["column", "view"],
+)
+def test_a_check_reads_no_table_that_runs_code(made: Path, statements: list[str]) -> None:
+    execute(made, *statements)
+    with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
+        plain.execute("SELECT content FROM documents").fetchall()
+    report = lshdb.check(made, deep=True)
+    assert problems(report) == {"sqlite_schema", "unchecked"}
+    assert report.documents == 0
+    assert str(report.problems).count("documents, signatures and bands") == 1
+
+
+def problems(report: CheckReport) -> set[str]:
+    return {problem.table for problem in report.problems}

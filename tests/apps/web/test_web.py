@@ -22,6 +22,8 @@ import inspection
 import pytest
 from helpers import Answer, Command, Site, database_of, eventually, served, unprivileged
 
+import lshdb
+
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
 from web_pages import (
@@ -37,7 +39,6 @@ from web_pages import (
     make_databases,
 )
 
-import lshdb
 from lshdb.apps.review.cli import review
 from lshdb.apps.web import page_file, rendering, views
 from lshdb.apps.web.computing import ResultCache
@@ -1170,3 +1171,10 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
             while (page := view())["waiting"]:
                 sleep(0.01)
             assert page[name or "clusters"]
+
+
+def test_a_key_that_no_file_can_have_is_shown_with_open_files(path: Path) -> None:
+    database_of(path, {"k" * 3000: TEXT}).close()
+    with page_file.opened(path) as reader:
+        page = views.Visit(reader, "lsh", {"key": "k" * 3000}, open_files=True).page("document")
+    assert (page.status, page.view["file"]) == (200, None)
