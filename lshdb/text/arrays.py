@@ -95,12 +95,14 @@ def covering_spans(starts: IntArray, ends: IntArray) -> IntArray:
     Returns:
         int64[any], their indices; of equal spans the first counts.
     """
-    order = np.lexsort((-ends, starts))
-    reached = np.maximum.accumulate(ends[order])
-    new = np.append(True, reached[1:] > reached[:-1])[: len(order)]
+    ordered = np.lexsort((-ends, starts))
+    reached = np.maximum.accumulate(ends[ordered])
+    order: IntArray = ordered[np.append(True, reached[1:] > reached[:-1])[: len(ordered)]]
+    if not (starts[order[2:]] <= ends[order[:-2]]).any():
+        return order
     chosen: list[int] = []
     begins, behind = starts.tolist(), ends.tolist()
-    for span in order[new].tolist():
+    for span in order.tolist():
         # The last one is not needed where this one and that before it touch.
         if len(chosen) > 1 and begins[span] <= behind[chosen[-2]]:
             chosen.pop()

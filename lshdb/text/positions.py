@@ -64,11 +64,11 @@ def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
     return _cut_characters(texts) if shingling.kind == "char" else _cut_words(texts)
 
 
-def count(text: str, kind: str) -> int:
-    """How many units a text has; none if it has no word."""
+def counts(texts: list[str], kind: str) -> Offsets:
+    """How many units each text has; none if it has no word."""
     if kind != "word":
-        return int(cut([text], kind).counts[0])
-    return int(shingles.cut_words([folding.fold(text)], pieces=True).counts[0])
+        return cut(texts, kind).counts
+    return shingles.cut_words([*map(folding.fold, texts)], pieces=True).counts
 
 
 def _cut_words(texts: list[str]) -> Units:

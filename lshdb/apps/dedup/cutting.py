@@ -4,13 +4,16 @@ All documents are added with their whole texts, so each passage that is cut is i
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from lshdb.apps.dedup.collection import DropReason
+from lshdb.apps.passages.passages import Copies
+from lshdb.model import DroppedRow
 from lshdb.text import positions
-from lshdb.text.arrays import covering_spans
+from lshdb.text.arrays import NO_NUMBERS, IntArray, covering_spans, runs
 from lshdb.text.boundaries import readable_cuts
 
 
@@ -29,30 +32,86 @@ class Cutting:
     min_words: int
 
 
-def covering(reasons: Sequence[DropReason], text: str, kind: str) -> list[tuple[int, DropReason]]:
-    """The fewest passages of a text, in its order, that cover the same as all of them.
+class Copied(NamedTuple):
+    """Passages that documents of a batch, by their indices there, copy from those of a collection.
 
-    With shingles of characters they are shortened, so that the rest stays readable.
-
-    Returns:
-        The index and the reason of each.
+    Attributes:
+        found: the passages.
+        doc_ids: int64[n], the documents that they are from.
     """
-    starts, ends = np.array([*map(_span, reasons)], dtype=np.int64).reshape(-1, 2).T
-    chosen = [(index, reasons[index]) for index in covering_spans(starts, ends).tolist()]
-    if kind != "char":
-        return chosen
-    spans = readable_cuts(text, [_span(reason) for _, reason in chosen])
-    return [
-        (index, reason if span == _span(reason) else _shortened(reason, text, *span))
-        for (index, reason), span in zip(chosen, spans, strict=True)
-        if span[0] < span[1]
-    ]
+
+    found: Copies
+    doc_ids: IntArray
+
+    def reason(self, index: int) -> DropReason:
+        """The reason to drop a document for one of the passages."""
+        found = self.found
+        share, passage = float(found.shares[index]), found.passage(index)
+        return DropReason(int(self.doc_ids[index]), share, True, passage)
+
+
+Describe = Callable[[int, DropReason], DroppedRow]
+"""Makes the row of a document, by its index, that is dropped for a reason."""
+
+
+class Cuts(NamedTuple):
+    """What is cut out of the texts of a batch, in their order: the fewest passages that cover all.
+
+    Attributes:
+        rows: int64[c], the index of the text of each.
+        spans: its first character in the text, and the last + 1.
+        row: makes the row of the i-th, as if its document was dropped.
+    """
+
+    rows: IntArray
+    spans: Sequence[tuple[int, int]]
+    row: Callable[[int], DroppedRow]
+
+    @classmethod
+    def of(
+        cls, copied: Sequence[tuple[Copied, Describe]], texts: Sequence[str], kind: str
+    ) -> "Cuts":
+        """The cuts of texts.
+
+        Args:
+            copied: passages of the texts, which may overlap.
+            texts: of the batch.
+            kind: of their shingles; those of characters are cut so that the rest stays readable.
+        """
+        rows, starts, ends = (
+            np.concatenate([NO_NUMBERS, *columns])
+            for columns in zip(
+                (NO_NUMBERS,) * 3,
+                *((found.copies, *found.spans.T.astype(np.int64)) for (found, _), _ in copied),
+                strict=True,
+            )
+        )
+        before = rows * (ends.max(initial=0) + 2)  # so that those of two texts do not touch
+        chosen = covering_spans(before + starts, before + ends)
+        rows, columns = rows[chosen], (starts[chosen].tolist(), ends[chosen].tolist())
+        spans = [*zip(*columns, strict=True)]
+        if kind == "char":
+            for first, last in zip(*(bounds.tolist() for bounds in runs(rows)), strict=True):
+                spans[first:last] = readable_cuts(texts[rows[first]], spans[first:last])
+            (left,) = np.array([start < end for start, end in spans], dtype=np.bool_).nonzero()
+            rows, chosen, spans = rows[left], chosen[left], [spans[cut] for cut in left.tolist()]
+        firsts = np.cumsum([0, *(len(doc_ids) for (_, doc_ids), _ in copied)])
+
+        def row(cut: int) -> DroppedRow:
+            number, text = int(firsts.searchsorted(chosen[cut], "right")) - 1, int(rows[cut])
+            passages, describe = copied[number]
+            reason = passages.reason(int(chosen[cut] - firsts[number]))
+            return describe(text, _shortened(reason, texts[text], *spans[cut]))
+
+        return cls(rows, spans, row)
 
 
 def _shortened(reason: DropReason, text: str, start: int, end: int) -> DropReason:
     """The reason with a part of its passage; the passage in the stored document stays whole."""
     passage = reason.passage
     assert passage is not None
+    if (start, end) == (passage.start, passage.end):
+        return reason
     lines = positions.with_line_feeds(text)
     part = dataclasses.replace(
         passage,
@@ -60,22 +119,16 @@ def _shortened(reason: DropReason, text: str, start: int, end: int) -> DropReaso
         end=end,
         line=passage.line + lines.count("\n", passage.start, start),
         end_line=passage.end_line - lines.count("\n", end - 1, passage.end - 1),
-        words=positions.count(text[start:end], "char"),
+        words=int(positions.counts([text[start:end]], "char")[0]),
         text=text[start:end],
     )
     return dataclasses.replace(reason, passage=part)
 
 
-def _span(reason: DropReason) -> tuple[int, int]:
-    """Where the passage of a reason begins and ends."""
-    assert reason.passage is not None
-    return reason.passage.start, reason.passage.end
-
-
-def without(text: str, cuts: Iterable[DropReason]) -> str:
-    """A text without the passages, which are in its order."""
-    pieces, position = [], 0
-    for start, end in map(_span, cuts):
-        pieces.append(text[position:start])
+def without(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The parts of a text that are in no span; these are in its order."""
+    position = 0
+    for start, end in spans:
+        yield text[position:start]
         position = max(position, end)
-    return "".join([*pieces, text[position:]])
+    yield text[position:]

@@ -7,18 +7,17 @@ on how they are cut into batches.
 """
 
 import itertools
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
-from lshdb.apps.dedup.cutting import Cutting, covering, without
+from lshdb.apps.dedup.cutting import Copied, Cuts, Cutting, Describe, without
 from lshdb.apps.dedup.matching import Matcher
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.review.decisions import MarkedDocuments
@@ -32,7 +31,7 @@ from lshdb.search.weighted import check_records
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 from lshdb.text.arrays import IntArray, int_array
-from lshdb.text.positions import count
+from lshdb.text.positions import counts
 from lshdb.write import writing
 from lshdb.write.add import Select
 from lshdb.write.batches import Addable, Job, signed
@@ -40,9 +39,6 @@ from lshdb.write.doc_ids import DocIds
 from lshdb.write.locations import Locations
 from lshdb.write.parts import SignedPart
 from lshdb.write.versions import Versions
-
-_Copied = tuple[DropReason, Callable[[DropReason], DroppedRow]]
-"""A passage to cut out, and what makes the row of it, which takes longer than to find it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +66,26 @@ class DecidedBatch:
         return [index for index, dropped in rows if dropped is None]
 
     def cut(
-        self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[_Copied]]
+        self, cutting: Cutting, texts: Sequence[str], cuts: Cuts, before: int
     ) -> "DecidedBatch":
-        """The rows without what is copied in their texts."""
-        changed, chosen, dropped = dict[int, str](), list[_Copied](), [*self.dropped]
-        for index, (text, passages) in enumerate(zip(texts, copied, strict=True)):
-            if not passages:
-                continue
-            reasons, describe = zip(*passages, strict=True)
-            cuts = covering(reasons, text, cutting.kind)
-            chosen += ((reason, describe[number]) for number, reason in cuts)
-            left = changed[self.indices[index]] = without(text, (reason for _, reason in cuts))
-            if cuts and count(left, cutting.kind) < cutting.min_words:
-                number, reason = cuts[0]
-                dropped[index] = describe[number](reason)
+        """The rows without what is cut out of their texts, before which the cuts have others."""
+        bounds = cuts.rows.searchsorted(np.arange(before, before + len(texts) + 1)).tolist()
+        changed = {
+            index: "".join(without(text, cuts.spans[first:end]))
+            for index, (text, (first, end)) in enumerate(zip(texts, pairwise(bounds), strict=True))
+            if first < end
+        }
         if self.origin is None or not changed:
             return self
-        rows = rows_of(self.origin).with_texts(changed, cutting.field)
+        dropped = [*self.dropped]
+        left = counts([*changed.values()], cutting.kind) >= cutting.min_words
+        for index, stays in zip(changed, left.tolist(), strict=True):
+            if not stays:
+                dropped[index] = cuts.row(bounds[index])
+        texts_left = {self.indices[index]: text for index, text in changed.items()}
+        rows = rows_of(self.origin).with_texts(texts_left, cutting.field)
         origin = replace(self.origin, rows=rows)
-        cut_rows = (describe(reason) for reason, describe in chosen)
+        cut_rows = map(cuts.row, range(bounds[0], bounds[-1]))
         return replace(self, origin=origin, dropped=dropped, cuts=cut_rows)
 
 
@@ -253,7 +250,7 @@ class _Rows:
         documents: the batch.
         plan: how documents are decided on.
         dropped: why each document is dropped; None for the others.
-        copied: the passages that are cut out, by the indices of documents.
+        copied: the passages that are cut out, with what describes them.
     """
 
     documents: SignedPart
@@ -261,31 +258,28 @@ class _Rows:
 
     def __post_init__(self) -> None:
         self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
-        self.copied: defaultdict[int, list[_Copied]] = defaultdict(list)
+        self.copied: list[tuple[Copied, Describe]] = []
         self.references = MatchedReferences()
 
     def drop(self, compared: "_Compared") -> None:
         """Drop documents because of those of a collection."""
         named = compared.matcher.named(compared.reasons)
-        describe = compared.describing(named, self)
+        describe = compared.describing(int_array(reason.doc_id for _, reason in named), self)
         for row, reason in named:
             self.dropped[row] = describe(row, reason)
-        passages = [*compared.matcher.passages()]
-        describe = compared.describing(passages, self)
-        for row, passage in passages:
-            self.copied[row].append((passage, partial(describe, row)))
+        for copied in compared.matcher.passages():
+            self.copied.append((copied, compared.describing(copied.doc_ids, self)))
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""
         first, named = 0, self.references.named
         dropped = [row and named(index, row) for index, row in enumerate(self.dropped)]
+        cutting = self.plan.cutting
+        cuts = cutting and Cuts.of(self.copied, self.documents.stored, cutting.kind)
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
             rows = DecidedBatch(batch.origin, batch.keys, batch.indices, dropped[first:last])
-            if self.plan.cutting is not None:
-                copied = [self.copied[row] for row in range(first, last)]
-                rows = rows.cut(self.plan.cutting, part.stored, copied)
-            yield rows
+            yield rows.cut(cutting, part.stored, cuts, first) if cutting and cuts else rows
             first = last
 
 
@@ -315,13 +309,11 @@ class _Compared:
     def _keys_of(self, doc_ids: IntArray) -> list[str]:
         return self.collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
 
-    def describing(
-        self, reasons: Sequence[tuple[int, DropReason]], rows: _Rows
-    ) -> Callable[[int, DropReason], DroppedRow]:
-        """What makes the rows of dropped documents, or of passages, from indices in the batch."""
+    def describing(self, doc_ids: IntArray, rows: _Rows) -> Describe:
+        """What makes the rows of documents that are dropped because of some of the collection."""
         documents, fields, collection = rows.documents, rows.plan.options.fields, self.collection
         batch, files = documents.batch, documents.batch.files
-        doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
+        doc_ids = np.unique(doc_ids)
         metadata = self.reader.metadata_of(doc_ids) if fields else itertools.repeat(None)
         _, *digests = self.reader.identities(doc_ids)
         columns = zip(self._keys_of(doc_ids), metadata, *digests, strict=False)

@@ -12,17 +12,18 @@ import os
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Protocol
 
 import numpy as np
 
 from lshdb.apps.dedup.collection import DropReason
+from lshdb.apps.dedup.cutting import Copied
 from lshdb.apps.passages.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
 from lshdb.store.lookups import StoreReader
-from lshdb.text.arrays import IntArray, Lanes, Mask, int_array, is_in, lengths_of
+from lshdb.text.arrays import IntArray, Lanes, Mask, int_array
 
 
 class Matcher(Protocol):
@@ -59,8 +60,8 @@ class Matcher(Protocol):
         """Note that the passages of a document are cut out."""
         return
 
-    def passages(self) -> Iterator[tuple[int, DropReason]]:
-        """The noted documents, with a reason for each passage that they copy; none by other rules.
+    def passages(self) -> Iterator[Copied]:
+        """The passages that the noted documents copy; none by other rules.
 
         All at once, which takes a tenth of the time: `lshdb dedup --cut` of tables.
         """
@@ -140,21 +141,21 @@ class BucketMatcher(Matcher):
         is_first[np.unique(sums, return_index=True)[1]] = True
         shared &= is_first
         inside, listed = shared[code_of], shared[owner]
-        self._members = defaultdict[int, list[int]](list)  # of codes, in the order of doc_ids
-        self._codes = defaultdict[int, list[int]](list)  # of each document
-        for number, code in zip(documents[inside].tolist(), code_of[inside].tolist(), strict=True):
-            self._codes[number].append(code)
         self._doc_id = [0] * count + doc_ids.tolist()
         self._number = {doc_id: number for number, doc_id in enumerate(doc_ids.tolist(), count)}
-        for code, number in zip(
-            owner[listed].tolist(), (index[listed] + count).tolist(), strict=True
-        ):
+        stored = index[listed] + count
+        self._members = defaultdict[int, list[int]](list)  # of codes, in the order of doc_ids
+        for code, number in zip(owner[listed].tolist(), stored.tolist(), strict=True):
             self._members[code].append(number)
-            self._codes[number].append(code)
+        having = np.append(documents[inside], stored)
+        order = np.argsort(having, kind="stable")
+        ordered = np.append(code_of[inside], owner[listed])[order].tolist()
+        bounds = having[order].searchsorted(np.arange(len(self._doc_id) + 1)).tolist()
+        self._codes = [ordered[first:end] for first, end in pairwise(bounds)]  # of each document
         self._scored = self.scored(doc_ids)
         self._same = self._scored.same.tolist()
         self._reasons: dict[int, int] = {}  # the number of the kept document, by row
-        self._noted: list[tuple[int, IntArray]] = []  # rows, numbers of kept documents
+        self._noted: dict[int, Set[int]] = {}  # by row, the numbers that are no reason
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
@@ -177,7 +178,8 @@ class BucketMatcher(Matcher):
         """
         if not self._codes[row]:
             return {}
-        candidates, same = self._without(row, without), self._same[row]
+        same = self._same[row]
+        candidates = self._candidates(row) - {self._number.get(doc_id, -1) for doc_id in without}
         equal = {other: 1.0 for other in candidates if self._same[other] == same}
         if not candidates or (equal and not every):
             return equal
@@ -197,27 +199,35 @@ class BucketMatcher(Matcher):
 
     def note_passages(self, row: int, without: Set[int]) -> None:
         """See Matcher."""
-        if candidates := self._without(row, without):
-            self._noted.append((row, np.sort(int_array(candidates))))
+        self._noted[row] = {self._number.get(doc_id, -1) for doc_id in without}
 
-    def passages(self) -> Iterator[tuple[int, DropReason]]:
+    def passages(self) -> Iterator[Copied]:
         """See Matcher: those that cover all that the documents copy from kept ones."""
-        copied, same = self._scored.scorer, self._scored.same
-        if not isinstance(copied, CopiedShares) or not self._noted:
+        scorer, codes_of = self._scored.scorer, defaultdict[int, set[int]](set)
+        if not isinstance(scorer, CopiedShares) or not self._noted:
             return
-        rows = int_array(row for row, _ in self._noted)
-        candidates = [others for _, others in self._noted]
-        noted = np.repeat(rows * len(same), lengths_of(candidates)) + np.concatenate(candidates)
-        is_used = np.zeros(len(same), dtype=np.bool_)
-        is_used[noted % len(same)] = True
+        for code, members in self._members.items():
+            for number in members[: self._listed]:
+                codes_of[number].add(code)
 
         def is_source(copies: IntArray, sources: IntArray) -> Mask:
-            return is_in(copies * len(same) + sources, noted)
+            pairs = zip(copies.tolist(), sources.tolist(), strict=True)
+            return np.fromiter(
+                (
+                    other not in self._noted[row]
+                    and not codes_of[other].isdisjoint(self._codes[row])
+                    for row, other in pairs
+                ),
+                np.bool_,
+                len(copies),
+            )
 
         doc_ids = int_array(self._doc_id)
-        pairs = copied.covering(rows, np.flatnonzero(is_used), is_source, doc_ids)
-        for row, other, share, passage in pairs:
-            yield row, DropReason(self._doc_id[other], share, True, passage)
+        # What is not kept in this collection comes after all that is.
+        order = np.where(doc_ids > 0, doc_ids, np.iinfo(np.int64).max)
+        sides = int_array(self._noted), int_array(sorted(codes_of))
+        for found in scorer.covering(*sides, is_source, order):
+            yield Copied(found, doc_ids[found.sources])
 
     def named(self, reasons: Sequence[tuple[int, DropReason]]) -> Sequence[tuple[int, DropReason]]:
         """See Matcher."""
@@ -240,20 +250,17 @@ class BucketMatcher(Matcher):
                 self._members[code].remove(old)
         self._number[doc_id] = row
         self._doc_id[row] = doc_id
+        all_members, doc_ids = self._members, self._doc_id
         for code in self._codes[row]:
-            members = self._members[code]
-            if not members or self._doc_id[members[-1]] < doc_id:
-                members.append(row)
+            members = all_members[code]
+            if members and doc_ids[members[-1]] > doc_id:
+                insort(members, row, key=doc_ids.__getitem__)
             else:
-                insort(members, row, key=self._doc_id.__getitem__)
+                members.append(row)
 
     def is_cut(self, row: int) -> bool:
         """See Matcher: whether one of its codes has more documents than are listed."""
         return any(len(self._members[code]) > self._listed for code in self._codes[row])
-
-    def _without(self, row: int, without: Set[int]) -> set[int]:
-        """The candidates of a document except some doc_ids."""
-        return self._candidates(row) - {self._number.get(doc_id, -1) for doc_id in without}
 
     def _candidates(self, row: int) -> set[int]:
         numbers = set().union(*(self._members[code][: self._listed] for code in self._codes[row]))

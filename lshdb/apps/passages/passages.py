@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from lshdb import model
 from lshdb.apps.passages import lookups, passage_runs, passage_windows, weights, winnowing
@@ -46,6 +48,23 @@ lines of a pool takes 1.8 times the CPU (`scripts/bench alike`).
 """
 IsSource = Callable[[IntArray, IntArray], Mask]
 """Which of pairs of texts, int64[n] both, are those of a copy and one of its sources: bool[n]."""
+
+
+class Copies(NamedTuple):
+    """Passages that texts copy from their sources, n of them.
+
+    Attributes:
+        copies, sources: int64[n], the numbers of both texts.
+        shares: float64[n], the share of the copy's words that the source has.
+        spans: int32[n, 2], the first character in the copy, and the last + 1.
+        passage: makes the i-th, which takes longer than to find it.
+    """
+
+    copies: IntArray
+    sources: IntArray
+    shares: Shares
+    spans: npt.NDArray[np.int32]
+    passage: Callable[[int], model.CopiedPassage]
 
 
 def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Criteria:
@@ -189,7 +208,7 @@ class CopiedShares:
 
     def covering(
         self, copies: IntArray, sources: IntArray, is_source: IsSource, order: IntArray
-    ) -> Iterator[tuple[int, int, float, model.CopiedPassage]]:
+    ) -> Iterator[Copies]:
         """The fewest passages of texts that cover all that their sources have of them.
 
         They are from the first source that has each window. Windows of three units or more that
@@ -198,21 +217,20 @@ class CopiedShares:
         Args:
             copies: int64[n], the numbers of the copying texts.
             sources: int64[m], those of all texts that may be sources.
-            is_source: which of these are a text's sources.
-            order: int64[m], of all texts, by their numbers: the lowest is the first.
+            is_source: which of those that come before a text are its sources.
+            order: int64[any], of all texts, by their numbers: the lowest comes first.
 
         Yields:
-            The numbers of both texts, the share of the copy's words that the source has, and the
-            passage.
+            The passages of some texts that are from some sources.
         """
         for of_copies in chunks_of(self.lengths[copies], self._together):
             for of_sources in chunks_of(self.lengths[sources], self._together):
                 sides = copies[of_copies], sources[of_sources]
-                yield from self._covering(*sides, is_source, order)
+                yield self._covering(*sides, is_source, order)
 
     def _covering(
         self, copies: IntArray, sources: IntArray, is_source: IsSource, order: IntArray
-    ) -> Iterator[tuple[int, int, float, model.CopiedPassage]]:
+    ) -> Copies:
         """See `covering`: of texts that fit into memory."""
         numbers = distinct(np.append(copies, sources))
         texts = self._counting.windows_of(self.contents(numbers))
@@ -229,10 +247,19 @@ class CopiedShares:
         fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
         listed = passage_runs.listed_runs(windows, fewest, self._criteria)
         shares = shared.a_units / np.maximum(texts.counted[a], 1)
+        # Of a source no more than its pages is needed.
+        is_copy = np.isin(np.arange(len(numbers)), sides[0]).tolist()
+        contents = [
+            text if copies or "\f" in text else ""
+            for text, copies in zip(texts.contents, is_copy, strict=True)
+        ]
+
+        def passage(index: int) -> model.CopiedPassage:
+            return next(passage_runs.passages_of(listed[index : index + 1], contents, a, b))
+
         pair = listed["pair"]
-        columns = (values[pair].tolist() for values in (numbers[a], numbers[b], shares))
-        copied = passage_runs.passages_of(listed, texts.contents, a, b)
-        yield from zip(*columns, copied, strict=True)
+        both = numbers[a[pair]], numbers[b[pair]]
+        return Copies(*both, shares[pair], listed["spans"][:, :2], passage)
 
     def _parted(
         self, copies: IntArray, sources: IntArray
@@ -271,8 +298,8 @@ def _first_sources(
     Args:
         segments: of n texts.
         copies, sources: int64[any], the indices of texts.
-        is_source: which of the sources are those of a text.
-        order: int64[n], of the texts: the lowest is the first.
+        is_source: which of the sources that come before a text are its own.
+        order: int64[n], of the texts: the lowest comes first.
 
     Returns:
         The indices of both texts, of each pair once.
@@ -285,9 +312,10 @@ def _first_sources(
     text = np.repeat(np.arange(count), sizes_of(segments.offsets))
     keys = segments.numbers * count + rank[text]
     holders = np.unique(keys[is_of[1, text]])
-    number, copy_rank = np.divmod(np.unique(keys[is_of[0, text]]), count)
+    copied = np.unique(keys[is_of[0, text]])
+    number, copy_rank = np.divmod(copied, count)
     copy, nth = by_rank[copy_rank], holders.searchsorted(number * count)
-    ends = holders.searchsorted((number + 1) * count)
+    ends = holders.searchsorted(copied)  # what comes after a text is no source of it
     pairs = [NO_NUMBERS]
     while len(copy):
         (left,) = (nth < ends).nonzero()

@@ -408,10 +408,11 @@ def _shared_windows(
         number, int64[w], and where each of g numbers begins there, int64[g].
     """
     hashes = texts.windows["hash"].copy()
-    order = np.argsort(hashes, kind="stable")
+    order = np.argsort(hashes)
     begins, ends = runs(hashes[order].view(np.int64))
-    shared = text[order[begins]] != text[order[ends - 1]]
-    shared |= np.isin(text[order[begins]], with_themselves)
+    ordered = text[order]
+    shared = np.minimum.reduceat(ordered, begins) != np.maximum.reduceat(ordered, begins)
+    shared |= np.isin(ordered[begins], with_themselves)
     sizes = (ends - begins)[shared]
     by_number = order[expand_ranges(begins[shared], sizes)]
     numbers = np.full(len(hashes), -1)

@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 from collections.abc import Iterator
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +18,11 @@ import lshdb
 from lshdb.apps.gate.gate import gate
 from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import passage_windows
-from lshdb.apps.passages.passages import CopiedShares
+from lshdb.apps.passages.passages import CopiedShares, Copies
 from lshdb.apps.passages.shared_runs import Segments
 from lshdb.apps.report import evidence
 from lshdb.limits import Limits
+from lshdb.model import CopiedPassage
 from lshdb.progress import silent
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings
@@ -50,6 +51,15 @@ def copied_of(texts: list[Words], limits: Limits, run: int = RUN) -> CopiedShare
         limits,
         run,
     )
+
+
+def passages_of(found: Copies) -> Iterator[tuple[int, int, float, CopiedPassage]]:
+    """The passages of some texts: both numbers, the share and the passage of each."""
+    columns = found.copies.tolist(), found.sources.tolist(), found.shares.tolist()
+    for index, (copy, source, share) in enumerate(zip(*columns, strict=True)):
+        passage = found.passage(index)
+        assert [passage.start, passage.end] == found.spans[index].tolist()
+        yield copy, source, share, passage
 
 
 def repeating_texts(rng: random.Random, times: int) -> list[Words]:
@@ -318,9 +328,8 @@ def test_cut_passages_cover_all_that_some_sources_have_and_name_one_of_them(seed
     related = np.tril(np.random.default_rng(seed).random((len(texts),) * 2) < 0.7, -1)
     copied = copied_of(texts, Limits(passage_windows=10) if seed % 2 else Limits())
     covered: list[set[int]] = [set() for _ in texts]
-    for copy, source, share, passage in copied.covering(
-        numbers, numbers, lambda a, b: related[a, b], numbers
-    ):
+    found = copied.covering(numbers, numbers, lambda a, b: related[a, b], numbers)
+    for copy, source, share, passage in chain.from_iterable(map(passages_of, found)):
         assert related[copy, source]
         assert share == figures(texts[copy], texts[source])[1]
         assert passage.text == " ".join(texts[source])[passage.stored_start : passage.stored_end]
@@ -340,7 +349,8 @@ def test_a_row_of_equal_lines_is_one_passage_of_the_first_such_row() -> None:
     one, other = np.tril_indices(300, -1)
     copied = copied_of(texts, Limits())
     assert copied.scores(one, other, 0.0) == pytest.approx(360 / 362)
-    cut = [*copied.covering(numbers, numbers, lambda a, b: b < a, numbers)]
+    (found,) = copied.covering(numbers, numbers, lambda a, b: b < a, numbers)
+    cut = [*passages_of(found)]
     assert [(copy, source) for copy, source, *_ in cut] == [(n, 0) for n in range(1, 300)]
     assert {passage.words for *_, passage in cut} == {360}
     longest = copied.longest(one, other)
