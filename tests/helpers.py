@@ -45,6 +45,7 @@ from lshdb.database import store_of
 from lshdb.options import AddManyOptions
 from lshdb.progress import silent
 from lshdb.read.session import Session, SessionOptions
+from lshdb.store import late
 from lshdb.text import shingles
 from lshdb.text.arrays import offsets_of
 from lshdb.text.shingling import Content, OfSets, Shingles, Shingling
@@ -92,6 +93,12 @@ def add_late(database: lshdb.Database, documents: Iterable[Any], **options: Any)
     progress = options.pop("progress", silent)
     given = AddManyOptions(workers=0, **options)
     add_documents(store_of(database), documents, given, progress=progress, late_bands=True)
+
+
+def add_without_bands(path: Path, documents: Iterable[Any], **settings: Any) -> None:
+    """A file whose added documents wait for their band rows, as a killed addition leaves it."""
+    with mock.patch.object(late, "complete"), lshdb.open(path, **settings) as database:
+        add_late(database, documents)
 
 
 def parsed(program: str) -> ast.Module:

@@ -113,3 +113,11 @@ def test_what_was_not_confirmed_is_not_removed(
     reason = command.fails("remove", "--where", "metadata ->> '$.place' < ?", "-p", "3")
     assert reason == "the documents changed meanwhile: nothing is removed; run it again"
     assert keys(command) == [*ODD_KEYS, "new"]
+
+
+def test_keys_without_a_document_are_counted_or_refused(command: Command) -> None:
+    command.write("gone.txt", "b\nabsent\nabsent\nother\n")
+    assert "no document has the key 'absent'" in command.fails("remove", "--from", "gone.txt")
+    says = "removed 1; 2 keys without a document\n"
+    command.done("remove", "--from", "gone.txt", "--missing-ok", says=says)
+    assert keys(command) == ODD_KEYS[:-1]

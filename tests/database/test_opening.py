@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -365,3 +366,67 @@ def test_processes_that_make_a_file_at_once_agree_or_one_wins(
     for process in processes.values():
         process.communicate(timeout=60)
         assert process.returncode == 0
+
+
+# settings of a file that was reindexed
+
+OF_INDEX: list[tuple[dict[str, Any], str]] = [
+    ({"threshold": 0.7}, "threshold 0.5, not 0.7"),
+    ({"recall": 0.9}, "recall 0.99, not 0.9"),
+    ({"bands": 20, "rows": 5}, "bands 35, not 20 and rows 3, not 5"),
+    ({"construction": "and 5, or 20"}, "construction and 3, or 35, not and 5, or 20"),
+]
+
+
+@pytest.fixture
+def reindexed(path: Path) -> Path:
+    """A file that was made for 0.8, and reindexed to 0.5."""
+    with database_of(path, {"fox": "the fox and the grapes"}, threshold=0.8) as db:
+        db.reindex(threshold=0.5)
+    return path
+
+
+def opens(path: Path, **settings: Any) -> list[str]:
+    """Open and close a file; what warnings said, which name the line here."""
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        lshdb.open(path, **settings).close()
+    assert {one.filename for one in noted} <= {__file__}
+    assert {one.category for one in noted} <= {lshdb.SettingsWarning}
+    return [str(one.message) for one in noted]
+
+
+@pytest.mark.parametrize(("given", "said"), OF_INDEX, ids=str)
+def test_settings_of_the_index_may_differ(
+    reindexed: Path, given: dict[str, Any], said: str
+) -> None:
+    note = f"{reindexed} has {said}: the file's own settings are used; lshdb reindex changes them"
+    assert opens(reindexed, **given) == [note]
+    assert opens(reindexed, threshold=0.5, check_settings=True) == []
+    with pytest.raises(lshdb.SettingsMismatch, match=f"has {said}: leave it out, or run lshdb re"):
+        lshdb.open(reindexed, **given, check_settings=True)
+    with lshdb.open(reindexed, mode="read") as db:
+        assert db.settings.threshold == 0.5
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"shingle": "char:5"},
+        {"seed": "random"},
+        {"base": {"task": "write about a fox"}},
+        {"permutations": 256},
+    ],
+    ids=str,
+)
+def test_settings_of_documents_may_not(reindexed: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(SettingsMismatch):
+        lshdb.open(reindexed, threshold=0.7, **given)
+
+
+def test_where_warnings_are_errors_the_file_is_closed(reindexed: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(lshdb.SettingsWarning):
+            lshdb.open(reindexed, threshold=0.7)
+    assert [one.name for one in reindexed.parent.iterdir()] == [reindexed.name], "no log is left"

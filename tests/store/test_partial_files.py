@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,22 @@ def test_one_name_by_two_paths_is_no_second_name(tmp_path: Path) -> None:
         rename_new(str(path), str(same))
     (tmp_path / "c").write_text(TEXT)
     assert not is_second_name(str(path), str(tmp_path / "c"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_that_leaves_the_block_does_not_end_its_parents_lock(tmp_path: Path) -> None:
+    (path := tmp_path / "log").touch()
+    code = """
+import os, sys
+from lshdb.store.partial_files import alone
+with alone(sys.argv[1]):
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        with alone(sys.argv[1]) as is_free:
+            print(is_free)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"

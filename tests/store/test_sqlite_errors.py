@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from extras import if_there
-from helpers import Command, add_late, database_of, leave_a_log, unprivileged
+from helpers import Command, add_late, add_without_bands, database_of, leave_a_log, unprivileged
 from sql_faults import Faults
 from sql_faults import faults as faults
 
@@ -177,20 +177,13 @@ APPS = {"skip": "dedup", "passages": "passages", "compare": "compare", "decide":
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file, and one beside it whose band rows are still to be written."""
     directory = tmp_path_factory.mktemp("stored")
-    for name in ("whole", "pending"):
-        with (
-            pytest.MonkeyPatch.context() as patched,
-            lshdb.open(
-                directory / name,
-                shingle="word:2",
-                limits=LIMITS,
-                **PASSAGES,
-            ) as db,
-        ):
-            if name == "pending":
-                patched.setattr(late, "complete", lambda *_: None)
-            add_late(db, DOCUMENTS)
-            assert db.info().unindexed == (16 if name == "pending" else 0)
+    settings: dict[str, Any] = {"shingle": "word:2", "limits": LIMITS, **PASSAGES}
+    with lshdb.open(directory / "whole", **settings) as db:
+        add_late(db, DOCUMENTS)
+        assert db.info().unindexed == 0
+    add_without_bands(directory / "pending", DOCUMENTS, **settings)
+    with lshdb.open(directory / "pending") as db:
+        assert db.info().unindexed == 16
     return directory
 
 

@@ -8,13 +8,22 @@ import random
 import subprocess
 import sys
 import threading
+import time
+import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import inspection
 import pytest
+from helpers import add_without_bands
+from sql_faults import Faults
+from sql_faults import faults as faults
 
 import lshdb
+from lshdb.apps.service import service as services
+from lshdb.store import late
 
 FOX = "the quick brown fox jumps over the lazy dog while the band plays on in the old square"
 
@@ -223,3 +232,283 @@ if child:
         "added",
     ]
     inspection.check(path)
+
+
+# band rows that a killed addition left
+
+
+DOCUMENTS = [
+    (f"d{i}", f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}") for i in range(200)
+]
+KILLED = """
+import os, sys, lshdb
+from lshdb.database import store_of
+from lshdb.write.add import add_documents
+from lshdb.options import AddManyOptions
+from lshdb.store import late
+late.complete = lambda store, *_: os._exit(9) if store.indexed_to is not None else None
+limits = lshdb.Limits(batch_documents=50, late_from=50)
+texts = [f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}" for i in range(200)]
+documents = [(f"d{i}", text) for i, text in enumerate(texts)]
+with lshdb.open(sys.argv[1], shingle="word:2", limits=limits) as db:
+    add_documents(store_of(db), documents, AddManyOptions(workers=0), late_bands=True)
+"""
+
+
+@pytest.fixture
+def pending(path: Path) -> Path:
+    """A file in which 150 documents wait."""
+    limits = lshdb.Limits(batch_documents=50, late_from=50)
+    add_without_bands(path, DOCUMENTS, shingle="word:2", limits=limits)
+    return path
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds; it is an error if that takes long."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def unindexed(path: Path) -> int:
+    with lshdb.open(path, mode="read") as db:
+        return db.info().unindexed
+
+
+def test_a_service_writes_them_and_answers_meanwhile(
+    pending: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_LOOK_SECONDS", 0.05)
+    with lshdb.Service(pending) as service:
+        assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 3
+        until(lambda: service.add("more", "a crow") and not unindexed(pending))
+        # Of an addition by another process, once that has ended.
+        subprocess.run([sys.executable, "-c", KILLED.replace('f"d', 'f"e'), pending], check=False)
+        until(lambda: not unindexed(pending))
+        assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 6
+    inspection.check(pending)
+
+
+def test_a_service_says_what_keeps_it_from_writing_them(
+    pending: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise lshdb.StoreError("the disk is full")
+
+    complete = late.complete
+    monkeypatch.setattr(services, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(late, "complete", full)
+    with lshdb.Service(pending) as service:
+        until(lambda: service.stats().index_error)
+        stats = service.stats()
+        assert (stats.index_error, stats.unindexed) == ("the disk is full", 150)
+        monkeypatch.setattr(late, "complete", complete)
+        until(lambda: not (service.stats().unindexed or service.stats().index_error))
+
+
+def test_a_service_is_closed_amid_writing_them(pending: Path) -> None:
+    lshdb.Service(pending, limits=lshdb.Limits(documents_read=10, reindex_rows=10)).close()
+    assert lshdb.check(pending, deep=True).ok
+
+
+# settings
+
+
+NEAR = FOX.replace("lazy dog", "sleepy cat")
+
+
+@pytest.fixture
+def reindexed(path: Path) -> Path:
+    """A file that was made for 0.8, and reindexed to 0.5."""
+    with lshdb.open(path, threshold=0.8) as db:
+        db.add_many([("fox", FOX), ("near", NEAR)])
+        db.reindex(threshold=0.5)
+    return path
+
+
+def test_settings_of_the_index_may_differ_and_those_of_documents_not(reindexed: Path) -> None:
+    with pytest.warns(lshdb.SettingsWarning, match="threshold 0.5, not 0.7") as noted:
+        lshdb.Service(reindexed, threshold=0.7).close()
+    assert [one.filename for one in noted] == [__file__]
+    with pytest.raises(lshdb.SettingsMismatch):
+        lshdb.Service(reindexed, threshold=0.7, shingle="char:5")
+    with pytest.raises(lshdb.SettingsMismatch):
+        lshdb.Service(reindexed, threshold=0.7, check_settings=True)
+
+
+def test_where_warnings_are_errors_the_file_is_closed(reindexed: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(lshdb.SettingsWarning):
+            lshdb.Service(reindexed, threshold=0.7)
+    assert [one.name for one in reindexed.parent.iterdir()] == [reindexed.name], "no log is left"
+    assert service_threads() == []
+
+
+def test_a_running_service_uses_the_new_index(path: Path) -> None:
+    """The recipe of the manual: raise or lower the threshold while it answers."""
+    with lshdb.Service(path, threshold=0.9) as service, lshdb.open(path) as other:
+        service.add("fox", FOX)
+        assert service.add("near", NEAR).matches == ()
+        other.reindex(threshold=0.4)
+        assert [match.key for match in service.query(NEAR)] == ["near", "fox"]
+        assert [match.key for match in service.add("again", NEAR).matches] == ["near", "fox"]
+        assert service.add("other", NEAR, skip_similar=True).outcome == "similar"
+        service.write(lambda db: db.reindex(base={"task": NEAR}))
+        assert service.add("base", NEAR).matches == ()
+    assert lshdb.check(path, deep=True).ok
+
+
+# threads that fail
+
+
+WAIT = 20
+"""Seconds after which a call counts as hanging."""
+
+
+def outcome(path: Path) -> str:
+    """What became of a service: its error, or that of the first call that failed, or nothing."""
+    try:
+        with lshdb.Service(path, timeout=0.2, readers=1) as service:
+            service.add("a", FOX)
+            service.query(FOX)
+            service.remove("a")
+    except lshdb.StoreError as error:
+        return str(error)
+    return ""
+
+
+def in_time(function: Any, *arguments: Any) -> Any:
+    """What a function returns, which must not take long, in a thread that may be left behind."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(function(*arguments)), daemon=True)
+    thread.start()
+    thread.join(WAIT)
+    assert results, f"{function} hangs or failed"
+    return results[0]
+
+
+def service_threads() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == "lshdb.Service"]
+
+
+def test_any_statement_may_fail_while_a_service_opens_and_works(
+    path: Path,
+    faults: Faults,
+) -> None:
+    lshdb.open(path).close()
+    failed = 0
+    for number in range(1, 1_000):
+        faults.begin(number)
+        reason = in_time(outcome, path)
+        assert service_threads() == []
+        if faults.statement is None:
+            break
+        assert reason == "" or reason.startswith(f"{path}: "), faults.statement
+        failed += bool(reason)
+    assert failed > 60, "calls while four connections open, and then work"
+    faults.begin(0)
+    assert lshdb.check(path, deep=True).ok
+
+
+def test_a_file_replaced_between_two_of_its_threads(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log of the old file is not applied to the new one."""
+    lshdb.open(path).close()
+    with lshdb.open(tmp_path / "other") as other:
+        other.add("other", FOX)
+    begin = services._Threads.begin
+
+    def replaced(threads: Any, options: Any, work: Any) -> None:
+        if options.mode == "read" and (tmp_path / "other").exists():
+            threads.ask(threads.writes, lambda db: db.add_many([("a", FOX), ("b", FOX)])).result()
+            os.replace(tmp_path / "other", path)
+        begin(threads, options, work)
+
+    monkeypatch.setattr(services._Threads, "begin", replaced)
+    with pytest.raises(lshdb.StoreError, match="was deleted or replaced"):
+        lshdb.Service(path)
+    assert service_threads() == []
+    with lshdb.open(path) as db:
+        assert db.keys() == ["other"]
+
+
+def test_a_service_without_a_thread_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PrefectHQ/prefect pull request 8530: an opener waited for a thread that had failed."""
+    start, left = threading.Thread.start, [True, True]
+
+    def starts(thread: threading.Thread) -> None:
+        if not left:
+            raise RuntimeError("can't start new thread")
+        left.pop()
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    with pytest.raises(lshdb.StoreError, match="cannot be started: can't start new thread"):
+        lshdb.Service(path)
+    assert service_threads() == []
+
+
+@pytest.mark.parametrize("kind", ["reader", "writer"])
+def test_calls_get_any_error_of_a_thread_which_goes_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Those in its hands; also of asyncio."""
+    gather, is_failing = services._gather, True
+
+    def fails(calls: Any, max_calls: int, seconds: Any, gathered: list[Any]) -> bool:
+        is_open = gather(calls, max_calls, seconds, gathered)
+        if gathered and is_failing:
+            raise MemoryError("no room")
+        return is_open
+
+    async def asks() -> None:
+        method: Any = service.query if kind == "reader" else service.add
+        arguments = (FOX,) if kind == "reader" else ("a", FOX)
+        await asyncio.wait_for(service.awaitable(method, *arguments), WAIT)
+
+    monkeypatch.setattr(services, "_gather", fails)
+    with lshdb.Service(path, readers=1) as service:
+        with pytest.raises(MemoryError, match="no room"):
+            asyncio.run(asks())
+        assert service.stats() == lshdb.ServiceStats(0, 1, 1, 0, None)
+        is_failing = False
+        assert service.add("a", FOX).outcome == "added"
+        assert len(service.query(FOX)) == 1
+    assert service_threads() == []
+
+
+# removing, and how busy it is
+
+
+def test_a_missing_key_is_an_error_or_passed_over(path: Path) -> None:
+    """typesense/typesense-python issue 65: a request to remove may come twice."""
+    with lshdb.Service(path) as service:
+        for key in "abcd":
+            service.add(key, f"{FOX} {key}")
+        with pytest.raises(lshdb.KeyNotFound):
+            service.remove(["a", "absent"])
+        assert service.remove(["a", "absent", "a"], missing_ok=True) == 1
+        assert service.remove("a", missing_ok=True) == 0
+        assert asyncio.run(service.awaitable(service.remove, "b")) == 1
+        assert asyncio.run(service.awaitable(service.remove, "b", missing_ok=True)) == 0
+        with pytest.raises(lshdb.UsageError, match="missing_ok"):
+            service.remove(where="shingles > 0", missing_ok=True)
+    with lshdb.open(path) as db:
+        assert db.remove(["c", "absent"], missing_ok=True, dry_run=True) == 1
+        assert db.keys() == ["c", "d"]
+
+
+def test_a_service_says_how_busy_it_is(path: Path) -> None:
+    with lshdb.Service(path) as service, ThreadPoolExecutor(1) as threads:
+        assert service.stats() == lshdb.ServiceStats(0, 0, 0, 0, None)
+        go_on = held(service)
+        gone = threads.submit(service.remove, "absent")
+        while service.stats().queued < 2:
+            pass
+        assert service.stats() == lshdb.ServiceStats(2, 0, 0, 0, None)
+        go_on.set()
+        assert isinstance(gone.exception(), lshdb.KeyNotFound)
+        assert service.stats() == lshdb.ServiceStats(0, 2, 1, 0, None)

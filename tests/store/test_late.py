@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -148,3 +152,79 @@ def test_ids_of_removed_documents_do_not_come_back(tmp_path: Path, stopped: Any)
         last = store_of(database).last_doc_id()
         database.remove(DOCUMENTS[-1][0])
         assert store_of(database).last_doc_id() == last
+
+
+# who writes rows that a killed addition left
+
+
+BATCHES = lshdb.Limits(batch_documents=50, late_from=50)
+WAITING = [(f"d{i}", f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}") for i in range(200)]
+NOTE = "150 documents wait for rows of the index, so that buckets lack them"
+
+
+@pytest.fixture
+def pending(path: Path) -> Path:
+    """A file in which 150 documents wait."""
+    helpers.add_without_bands(path, WAITING, shingle="word:2", limits=BATCHES)
+    return path
+
+
+def test_nobody_writes_them_while_they_are_still_being_added(tmp_path: Path) -> None:
+    path, seen = tmp_path / "lsh.db", list[int]()
+    with lshdb.open(path, limits=BATCHES) as db, lshdb.open(path) as beside:
+
+        def note(_: lshdb.AddReport) -> None:
+            beside.add("beside", f"the crow and the cheese {len(seen)}")
+            seen.append(beside.info().unindexed)
+
+        helpers.add_late(db, WAITING, on_batch=note)
+        assert seen == [0, 50, 100, 150]
+        assert db.info().unindexed == 0
+    inspection.check(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("ends", ["kill", "return"])
+def test_a_process_forked_meanwhile_keeps_nobody_from_it(pending: Path, ends: str) -> None:
+    """Of a process that was killed while it wrote them, or that left it.
+
+    asmvik/skhd issue 83: a lock of an open file lived on in a forked process.
+    """
+    code = f"""
+import os, signal, sys, time, lshdb
+from lshdb.database import store_of
+from lshdb.store import late
+with lshdb.open(sys.argv[1]) as db, late.reserved(store_of(db)) as is_alone:
+    child = os.fork()
+    if not child:
+        print(is_alone, os.getpid(), flush=True)
+        time.sleep(60)
+    time.sleep(0.2)
+    if {ends!r} == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code, pending], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    is_alone, child = process.stdout.readline().split()
+    try:
+        assert is_alone == b"True"
+        with lshdb.open(pending) as db, late.reserved(store_of(db)) as free:
+            assert not free, "the parent still has it"
+        process.wait(20)
+        with lshdb.open(pending) as db:
+            late.complete(store_of(db))
+            assert db.info().unindexed == 0
+    finally:
+        os.kill(int(child), signal.SIGKILL)
+        process.stdout.close()
+        process.wait()
+
+
+def test_buckets_say_that_rows_are_missing(pending: Path) -> None:
+    command = helpers.Command(pending.parent)
+    for arguments in (["buckets"], ["show", "d190"], ["sql", "select count(*) from Buckets"]):
+        (said,) = command.done(*arguments).err.splitlines()
+        assert said.startswith(f"lshdb: {NOTE}: the next addition or lshdb check --repair")
+    command.done("sql", "select count(*) from documents", says="")
+    lshdb.check(pending, repair=True)
+    command.done("show", "d190", says="")
