@@ -6,6 +6,7 @@ inspection.py looks into a file; oracles.py has the expected results.
 from __future__ import annotations
 
 import ast
+import ctypes
 import fcntl
 import gc
 import http.client
@@ -14,33 +15,36 @@ import os
 import pty
 import random
 import re
-import select
 import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from html.parser import HTMLParser
 from itertools import accumulate
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
-import command_server
 import extras
 import inspection
 import numpy as np
 import numpy.typing as npt
-from command_server import unprivileged as unprivileged
+import pytest
 
 import lshdb
+from lshdb.cli import app
 from lshdb.database import store_of
 from lshdb.options import AddManyOptions
 from lshdb.progress import silent
@@ -56,6 +60,7 @@ ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
 TIMEOUT = 60
 """Seconds after which a test treats a command as hanging."""
+T = TypeVar("T")
 MEASURING = "COVERAGE_"
 """How the names of variables begin by which scripts/test --coverage measures a process."""
 
@@ -229,7 +234,7 @@ def signed_elsewhere() -> Iterator[None]:
         yield
 
 
-# the installed command in a separate process
+# the command
 
 Argument = str | bytes | Path
 
@@ -251,6 +256,20 @@ def environment(home: Path) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",  # numpy starts faster
         **{name: os.environ[name] for name in os.environ if name.startswith(MEASURING)},
     }
+
+
+def unprivileged() -> None:
+    """Make file modes apply to root too, which could otherwise read everything."""
+    if os.geteuid() == 0:
+        system, drop_from_bounding_set, override, read_search = ctypes.CDLL(None), 24, 1, 2
+        for capability in (override, read_search):  # for the programs that it starts
+            system.prctl(drop_from_bounding_set, capability, 0, 0, 0)
+        version = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; the higher bits of each
+        assert system.capget(version, sets) == 0
+        for number in range(3):
+            sets[number] &= ~(1 << override | 1 << read_search)
+        assert system.capset(version, sets) == 0
 
 
 def unmeasured(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -302,11 +321,10 @@ def in_any_version(reason: str) -> str:
 
 
 class Command:
-    """Runs `lshdb` in a directory.
+    """Runs `lshdb` in a directory, in the process of the tests: a run takes milliseconds.
 
-    With variables of Python's, an open file or a function to call before (other than
-    `unprivileged`), a command is started like the installed one; else it is a copy of a process
-    that has loaded lshdb (command_server).
+    What a process of its own makes different takes one: variables of Python's, an open file as
+    standard input, a function to call before (`unprivileged`, limits, closed streams), and `start`.
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
@@ -321,36 +339,71 @@ class Command:
         before: Callable[[], None] | None = None,
     ) -> Result:
         """Run a command; `stdin` is input or an open file, `before` is called in its process."""
-        started = self._starts or before not in (None, unprivileged)
-        if isinstance(stdin, int) or started:
-            given: dict[str, Any] = {"stdin": stdin}
-            if not isinstance(stdin, int):
-                given = {"input": _encoded(stdin)}
-            done = subprocess.run(
-                [installed(), *arguments],
-                cwd=self.directory,
-                # A limit that was set before applies to what coverage writes, too.
-                env=self.variables if before is None else unmeasured(self.variables),
-                capture_output=True,
-                timeout=TIMEOUT,
-                check=False,
-                preexec_fn=before,
-                **given,
-            )
-            out, err, status = done.stdout, done.stderr, done.returncode
+        if self._starts or before is not None or isinstance(stdin, int):
+            result = self._in_process_of_its_own(arguments, stdin, before)
         else:
-            out, err, status = command_server.run(
-                arguments,
-                self.directory,
-                self.variables,
-                _encoded(stdin),
-                TIMEOUT,
-                privileged=before is None,
-            )
-        result = Result(out.decode(), err.decode(), status)
+            with TemporaryFile() as out, TemporaryFile() as err, _input(_encoded(stdin)) as given:
+                status = self._run(arguments, (given, out.fileno(), err.fileno()))
+                out.seek(0)
+                err.seek(0)
+                result = Result(out.read().decode(), err.read().decode(), status)
         extras.skip_if_named(result.err)
+        return result
+
+    def _in_process_of_its_own(
+        self,
+        arguments: Sequence[Argument],
+        stdin: str | bytes | int,
+        before: Callable[[], None] | None,
+    ) -> Result:
+        """Run the installed command."""
+        given: dict[str, Any] = {"stdin": stdin}
+        if not isinstance(stdin, int):
+            given = {"input": _encoded(stdin)}
+        done = subprocess.run(
+            [installed(), *arguments],
+            cwd=self.directory,
+            # A limit that was set before applies to what coverage writes, too.
+            env=self.variables if before is None else unmeasured(self.variables),
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+            preexec_fn=before,
+            **given,
+        )
+        result = Result(done.stdout.decode(), done.stderr.decode(), done.returncode)
         assert "Traceback" not in result.err, result.err
         return result
+
+    def _run(self, arguments: Sequence[Argument], streams: Sequence[int]) -> int:
+        """Run a command in this process on three file descriptors: its exit status."""
+        with ExitStack() as stack:
+            for number, stream in enumerate(streams):
+                own = os.dup(number)
+                stack.callback(os.close, own)
+                stack.callback(os.dup2, own, number)
+                os.dup2(stream, number)
+            encoding = self.variables.get("PYTHONIOENCODING", "utf-8")
+            for number, name in enumerate(("stdin", "stdout", "stderr")):
+                mode = "w" if number else "r"
+                file = open(number, mode, encoding=encoding, closefd=False)  # noqa: SIM115
+                stack.enter_context(mock.patch.object(sys, name, stack.enter_context(file)))
+            words = ["lshdb", *map(os.fsdecode, arguments)]
+            stack.enter_context(mock.patch.object(sys, "argv", words))
+            # Else typer names the program as the one that runs the tests.
+            stack.enter_context(mock.patch.object(sys.modules["__main__"], "__package__", None))
+            stack.enter_context(mock.patch.object(app, "make_app", _built))
+            stack.enter_context(mock.patch.dict(os.environ, self.variables, clear=True))
+            stack.enter_context(mock.patch.object(tempfile, "tempdir", None))  # as TMPDIR says
+            stack.enter_context(chdir(self.directory))
+            stack.callback(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("default", category=UserWarning)
+            with pytest.raises(SystemExit) as ended:
+                app.main()
+            status = ended.value.code or 0
+            assert isinstance(status, int)
+            return status
 
     def done(
         self, *arguments: Argument, stdin: str | bytes | int = b"", says: str | None = None
@@ -434,31 +487,93 @@ class Command:
         """
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        source, given = (os.dup(theirs), None) if stdin is None else os.pipe()
-        out = (
-            os.dup(theirs)
-            if output is None
-            else os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        )
-        copy = command_server.start(
-            arguments, self.directory, self.variables, TIMEOUT, (source, out, theirs)
-        )
         os.write(ours, typed)
-        if given is not None:
-            with open(given, "wb") as file:
-                file.write(stdin or b"")
+        with ExitStack() as stack:
+            given, out = theirs, theirs
+            if stdin is not None:
+                given = stack.enter_context(_input(stdin))
+            if output is not None:
+                out = stack.enter_context(output.open("wb")).fileno()
+            reader = stack.enter_context(ThreadPoolExecutor(1))
+            shown = reader.submit(_shown, ours)
+            try:
+                status = self._run(arguments, (given, out, theirs))
+            finally:
+                os.close(theirs)  # which ends what is shown
+        return shown.result().decode().replace("\r\n", "\n"), status
+
+
+def _shown(terminal: int) -> bytes:
+    """What is written to a terminal until nobody has it open."""
+    with open(terminal, "rb", buffering=0) as file:
         shown = b""
         # The end of a terminal's output is an error under Linux, and empty on other systems.
         with suppress(OSError):
-            while select.select([ours], [], [], TIMEOUT)[0] and (piece := os.read(ours, 65536)):
+            while piece := file.read(65536):
                 shown += piece
+    return shown
+
+
+@cache
+def _built() -> Any:
+    """The command line, with all commands: most of a short run would be building them."""
+    built = _make_app()
+    for name in app.COMMANDS:
+        built.get_command(None, name)
+    return built
+
+
+_make_app = app.make_app
+_PIPE = 60_000
+"""Bytes that a pipe holds on any system: more input comes from a file."""
+
+
+@contextmanager
+def _input(data: bytes) -> Iterator[int]:
+    """A descriptor of standard input: a pipe, as most commands have."""
+    if len(data) > _PIPE:
+        with TemporaryFile() as file:
+            file.write(data)
+            file.seek(0)
+            yield file.fileno()
+        return
+    ours, theirs = os.pipe()
+    try:
+        with open(theirs, "wb") as file:
+            file.write(data)
+        yield ours
+    finally:
         os.close(ours)
-        assert b"Traceback" not in shown, shown
-        return shown.decode().replace("\r\n", "\n"), copy.status()
 
 
 def _encoded(text: str | bytes) -> bytes:
     return text.encode() if isinstance(text, str) else text
+
+
+def until(holds: Callable[[], T | None]) -> T:
+    """Wait until something holds, and return it; TimeoutError if it never does."""
+    deadline = monotonic() + TIMEOUT
+    while not (found := holds()):
+        if monotonic() > deadline:
+            raise TimeoutError
+        sleep(0.01)
+    return found
+
+
+@contextmanager
+def ended_if_hanging() -> Iterator[None]:
+    """Raise TimeoutError in what has taken seconds of CPU time, where milliseconds are enough."""
+
+    def end(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, TIMEOUT / 12)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def is_running(pid: int) -> bool:
@@ -482,8 +597,6 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 # a served site, and what a browser without scripts makes of its pages
 
-SERVING = ("lshdb.apps.web.app",)
-"""What a server loads."""
 VOID = frozenset(["meta", "link", "input", "img", "br"])
 
 
@@ -548,11 +661,10 @@ class Parsed(HTMLParser):
 
 
 class Site:
-    """A running server, and the number of its process."""
+    """A running server."""
 
-    def __init__(self, base: str, process: int) -> None:
+    def __init__(self, base: str) -> None:
         self.base = base.rstrip("/")
-        self.process = process
         parts = urlsplit(self.base)
         assert parts.hostname is not None
         self.host, self.port, self.root = parts.hostname, parts.port, parts.path
@@ -594,59 +706,50 @@ def served(
     end: int = signal.SIGINT,
     before: Callable[[], None] | None = None,
 ) -> Iterator[Site]:
-    """`lshdb serve` in a directory; at the end a signal must stop it in order.
-
-    It is a copy of a process that has loaded its modules; `before` may be `unprivileged`.
-    """
-    (out, output), (err, errors) = os.pipe(), os.pipe()
-    copy = command_server.start(
-        ("serve", "--port", "0", *arguments),
-        directory,
-        environment(directory),
-        5 * TIMEOUT,
-        (os.open(os.devnull, os.O_RDONLY), output, errors),
-        loaded=SERVING,
-        privileged=before is None,
+    """`lshdb serve` in a directory; at the end a signal must stop it in order."""
+    process = Command(directory).start(
+        "serve",
+        "--port",
+        "0",
+        *arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=before,
     )
-    stdout, stderr = os.fdopen(out, "rb"), os.fdopen(err, "rb")
-    with stdout, stderr:
-        try:
-            address = stdout.readline().decode().strip()
-            assert address, stderr.read().decode()
-            yield Site(address, copy.pid)
-        finally:
-            with suppress(ProcessLookupError):
-                os.kill(copy.pid, end)
-            said = stderr.read().decode()
-            status = copy.status()
-    assert (status, said) == (0, "Ctrl-C ends it\n")
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().decode().strip()
+        assert address, finish(process)
+        yield Site(address)
+    finally:
+        process.send_signal(end)
+        ended = finish(process)
+    assert ended == (0, "Ctrl-C ends it\n")
 
 
 @contextmanager
 def datasette(directory: Path, *files: str) -> Iterator[Site]:
     """Datasette itself, with any files, as `datasette serve` starts it."""
-    err, errors = os.pipe()
-    copy = command_server.start(
-        (command_server.DATASETTE, "serve", "--port", "0", *files),
-        directory,
-        environment(directory),
-        5 * TIMEOUT,
-        (os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), errors),
-        loaded=(*SERVING, "datasette.cli"),
+    process = subprocess.Popen(
+        [sys.executable, "-m", "datasette", "serve", "--port", "0", *files],
+        cwd=directory,
+        env=environment(directory),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
-    with os.fdopen(err, "rb") as stderr:
-        try:
-            said = ""
-            while (running := re.search(r"running on (http://\S+:\d+)", said)) is None:
-                line = stderr.readline().decode()
-                assert line, said
-                said += line
-            yield Site(f"{running[1]}/-/lshdb", copy.pid)
-        finally:
-            with suppress(ProcessLookupError):
-                os.kill(copy.pid, signal.SIGINT)
-            said = stderr.read().decode()
-            copy.status()
+    assert process.stderr is not None
+    said = ""
+    try:
+        while (running := re.search(r"running on (http://\S+:\d+)", said)) is None:
+            line = process.stderr.readline().decode()
+            assert line, said
+            said += line
+        yield Site(f"{running[1]}/-/lshdb")
+    finally:
+        process.send_signal(signal.SIGINT)
+        said = finish(process)[1]
     # Datasette logs what lshdb's rules for SQL refuse.
     refused = r"Traceback(?:(?!Traceback).)*?sqlite3\.\w+: (not authorized|string or blob too big)"
     said = re.sub(refused, "", said, flags=re.DOTALL)
@@ -655,11 +758,12 @@ def datasette(directory: Path, *files: str) -> Iterator[Site]:
 
 def eventually(site: Site, page: str, /, **query: object) -> Answer:
     """A page that the server makes in the background: ask until it is there."""
-    deadline = monotonic() + TIMEOUT
-    while (answer := site.get(page, **query)).page.values("http-equiv") == ["refresh"]:
-        assert monotonic() < deadline
-        sleep(0.05)
-    return answer
+
+    def answered() -> Answer | None:
+        answer = site.get(page, **query)
+        return None if answer.page.values("http-equiv") == ["refresh"] else answer
+
+    return until(answered)
 
 
 def new_session(of_sets: OfSets = False, **options: Any) -> Session:

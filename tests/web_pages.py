@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -158,7 +157,7 @@ class DirectSite(Site):
     """The pages of a file, asked for in this process: without a server, a socket or a port."""
 
     def __init__(self, path: Path, runner: asyncio.Runner, who: str | None) -> None:
-        super().__init__("http://127.0.0.1:80", os.getpid())
+        super().__init__("http://127.0.0.1:80")
         review = None if who is None else reviewing.Review(path, who, False)
         self.runner = runner
         self._app = guarding.guarded(app.pages(path.absolute(), path.stem, review))

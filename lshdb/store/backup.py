@@ -14,7 +14,7 @@ from lshdb.store import connection, guard, partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
-_BLOCK_PAGES = 512
+BLOCK_PAGES = 512
 """Pages that are copied between two reports of progress: 8 MB."""
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """Suffixes of files that SQLite keeps beside a database in use; a killed process leaves them."""
@@ -87,7 +87,7 @@ def copied(
                 new.execute("PRAGMA journal_mode = OFF")  # it needs none until it is complete
                 reader.backup(
                     new,
-                    pages=_BLOCK_PAGES,
+                    pages=BLOCK_PAGES,
                     progress=lambda _, left, total: progress(total - left, total, "pages"),
                 )
             yield partial
@@ -123,4 +123,4 @@ def overwrite(path: Path, source: Path, timeout: float, progress: Progress) -> N
         contextlib.closing(sqlite3.connect(source)) as new,
         old.errors(),
     ):
-        new.backup(old, pages=_BLOCK_PAGES, progress=report)
+        new.backup(old, pages=BLOCK_PAGES, progress=report)

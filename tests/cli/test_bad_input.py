@@ -10,7 +10,6 @@ from pathlib import Path
 
 import inspection
 import pytest
-from direct_command import command as command
 from helpers import Command, Result, database_of, in_any_version, unprivileged
 
 import lshdb

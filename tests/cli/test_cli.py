@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command, database_of, finish
 
 import lshdb
@@ -149,7 +147,7 @@ def test_wrong_usage_has_status_2_and_touches_nothing(line: str, command: Comman
 def test_the_file_is_the_options_else_the_variables_else_lsh_db(tmp_path: Path) -> None:
     made: list[str] = []
     for name, options in (("variable.db", ["-d", "option.db"]), ("variable.db", []), ("", [])):
-        DirectCommand(tmp_path, {"LSHDB_PATH": name}).done("init", *options)
+        Command(tmp_path, {"LSHDB_PATH": name}).done("init", *options)
         made += {*os.listdir(tmp_path)} - {*made}
     assert made == ["option.db", "variable.db", "lsh.db"]
 

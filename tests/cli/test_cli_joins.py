@@ -6,7 +6,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, database_of, finish
 
 SETS = {
@@ -24,7 +23,7 @@ SETS = {
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     database_of(tmp_path / "lsh.db", SETS, threshold=0.8, shingle="set", recall=0.9999).close()
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def test_keys_to_drop(command: Command) -> None:
@@ -58,7 +57,7 @@ def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None
     documents = ((f"copy {i}", ["a", "b"]) for i in range(3000))
     database_of(tmp_path / "lsh.db", documents, shingle="set").close()
     for interrupted in (False, True):
-        process = DirectCommand(tmp_path).start("pairs", stdout=-1, stderr=-1)
+        process = Command(tmp_path).start("pairs", stdout=-1, stderr=-1)
         assert process.stdout is not None
         assert process.stdout.readline() == b"1.000000\tidentical\tcopy 0\tcopy 1\n"
         if interrupted:

@@ -8,8 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -31,7 +29,7 @@ def fables(tmp_path: Path) -> Command:
         documents = [lshdb.Document("fox", FOX, {"n": 1}), lshdb.Document("ant", ANT, {"n": 2})]
         db.add_many([*documents, ("fox again", FOX)])
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def found(command: Command, *arguments: str) -> list[tuple[str, str]]:
@@ -40,7 +38,7 @@ def found(command: Command, *arguments: str) -> list[tuple[str, str]]:
 
 
 def test_each_set_of_a_long_table_is_a_query(tmp_path: Path) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     rows = [f"{basket},{basket * 7 + item}" for item in range(20) for basket in range(3)]
     command.write("baskets.csv", "basket,item\n" + "\n".join(rows))
     columns = ("--set-key", "basket", "--set-item", "item")

@@ -8,7 +8,6 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
 from extras import app_of, if_there
 from helpers import Command, database_of
 
@@ -165,7 +164,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     for name, column, value in (("in", "n", 1), ("text", "n", "x"), ("more", "m", 1)):
         table = pa.table({"id": [1], "text": ["a b c"], column: [value]})
         pq.write_table(table, directory / f"{name}.parquet")
-    return DirectCommand(directory)
+    return Command(directory)
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.cli import remove
+from lshdb.cli import messages
 
 ODD_KEYS = ["a", "b\nc", " spaced ", "-", "*.txt", "été", "\x1b[31m", "b"]
 
@@ -25,7 +24,7 @@ def command(tmp_path: Path) -> Command:
         shingle="set",
         threshold=0.5,
     ).close()
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def keys(command: Command) -> list[str]:
@@ -75,7 +74,7 @@ def test_a_person_is_asked_for_the_number(tmp_path: Path) -> None:
             db.add_many((str(number), [number]) for number in range(1_100))
 
     fill()
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     many = ("remove", "--where", "CAST(key AS INTEGER) > 9")
     for typed in (b"y\n", b"\x04"):
         shown, status = command.on_terminal(*many, typed=typed)
@@ -103,15 +102,19 @@ def test_a_person_is_asked_for_the_number(tmp_path: Path) -> None:
 def test_what_was_not_confirmed_is_not_removed(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def add_another(documents: int, stored: int) -> None:
-        assert (documents, stored) == (3, 8)
-        with lshdb.open(command.path("lsh.db")) as db:
-            db.add("new", [1, 2], {"place": 0})
+    warn = messages.warn
 
-    monkeypatch.setattr(remove, "_is_interactive", lambda: True)
-    monkeypatch.setattr(remove, "_ask", add_another)
-    reason = command.fails("remove", "--where", "metadata ->> '$.place' < ?", "-p", "3")
-    assert reason == "the documents changed meanwhile: nothing is removed; run it again"
+    def add_another(text: str) -> None:
+        if "3 of 8 documents would be removed" in text:
+            with lshdb.open(command.path("lsh.db")) as db:
+                db.add("new", [1, 2], {"place": 0})
+        warn(text)
+
+    monkeypatch.setattr(messages, "warn", add_another)
+    words = ("remove", "--where", "metadata ->> '$.place' < ?", "-p", "3")
+    shown, status = command.on_terminal(*words, typed=b"3\n")
+    told = "lshdb: the documents changed meanwhile: nothing is removed; run it again"
+    assert (status, shown.splitlines()[-1]) == (1, told)
     assert keys(command) == [*ODD_KEYS, "new"]
 
 

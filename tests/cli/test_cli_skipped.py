@@ -12,7 +12,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 BINARY = {

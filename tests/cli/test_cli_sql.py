@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command
 
 import lshdb
@@ -18,7 +17,7 @@ def command(tmp_path: Path) -> Command:
     with lshdb.open(tmp_path / "lsh.db") as db:
         for key, year in (("a", 2023), ("b", "2024"), ("c", 2024)):
             db.add(key, f"the text of {key}", {"year": year})
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def test_a_statement_from_standard_input(command: Command) -> None:

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of
+from helpers import Command, database_of
 
 import lshdb
 
@@ -70,7 +69,5 @@ def test_a_value_is_a_number_as_json_writes_it_else_a_text(
     for name in ("year", "open", "mark"):
         where = where.replace(name.upper(), f"metadata ->> '$.{name}'")
     options = [option for value in values for option in ("-p", value)]
-    done = DirectCommand(directory).done(
-        "query", "--text", TEXT, "--json", "--where", where, *options
-    )
+    done = Command(directory).done("query", "--text", TEXT, "--json", "--where", where, *options)
     assert {json.loads(line)["key"] for line in done.lines} == found

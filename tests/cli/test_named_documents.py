@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command
 
 from lshdb.offers import is_there
@@ -22,13 +20,13 @@ AMBIGUOUS = (
 
 
 @pytest.fixture
-def notes(command: Command, tmp_path: Path) -> DirectCommand:
+def notes(command: Command, tmp_path: Path) -> Command:
     """A command in a folder below the root, whose a.txt has the name of another file's key."""
     command.write("a.txt", A)
     command.write("notes/a.txt", A)
     command.write("notes/b.txt", B)
     command.done("add", "-d", "n.db", "a.txt", "notes")
-    return DirectCommand(tmp_path / "notes")
+    return Command(tmp_path / "notes")
 
 
 def shown(notes: Command, *names: str) -> str:

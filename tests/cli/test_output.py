@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, database_of, in_any_version
 
 HOSTILE = "[red]a\x1b[31m\r\x07\x9b2J\u202eb\n\u2028\t[link=x]"
@@ -21,7 +20,7 @@ RAW = "\x1b[31m", "\x1b[2J", "\x9b", "\x07", "\u202e", "\u2028"
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with a hostile document."""
     database_of(tmp_path / "lsh.db", [(HOSTILE, TEXT), ("plain", TEXT)]).close()
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 # keys and contents

@@ -16,7 +16,6 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
 from extras import app_of, if_there
 from helpers import Command, database_of
 
@@ -130,7 +129,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) -> None:
-    command = DirectCommand(directory)
+    command = Command(directory)
 
     def printed(*options: str, by: Command = command) -> str:
         done = by(*words_of(name), *options)
@@ -188,7 +187,7 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
 
 def test_what_every_format_has_is_in_files_too(directory: Path) -> None:
     """One writer for all commands: what it does with one it does with each."""
-    command = DirectCommand(directory)
+    command = Command(directory)
     in_csv = command.done("pairs", "--csv").out
     assert command.done("pairs", "--csv", "--no-heading").out == in_csv.partition("\n")[2]
     paths = {
@@ -233,14 +232,14 @@ def test_what_is_read_is_not_written_over(name: str, directory: Path) -> None:
     own = directory / "own.csv"
     own.symlink_to(dict(pairwise(words)).get("-d", "lsh.db"))
     before = sorted(directory.iterdir())
-    reason = DirectCommand(directory).fails(*words, "-o", own.name, status=2)
+    reason = Command(directory).fails(*words, "-o", own.name, status=2)
     assert "is the same file as" in reason
     assert sorted(directory.iterdir()) == before
     own.unlink()
 
 
 def test_a_column_of_several_types_is_refused_by_parquet_only(directory: Path) -> None:
-    command = DirectCommand(directory)
+    command = Command(directory)
     for statement in (
         "select 1 as one, 'a' as v union all select 2, 7",
         # Another type, long after the type is chosen.
@@ -255,13 +254,13 @@ def test_a_column_of_several_types_is_refused_by_parquet_only(directory: Path) -
 
 
 def test_no_rows_are_a_file_too(directory: Path) -> None:
-    command = DirectCommand(directory)
+    command = Command(directory)
     nothing = ["query", "--text", "[77]"]
     command.done(*nothing, "-o", "none.csv", says="none.csv: 0 matches\n")
     heading = (directory / "none.csv").read_text()
     assert command.done(*nothing, "--csv", says="").out == heading
     # Started as the installed command is: the copies have pyarrow loaded.
-    started = DirectCommand(directory, {"PYTHONHASHSEED": "1"})
+    started = Command(directory, {"PYTHONHASHSEED": "1"})
     started.done(*nothing, "-o", "none.parquet", says="none.parquet: 0 matches\n")
     assert ",".join(pq.read_table(directory / "none.parquet").column_names) + "\n" == heading
     assert "no document with similarity" in command.done(*nothing).err

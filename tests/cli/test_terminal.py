@@ -6,14 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, database_of
 from rich.cells import cell_len
 
-from lshdb.cli import info
 from lshdb.cli.app import COMMANDS
 from lshdb.offers import is_there
 from lshdb.store import statements
+from lshdb.store.store import Store
 
 TEXT = "a text of several words that says nothing in particular"
 LONG = "archive/of/some/year/and/some/month/and/some/day/"
@@ -25,7 +24,7 @@ def command(tmp_path: Path) -> Command:
     """The command, beside a database with long keys, also of wide characters."""
     with database_of(tmp_path / "lsh.db", [(f"{LONG}{n}.txt", TEXT) for n in range(3)]) as database:
         database.add_many([("文書" * 40, TEXT), ("with\x1b[31mcolour", TEXT)])
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def lines(shown: str) -> list[str]:
@@ -74,7 +73,7 @@ def test_documents_are_shown_with_their_titles_or_first_words(tmp_path: Path) ->
     with database_of(tmp_path / "lsh.db", {"a": f"{TEXT}\n\x1b[31m"}) as database:
         database.add("b", f"{TEXT}.", {"title": "A [bold]title\nof two lines"})
         database.add("c", f"{TEXT}!", {"title": 7})
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     begins = {"a": TEXT, "b": "A [bold]title of two lines", "c": "7"}
     heading, _, *rows = lines(command.on_terminal("clusters", columns=140)[0])
     for row, below, (key, start) in zip(rows[::2], rows[1::2], begins.items(), strict=True):
@@ -91,7 +90,7 @@ def test_info_says_why_the_bytes_of_tables_are_not_known(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither a large file nor an SQLite without dbstat is at hand."""
-    monkeypatch.setattr(info, "_MEASURED", 0)
+    monkeypatch.setattr(Store, "bytes", lambda _: 1 << 31)
     monkeypatch.setattr(statements, "HAS_DBSTAT", "SELECT 0")
     large = " not known: the file is large, --tables measures them"
     assert large in command.done("info").out
@@ -123,7 +122,7 @@ def completed(command: Command, *words: str) -> list[str]:
     """What the shell is offered for the last word."""
     line = {"COMP_WORDS": " ".join(["lshdb", *words]), "COMP_CWORD": str(len(words))}
     variables = {"_LSHDB_COMPLETE": "complete_bash", **line}
-    return DirectCommand(command.directory, variables).done(says="").out.split()
+    return Command(command.directory, variables).done(says="").out.split()
 
 
 def test_commands_and_flags_are_completed(command: Command) -> None:

@@ -16,8 +16,7 @@ from typing import Any
 
 import inspection
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of
+from helpers import Command, database_of
 from measure.torture import soak
 
 import lshdb
@@ -71,10 +70,10 @@ def test_timeout_is_how_long_a_command_waits(path: Path) -> None:
     fill(path)
     with inspection.sqlite(path) as other:
         other.execute("BEGIN IMMEDIATE")
-        command = DirectCommand(path.parent)
+        command = Command(path.parent)
         for reason in (
             command.fails("--timeout", "0.2", "remove", "d1"),
-            DirectCommand(path.parent, {"LSHDB_TIMEOUT": "0.2"}).fails("remove", "d1"),
+            Command(path.parent, {"LSHDB_TIMEOUT": "0.2"}).fails("remove", "d1"),
         ):
             assert reason.startswith("lsh.db is locked by another process")
     for wrong in ("nan", "-1", "1e7"):

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import inspection
 import pytest
-from direct_command import command as command
 from helpers import FORGED_TEXTS, Command, database_of
 from measure.torture import damage
 

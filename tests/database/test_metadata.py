@@ -12,7 +12,6 @@ from uuid import UUID
 import inspection
 import numpy as np
 import pytest
-from direct_command import command as command
 from helpers import database_of
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -6,8 +6,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of, text_families
+from helpers import Command, database_of, text_families
 
 import lshdb
 from lshdb.options import QueryOptions
@@ -53,7 +52,7 @@ def _rank(match: lshdb.Match) -> tuple[float, ...]:
 
 @pytest.mark.usefixtures("files")
 def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
-    run = DirectCommand(tmp_path)
+    run = Command(tmp_path)
     key = next(iter(TEXTS))
     run.write("rows.jsonl", ({"id": key, "text": TEXTS[key]} for key in [*TEXTS][::30]))
     for asked in (["--key", key, "--json"], ["rows.jsonl", "--top", "1"]):

@@ -10,7 +10,6 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of, set_families
 from oracles import jaccard
 

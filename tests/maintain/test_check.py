@@ -11,8 +11,7 @@ from typing import Any
 import inspection
 import make_golden
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.errors import NotADatabase, OtherFormat, StoreError
@@ -308,7 +307,7 @@ def test_a_letter_that_was_changed_is_reported_and_not_believed(
     path = damaged(name, "UPDATE documents SET content = replace(content, 'a', 'e')")
     columns = "SELECT documents.*, signature FROM documents LEFT JOIN signatures USING (doc_id)"
     before = inspection.rows(path, columns)
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     options = ["--deep"] if deep else []
     for repair in ([], ["--repair"]):
         result = command("check", "--json", *options, *repair)
@@ -509,7 +508,7 @@ def test_more_documents_than_are_read_at_once(path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     damaged("words", "DELETE FROM bands WHERE doc_id = 9", "DROP VIEW buckets")
     result = command("check")
     assert (result.status, "--repair" in result.err) == (1, True)

@@ -8,8 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of, set_families
+from helpers import Command, database_of, set_families
 from oracles import jaccard
 
 import lshdb
@@ -153,7 +152,7 @@ def test_wilsons_interval_is_where_the_share_would_be_two_sigmas_off(
 
 
 def test_tune_measure(tmp_path: Path) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     with collection(tmp_path / "lsh.db", "and 6, or 8") as db:
         measured = db.measure(sample=100)
     result = command.done("tune", "--measure", "--sample", "100", "--json")

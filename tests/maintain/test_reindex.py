@@ -12,7 +12,6 @@ from typing import Any
 
 import inspection
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb

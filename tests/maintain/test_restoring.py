@@ -59,7 +59,7 @@ def test_a_killed_run_leaves_the_old_or_the_new_one(
     command: Command, call: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each call of progress is a block of pages that is written, to the copy and to the file."""
-    monkeypatch.setattr("lshdb.store.backup._BLOCK_PAGES", 4)
+    monkeypatch.setattr("lshdb.store.backup.BLOCK_PAGES", 4)
     calls = itertools.count(1)
 
     def killed(_done: int, _total: int | None, unit: str) -> None:

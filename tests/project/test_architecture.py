@@ -14,9 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
-from helpers import ROOT, parsed, unmeasured
+from helpers import ROOT, Command, parsed, unmeasured
 
 import lshdb
 
@@ -210,7 +208,7 @@ def test_imports_make_no_circle() -> None:
     assert order.index("errors") < order.index("store.store") < order.index("database")
 
 
-def test_adding_takes_the_hops_that_are_drawn(command: DirectCommand) -> None:
+def test_adding_takes_the_hops_that_are_drawn(command: Command) -> None:
     """From the command on; decorators of methods are no hop, nor are functions of one module."""
     names: list[str] = []
 

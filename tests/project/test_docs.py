@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
-from helpers import ROOT
+from helpers import ROOT, Command
 
 import lshdb
 from lshdb.cli.app import COMMANDS
@@ -79,7 +78,7 @@ def shown(command: str, directory: Path) -> str:
 def ran(command: str, given: str, directory: Path) -> tuple[str, str]:
     """What a command prints on standard error and output: one of lshdb alone takes no shell."""
     if command.startswith("lshdb ") and not set(QUOTED.sub("", command)) & set("|<>&;$*`\\"):
-        done = DirectCommand(directory)(*shlex.split(command)[1:], stdin=given)
+        done = Command(directory)(*shlex.split(command)[1:], stdin=given)
         return done.err, done.out
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     result = subprocess.run(
@@ -140,7 +139,7 @@ def test_the_command_for_each_role_runs(tmp_path: Path) -> None:
     table = [line.split(" | ")[1] for line in page.splitlines() if line.startswith("| a")]
     commands = re.findall("`(lshdb .*?)`", " ".join(table))
     assert (len(table), len(commands)) == (7, 6), "and one in Python"
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     texts = [f"the {word} ferry to the island leaves every hour from six on" for word in "ab"]
     for name in ("rows.jsonl", "today.jsonl"):
         command.write(name, ({"id": text, "text": text} for text in texts))

@@ -19,7 +19,6 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import command as command
 from helpers import Command, new_session
 from hypothesis import example, given
 from hypothesis import strategies as st

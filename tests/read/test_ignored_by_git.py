@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
-from helpers import environment, unprivileged
+from helpers import Command, environment, unprivileged
 from pathspec import GitIgnoreSpec
 
 import lshdb
@@ -25,7 +24,7 @@ NO_GIT = "git is not installed: put it on the PATH; .gitignore files are read wi
 NOBODY = 65534
 
 
-class Folder(DirectCommand):
+class Folder(Command):
     """A directory with repositories, and lshdb in it."""
 
     def __init__(self, directory: Path) -> None:

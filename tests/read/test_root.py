@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspection
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -21,10 +19,10 @@ def notes(command: Command) -> Command:
     return command
 
 
-def within(command: Command, directory: str) -> DirectCommand:
+def within(command: Command, directory: str) -> Command:
     """The command in a directory below."""
     command.path(directory).mkdir(exist_ok=True)
-    return DirectCommand(command.path(directory))
+    return Command(command.path(directory))
 
 
 def test_info_shows_the_root(notes: Command) -> None:

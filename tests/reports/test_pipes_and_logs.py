@@ -14,9 +14,8 @@ import threading
 from collections.abc import Iterator
 from time import sleep
 
-import command_server
 import pytest
-from helpers import TIMEOUT, Command
+from helpers import Command
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs home"
 ROW = f'{{"text": "{TEXT}"}}\n'
@@ -102,12 +101,8 @@ class TestLogs:
     def run(self, command: Command, *arguments: str) -> str:
         """What the log has after a command whose standard output it is, opened for append."""
         before = os.stat(command.path("log")).st_ino
-        source, err = (os.open(os.devnull, os.O_RDWR) for _ in range(2))
-        out = os.open(command.path("log"), os.O_WRONLY | os.O_APPEND)
-        copy = command_server.start(
-            arguments, command.directory, command.variables, TIMEOUT, (source, out, err)
-        )
-        assert copy.status() == 0
+        with command.path("log").open("ab") as log:
+            assert command.start(*arguments, stdout=log).wait() == 0
         assert os.stat(command.path("log")).st_ino == before
         return command.path("log").read_text()
 

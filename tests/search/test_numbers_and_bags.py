@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import oracles
 import pytest
-from direct_command import command as command
 from extras import if_there
 from helpers import Command, database_of
 

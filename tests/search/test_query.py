@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of, set_families, text_families
 from hypothesis import given, settings
 from hypothesis import strategies as st

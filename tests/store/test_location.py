@@ -288,11 +288,9 @@ def test_files_of_an_overlay_are_no_mounts(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "x.db"
     path.touch()
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(location, "_MOUNTS", str(tmp_path / "no list"))
-    assert location.other_names(path) is None
-    (tmp_path / "list").write_text(f"35 29 0:31 / {tmp_path} rw - overlay overlay rw\n")
-    monkeypatch.setattr(location, "_MOUNTS", str(tmp_path / "list"))
-    assert location.other_names(path) is None
+    for mounted in ([], [os.fsencode(tmp_path)]):
+        monkeypatch.setattr(location, "mount_points", mounted.copy)
+        assert location.other_names(path) is None
     monkeypatch.setattr(sys, "platform", "freebsd")
     assert location.other_names(path) is None
     assert location._is_mounted(Path("/proc"), os.stat("/proc"))

@@ -7,8 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of, text_families
+from helpers import Command, database_of, text_families
 from inspection import rows
 
 import lshdb
@@ -19,7 +18,7 @@ PAIRS = "SELECT a, b, similarity, exact, estimate, identical FROM similar_pairs 
 def test_the_table_has_the_pairs_and_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "lsh.db"
     documents = text_families(1, families=8, copies=4, words=60, most_edits=6)
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     with database_of(path, documents, threshold=0.5) as database:
 
         def expected(threshold: float | None = None) -> list[tuple[object, ...]]:
@@ -48,7 +47,7 @@ def test_the_table_has_the_pairs_and_is_replaced_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["TABLE Similar_Pairs (a)", "VIEW similar_pairs AS SELECT 1 AS a"])
 def test_a_table_of_the_user_is_not_touched(tmp_path: Path, kind: str) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     path = tmp_path / "lsh.db"
     database_of(path, {"a": "one two three", "b": "one two three!"}).close()
     with closing(sqlite3.connect(path)) as plain, plain:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -128,7 +127,7 @@ def test_an_interrupt_after_a_batch_is_in_the_file_counts_it(
     def documents() -> Iterator[tuple[str, str]]:
         for number in range(100):
             if number == 30:
-                monkeypatch.setattr(transactions, "_bound_log", interrupt)
+                monkeypatch.setattr(transactions, "log_size", interrupt)
             yield f"key {number}", f"{number} is a number that no other text has, {number} times"
 
     reports: list[lshdb.AddReport] = []

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import inspection
 import pytest
 from extras import if_there
-from helpers import is_running, signed_elsewhere
+from helpers import is_running, signed_elsewhere, until
 
 import lshdb
 from lshdb.model import Failure
@@ -51,18 +50,11 @@ def children(process: int) -> set[int]:
 
 def started(process: int, before: set[int]) -> set[int]:
     """Wait for processes that it starts."""
-    limit = time.monotonic() + 60
-    while not (found := children(process) - before):
-        assert time.monotonic() < limit
-        time.sleep(0.01)
-    return found
+    return until(lambda: children(process) - before)
 
 
 def wait_until_gone(processes: set[int]) -> None:
-    limit = time.monotonic() + 60
-    while any(map(is_running, processes)):
-        assert time.monotonic() < limit
-        time.sleep(0.01)
+    until(lambda: not any(map(is_running, processes)))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 
 from lshdb.text.arrays import IntArray
 
-_WINDOW = 20_000
+WINDOW = 20_000
 """Maximum number of words of each text that are aligned at once."""
 _MIXING = 0x9E3779B97F4A7C15
 """Longer texts are cut before one in 16 pairs of words, by their hashes: both at the same words."""
@@ -38,7 +38,7 @@ def aligned(a: IntArray, b: IntArray) -> list[Run]:
         a: int64[n], the words of one text, from 0; equal words have equal numbers.
         b: int64[m], the words of the other.
     """
-    if max(len(a), len(b)) <= _WINDOW:
+    if max(len(a), len(b)) <= WINDOW:
         from rapidfuzz.distance import LCSseq  # 10 ms, which only comparing texts needs
 
         blocks = LCSseq.opcodes(a.tolist(), b.tolist()).as_matching_blocks()
@@ -53,7 +53,7 @@ def aligned(a: IntArray, b: IntArray) -> list[Run]:
             edges += zip(pieces[i : i + size + 1], b_pieces[j : j + size + 1], strict=True)
     runs: list[Run] = []
     for (low, b_low), (high, b_high) in pairwise([*edges, (len(a), len(b))]):
-        parts = max(high - low, b_high - b_low) // _WINDOW + 1
+        parts = max(high - low, b_high - b_low) // WINDOW + 1
         for part in range(parts):
             first, behind = (low + (high - low) * (part + end) // parts for end in (0, 1))
             b_first, b_behind = (b_low + (b_high - b_low) * (part + end) // parts for end in (0, 1))

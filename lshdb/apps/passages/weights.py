@@ -30,7 +30,7 @@ from lshdb.text.arrays import is_in
 from lshdb.text.content import from_stored
 from lshdb.text.shingles import distinct_shingles
 
-_VALUES = 1 << 23
+MAX_HASHES = 1 << 23
 """Hashes of all documents that are weighed together: some 300 MB while they are sorted."""
 COMMON = 0.02
 """The share of windows above which a term does not count."""
@@ -176,8 +176,8 @@ def weigh_all(
 ) -> arrays.Shares:
     """`weighted` and `weighted_share` of pairs, by all that each of the documents has.
 
-    Texts are read once. In memory are at most _VALUES of their shingles, or of the fingerprints of
-    programs: of more, those whose hash is a multiple of a number.
+    Texts are read once. In memory are at most MAX_HASHES of their shingles, or of the fingerprints
+    of programs: of more, those whose hash is a multiple of a number.
 
     Args:
         reader: the file.
@@ -189,7 +189,7 @@ def weigh_all(
     Returns:
         float64[2, p].
     """
-    sampled = 1 + int(sizes.sum()) // _VALUES
+    sampled = 1 + int(sizes.sum()) // MAX_HASHES
     parts, document_parts, count = [arrays.NO_NUMBERS], [arrays.NO_NUMBERS], 0
     for batch in similarity.batches_of_text(reader, doc_ids):
         values, documents = _values_of(batch, reader.settings)

@@ -51,7 +51,7 @@ _GATHERED = 128
 """Maximum number of calls that one transaction takes: those that wait behind it wait for it."""
 _LOOK_SECONDS = 1.0
 """Seconds between two looks for band rows to write, which take 50 us each."""
-_RETRY_SECONDS = 60.0
+RETRY_SECONDS = 60.0
 """Seconds until writing them is tried again after an error."""
 _LATE_ROWS = 50_000
 """Band rows written late in one transaction, in 50 ms: calls wait for no longer."""
@@ -413,7 +413,7 @@ class _Threads:
         ):
             if not store.read_only and time.monotonic() >= look:
                 self._write_late(database)
-                look = time.monotonic() + (_RETRY_SECONDS if self._index_error else _LOOK_SECONDS)
+                look = time.monotonic() + (RETRY_SECONDS if self._index_error else _LOOK_SECONDS)
 
     def _write_late(self, database: Database) -> None:
         """Write band rows that wait, if there are some, unless others still add some."""

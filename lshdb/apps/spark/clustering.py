@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from lshdb import LshdbError
 
-_ROUNDS = 100
+ROUNDS = 100
 """Far more than are ever needed: the longest path of 2^63 documents takes fewer."""
 
 
@@ -31,13 +31,13 @@ def clusters(pairs: DataFrame) -> DataFrame:
     # Edges go from the larger key to the smaller.
     edges = pairs.where("a <> b").selectExpr("greatest(a, b) AS u", "least(a, b) AS v")
     edges, before = _checkpointed(edges.dropDuplicates())
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         edges, now = _checkpointed(_small_star(_large_star(edges)))
         if now == before:
             centres = edges.selectExpr("v AS key", "v AS keep").dropDuplicates()
             return edges.selectExpr("u AS key", "v AS keep").unionByName(centres)
         before = now
-    raise LshdbError(f"clusters did not converge in {_ROUNDS} rounds")
+    raise LshdbError(f"clusters did not converge in {ROUNDS} rounds")
 
 
 def _large_star(edges: DataFrame) -> DataFrame:

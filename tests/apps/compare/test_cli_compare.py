@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, database_of
 
 import lshdb
@@ -25,7 +24,7 @@ def command(tmp_path: Path) -> Command:
         },
         shingle="word:2",
     ).close()
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def test_the_command_prints_similarity_first_and_plain_lines(command: Command) -> None:
@@ -66,7 +65,7 @@ def test_a_key_wins_over_a_file_and_a_file_over_nothing(command: Command) -> Non
 def test_contents_that_are_not_kept(tmp_path: Path) -> None:
     texts = dict.fromkeys("ab", "the fox and the grapes")
     database_of(tmp_path / "lsh.db", texts, content=False).close()
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     lines = command.done("compare", "a", "b").lines
     assert lines[0] == "similarity:            not known: contents are not kept"
     assert "estimate:              1.000000 +- 0.000000" in lines
@@ -77,7 +76,7 @@ def test_contents_that_are_not_kept(tmp_path: Path) -> None:
 
 
 def test_two_files_need_no_database(tmp_path: Path) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     for name in ("one.txt", "two.txt"):
         command.write(name, "the fox and the grapes")
     result = command.done("compare", "one.txt", "two.txt", "--json")
@@ -124,7 +123,7 @@ def test_names_of_programs_that_changed_in_step_are_listed(tmp_path: Path) -> No
     copy = program.replace("numbers", "n").replace("x", "y")
     texts = {"a": program, "b": copy, "c": "if len(names) > 1:\n    return names\n"}
     database_of(tmp_path / "lsh.db", texts, purpose="programs").close()
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     lines = [line for line in command.done("compare", "a", "b").lines if "rename" in line]
     assert lines == ["rename\tnumbers\tn\t3", "rename\tx\ty\t3"]
     record = command.done("compare", "a", "b", "--json").record

@@ -153,7 +153,7 @@ def test_as_many_words_are_aligned_as_can_be(seed: int) -> None:
 def test_texts_longer_than_a_window_are_aligned_by_their_pieces(
     window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alignment, "_WINDOW", window)
+    monkeypatch.setattr(alignment, "WINDOW", window)
     rng = random.Random(window)
     words = [f"w{rng.randrange(500)}" for _ in range(4_000)]
     changed = [*words[:900], *(f"new{number}" for number in range(1_000)), *words[1_000:]]

@@ -10,7 +10,6 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
 from helpers import Command
 
 FOX = "The fox looked at the grapes and then he went away again"
@@ -21,7 +20,7 @@ INDEXED = "train.parquet is not a database: lshdb indexes it in a temporary one"
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     command.write("test.csv", f"id,text\n1,{FOX}!\n2,{CROW}\n3,{ANT}\n4,{CROW}.\n")
     table = pa.table({"id": ["x", "x", "y"], "text": [FOX, ANT, "another text altogether"]})
     pq.write_table(table, tmp_path / "train.parquet")

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, finish, text_families, unmeasured
 
 LINES = (
@@ -30,7 +29,7 @@ KEPT = b"".join(LINES[i] for i in (0, 1, 4, 5, 7))
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     (tmp_path / "in.jsonl").write_bytes(b"".join(LINES))
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def files(directory: Path) -> set[str]:
@@ -80,7 +79,7 @@ def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
     assert command.path("out.jsonl").read_bytes() == KEPT + b'\n{"text": "one more line"}'
     counts = command.done("dedup", "in.jsonl", "--json").err
     assert json.loads(counts)["kept"] == 5, "not among the lines"
-    with_variable = DirectCommand(command.directory, {"LSHDB_PATH": "seen.db"})
+    with_variable = Command(command.directory, {"LSHDB_PATH": "seen.db"})
     assert with_variable.done("dedup", "in.jsonl").out.encode() == KEPT
     assert not command.path("seen.db").exists(), "the variable names no database for dedup"
 

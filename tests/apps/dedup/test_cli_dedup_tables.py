@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command, database_of, text_families
 from oracles import deduplicated, word_shingles
 
@@ -110,7 +108,7 @@ def test_all_columns_come_through_with_types_order_nulls_and_metadata(
     tmp_path: Path, kind: str
 ) -> None:
     # One is started as the installed command is: this process has pyarrow loaded.
-    command = DirectCommand(tmp_path, {"PYTHONHASHSEED": "1"} if kind == "parquet" else None)
+    command = Command(tmp_path, {"PYTHONHASHSEED": "1"} if kind == "parquet" else None)
     table, name, out = whole_table(), f"in.{kind}", command.path(f"out.{kind}")
     WRITE[kind](table, command.path(name))
     command.done("dedup", name, "-o", out, *SURE, "--dropped", "gone.jsonl")

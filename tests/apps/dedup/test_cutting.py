@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 import oracles
 import pyarrow.parquet as pq
-from direct_command import command as command
 from helpers import Command
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -15,8 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from direct_command import DirectCommand
-from helpers import text_families
+from helpers import Command, text_families
 from rows import as_file
 
 import lshdb
@@ -80,7 +79,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
 def test_all_doors_keep_the_same_rows(directory: Path) -> None:
     """The command, the library with dicts, a table and a file, and the method."""
-    found, command = dict[str, list[str]](), DirectCommand(directory)
+    found, command = dict[str, list[str]](), Command(directory)
     path = written(directory, "rows.jsonl", ROWS)
     for case, options in CASES.items():
         asked: dict[str, Any] = {**SETTINGS, **options}
@@ -168,7 +167,7 @@ def test_a_toy_rule_works_through_all_doors(
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path, "w.jsonl", WORDS)
     seen = written(tmp_path, "seen.jsonl", [{"id": "seen", "text": "known as something"}])
-    table, command = pa.Table.from_pylist(WORDS), DirectCommand(tmp_path)
+    table, command = pa.Table.from_pylist(WORDS), Command(tmp_path)
     for against, stay in ((None, ["0", "1", "3", "4", "6"]), (seen, ["0", "1", "4", "6"])):
         given: dict[str, Any] = {"rule": "first-word", "against": against}
         assert [row["id"] for row in lshdb.dedup(WORDS, **given).kept] == stay

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
+from helpers import Command
 from rows import as_file
 
 import lshdb
@@ -24,13 +24,13 @@ VALUES = {"a": ("de", "2023"), "b": ("en", "2024"), "c": ("en", "2024"), "d": ("
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DirectCommand:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.chdir(tmp_path)
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 @pytest.fixture(params=["parquet", "jsonl", "csv", "json"])
-def suffix(request: pytest.FixtureRequest, command: DirectCommand) -> str:
+def suffix(request: pytest.FixtureRequest, command: Command) -> str:
     """Of the files in `data`."""
     for directory, rows in PARTS.items():
         path = command.path(f"data/{directory}/part-0.{request.param}")
@@ -44,7 +44,7 @@ def values_of(row: dict[str, Any]) -> tuple[str, str | None]:
 
 
 @pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
-def test_they_are_columns_of_one_file_and_of_metadata(suffix: str, command: DirectCommand) -> None:
+def test_they_are_columns_of_one_file_and_of_metadata(suffix: str, command: Command) -> None:
     for output in (f"out.{suffix}", "out.jsonl"):
         command.done("dedup", "data", "--keep-max", "year", "-o", output)
         command.done("dedup", output, "-o", "read.jsonl")
@@ -63,7 +63,7 @@ def test_they_are_columns_of_one_file_and_of_metadata(suffix: str, command: Dire
     ]
 
 
-def test_a_directory_keeps_files_as_they_are(suffix: str, command: DirectCommand) -> None:
+def test_a_directory_keeps_files_as_they_are(suffix: str, command: Command) -> None:
     command.done("dedup", "data", "-o", "out/")
     for directory in PARTS:
         name = f"{directory}/part-0.{suffix}"
@@ -73,7 +73,7 @@ def test_a_directory_keeps_files_as_they_are(suffix: str, command: DirectCommand
         assert b"lang" not in written
 
 
-def test_the_own_column_of_a_row_counts(command: DirectCommand) -> None:
+def test_the_own_column_of_a_row_counts(command: Command) -> None:
     table = pa.table({"id": ["a"], "text": [SAME], "lang": ["own"]})
     path = command.path("lang=en/part-0.parquet")
     path.parent.mkdir()

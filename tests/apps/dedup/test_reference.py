@@ -15,7 +15,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of, text_families
 from rows import as_file
 

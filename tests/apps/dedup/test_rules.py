@@ -11,7 +11,6 @@ from typing import Any
 
 import oracles
 import pytest
-from direct_command import command as command
 from helpers import Command
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
+from helpers import Command
 
 TEXT = [("1", "words of one text"), ("2", "other words than those")]
 
 
-def shards(command: DirectCommand, *columns: dict[str, pa.Array]) -> list[str]:
+def shards(command: Command, *columns: dict[str, pa.Array]) -> list[str]:
     """A file for each row and its columns."""
     names = []
     for (key, text), values in zip(TEXT, columns, strict=True):
@@ -77,12 +77,12 @@ REFUSED: dict[str, tuple[pa.Array, pa.Array]] = {
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> DirectCommand:
-    return DirectCommand(tmp_path)
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
 
 
 @pytest.mark.parametrize("case", WIDER)
-def test_shards_are_widened_to_a_type_of_all_values(case: str, command: DirectCommand) -> None:
+def test_shards_are_widened_to_a_type_of_all_values(case: str, command: Command) -> None:
     """In either order."""
     *values, kind = WIDER[case]
     names = shards(command, *({"v": value} for value in values))
@@ -96,7 +96,7 @@ def test_shards_are_widened_to_a_type_of_all_values(case: str, command: DirectCo
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_other_types_are_refused_by_their_column(case: str, command: DirectCommand) -> None:
+def test_other_types_are_refused_by_their_column(case: str, command: Command) -> None:
     first, second = REFUSED[case]
     names = shards(command, {"v": first}, {"v": second})
     for order in (names, names[::-1]):
@@ -108,7 +108,7 @@ def test_other_types_are_refused_by_their_column(case: str, command: DirectComma
         assert not command.path("all.parquet").exists()
 
 
-def test_a_column_that_came_later_is_null_before(command: DirectCommand) -> None:
+def test_a_column_that_came_later_is_null_before(command: Command) -> None:
     """One that is gone is refused: it may have another name."""
     first, second = shards(command, {}, {"score": array(5, pa.int64())})
     command.done("dedup", first, second, "-o", "all.parquet")

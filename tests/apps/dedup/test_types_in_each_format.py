@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
+from helpers import Command
 
 AFTER_9999 = 253_402_300_800
 """Seconds from 1970 to the year 10000."""
@@ -94,7 +94,7 @@ TEXTS = {
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> DirectCommand:
+def command(tmp_path: Path) -> Command:
     """Beside all.arrow and rest.arrow."""
     for name, columns in ("all", COLUMNS), ("rest", NOT_IN_PARQUET):
         rows = {
@@ -105,7 +105,7 @@ def command(tmp_path: Path) -> DirectCommand:
         table = pa.table(rows)
         with pa.ipc.new_file(tmp_path / f"{name}.arrow", table.schema) as file:
             file.write_table(table)
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def as_json(array: pa.Array) -> list[Any]:
@@ -121,9 +121,7 @@ compact = partial(json.dumps, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("name", ["all", "rest"])
-def test_texts_have_each_value_or_a_note_names_its_column(
-    name: str, command: DirectCommand
-) -> None:
+def test_texts_have_each_value_or_a_note_names_its_column(name: str, command: Command) -> None:
     columns = COLUMNS if name == "all" else NOT_IN_PARQUET
     command.done("init")
     noted = {
@@ -148,7 +146,7 @@ def test_texts_have_each_value_or_a_note_names_its_column(
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.arrow", "out.arrows"])
 def test_tables_have_each_value_in_its_type_or_a_note_names_its_column(
-    output: str, command: DirectCommand
+    output: str, command: Command
 ) -> None:
     note = command.done("dedup", "all.arrow", "-o", output).err
     path = command.path(output)
@@ -166,9 +164,7 @@ def test_tables_have_each_value_in_its_type_or_a_note_names_its_column(
 
 
 @pytest.mark.parametrize("column", NOT_IN_PARQUET)
-def test_what_parquet_cannot_hold_is_refused_by_its_column(
-    column: str, command: DirectCommand
-) -> None:
+def test_what_parquet_cannot_hold_is_refused_by_its_column(column: str, command: Command) -> None:
     table = pa.ipc.open_file(command.path("rest.arrow")).read_all().select(["id", "text", column])
     with pa.ipc.new_file(command.path("one.arrow"), table.schema) as file:
         file.write_table(table)
@@ -179,7 +175,7 @@ def test_what_parquet_cannot_hold_is_refused_by_its_column(
     assert not command.path("out.parquet").exists()
 
 
-def test_numbers_of_json_lose_no_digit(command: DirectCommand) -> None:
+def test_numbers_of_json_lose_no_digit(command: Command) -> None:
     """In the types of Parquet that have all values of a column exactly, else as texts."""
     rows = {
         "digits": ["12345678901234567890.12", "1"],

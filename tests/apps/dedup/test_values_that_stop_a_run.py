@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from direct_command import DirectCommand
+from helpers import Command
 
 import lshdb
 
@@ -29,7 +29,7 @@ MIXED = [
 
 @pytest.mark.parametrize("values", MIXED, ids=str)
 def test_a_value_that_does_not_compare_stops_the_run(values: list[str], tmp_path: Path) -> None:
-    command, first = DirectCommand(tmp_path), values[0]
+    command, first = Command(tmp_path), values[0]
     rows = "".join(f"{number},{TEXT},{value}\n" for number, value in enumerate(["", *values]))
     command.write("rows.csv", f"id,text,v\n{rows}")
     command.write("out.csv", "as it was")

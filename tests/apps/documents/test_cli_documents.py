@@ -12,8 +12,6 @@ from pathlib import Path
 
 import documents
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command, served
 
 from lshdb.apps.documents.extracting import PROGRAM
@@ -126,12 +124,12 @@ def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> N
     command.done("add", "d", says="added 1, updated 0, unchanged 1, failed 0\n")
 
 
-def broken_library(command: Command, name: str, module: str, program: str) -> DirectCommand:
+def broken_library(command: Command, name: str, module: str, program: str) -> Command:
     """The command where a module of a library is this program."""
     (library := command.path("library", name)).mkdir(parents=True)
     (library / "__init__.py").write_text("")
     (library / f"{module}.py").write_text(program)
-    return DirectCommand(command.directory, {"PYTHONPATH": str(library.parent)})
+    return Command(command.directory, {"PYTHONPATH": str(library.parent)})
 
 
 def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:

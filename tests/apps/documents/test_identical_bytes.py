@@ -9,7 +9,6 @@ from contextlib import closing
 from itertools import combinations
 
 import pytest
-from direct_command import command as command
 from helpers import Command, eventually, served
 
 import lshdb

@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
-from direct_command import command as command
 from helpers import Command
 
 import lshdb

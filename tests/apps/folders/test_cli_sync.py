@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Iterable
 
-from direct_command import command as command
 from helpers import Command, finish
 
 import lshdb

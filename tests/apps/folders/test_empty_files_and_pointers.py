@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n".format(

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 
 from lshdb.apps.folders.folders import folder_pairs

@@ -7,7 +7,6 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb

@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 A = "the quick brown fox jumps over the lazy dog and runs home"

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import inspection
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
@@ -23,10 +21,10 @@ def notes(command: Command) -> Command:
     return command
 
 
-def within(command: Command, directory: str) -> DirectCommand:
+def within(command: Command, directory: str) -> Command:
     """The command in a directory below."""
     command.path(directory).mkdir(exist_ok=True)
-    return DirectCommand(command.path(directory))
+    return Command(command.path(directory))
 
 
 def synced(command: Command, *arguments: str, **counts: int) -> None:

@@ -16,8 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from direct_command import DirectCommand
-from helpers import Result
+from helpers import Command, Result
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import jaccard
@@ -216,7 +215,7 @@ class Tree:
         return self.directory / name
 
     def run(self, start: str, *arguments: str) -> Result:
-        done = DirectCommand(self.path(start))(*arguments)
+        done = Command(self.path(start))(*arguments)
         assert done.status in (0, 1, 2), done.err
         return done
 
@@ -290,7 +289,7 @@ class Tree:
         self.run(start, "sync", "-d", str(self.path("lsh.db")), "--archives", name, *options)
 
     def decide(self, verdict: str, numbers: list[int]) -> None:
-        command = DirectCommand(self.directory)
+        command = Command(self.directory)
         texts: dict[str, str] = dict(
             command.rows("SELECT key, content FROM documents ORDER BY key")
         )

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 TEXTS = [

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import documents
 import pytest
-from direct_command import command as command
 from helpers import Command, files_to_drop, left_files
 
 A = "the ferry leaves the island at noon and comes back at six in the evening every day"

@@ -17,7 +17,6 @@ from typing import Any
 import documents
 import inspection
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of, new_session, unprivileged
 
 import lshdb

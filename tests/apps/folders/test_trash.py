@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of, files_to_drop, left_files
 
 import lshdb

@@ -17,8 +17,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from direct_command import DirectCommand
-from helpers import ROOT
+from helpers import ROOT, Command
 from pre_commit import clientlib
 
 from lshdb.read import git
@@ -32,7 +31,7 @@ IDENTITY = {
 }
 
 
-class Repository(DirectCommand):
+class Repository(Command):
     """A repository, and lshdb in it."""
 
     def __init__(self, directory: Path) -> None:
@@ -392,7 +391,7 @@ def test_clones_without_all_objects_say_what_to_do(
     ):
         clone = clones / option[2:7]
         repository.git("clone", "-q", option, f"file://{repository.directory}", str(clone))
-        said = DirectCommand(clone, IDENTITY).fails("gate", "--since", since, status=status)
+        said = Command(clone, IDENTITY).fails("gate", "--since", since, status=status)
         assert [words for words in says if words not in said] == []
 
 
@@ -421,9 +420,9 @@ def test_what_cannot_be_checked_is_said_in_one_line(repository: Repository, tmp_
     ):
         assert reason in repository.fails("gate", option, value, status=status)
     outside = {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)}
-    said = DirectCommand(tmp_path.parent, outside).fails("gate")
+    said = Command(tmp_path.parent, outside).fails("gate")
     assert said.startswith(".: fatal: not a git repository")
-    without = DirectCommand(tmp_path, {"PATH": "/nowhere"})
+    without = Command(tmp_path, {"PATH": "/nowhere"})
     assert without.fails("gate") == "git is not installed: put it on the PATH"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 
 SIEGE = "On the last of them the wells ran dry, and the garrison opened the gate at dawn."

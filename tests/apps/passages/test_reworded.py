@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

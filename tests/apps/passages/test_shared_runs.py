@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from direct_command import DirectCommand
-from helpers import database_of
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.apps.gate.gate import gate
@@ -242,7 +241,7 @@ def test_dedup_drops_and_cuts_what_passages_names(seed: int, tmp_path: Path) -> 
         (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (tmp_path / "left.jsonl").unlink(missing_ok=True)
         cut = "--cut", str(RUN), "--min-words", "1", "-o", "left.jsonl"
-        assert DirectCommand(tmp_path)("dedup", "rows.jsonl", *cut).status == 0
+        assert Command(tmp_path)("dedup", "rows.jsonl", *cut).status == 0
         lines = (tmp_path / "left.jsonl").read_text().splitlines()
         left = json.loads(lines[1])["text"].split() if len(lines) > 1 else []
         assert len(left) == len(other) - len(covered_words(other, one, RUN))

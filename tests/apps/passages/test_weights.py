@@ -104,7 +104,7 @@ def test_a_report_weighs_all_shingles_of_texts(
     for (a, b), shares in [*every.items()][::5]:
         expected = oracles.weighted(sets[a], sets[b], [*sets.values()])
         assert shares == pytest.approx(expected, abs=1e-12)
-    monkeypatch.setattr(weights, "_VALUES", 800)
+    monkeypatch.setattr(weights, "MAX_HASHES", 800)
     sampled = reported(db)  # a third of the shingles, of 90 in a text
     errors = [abs(every[pair][0] - sampled[pair][0]) for pair in every]
     assert 0 < sum(errors) / len(errors) < 0.1

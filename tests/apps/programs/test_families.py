@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import NamedTuple
 
 import oracles
 import pytest
-from helpers import shingle
+from helpers import ended_if_hanging, shingle
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -416,11 +415,10 @@ OPENING = [
 
 @pytest.mark.parametrize("sign", ["", *SIGNS])
 def test_what_is_opened_and_never_closed_takes_linear_time(sign: str) -> None:
-    began = time.process_time()
     for mark in OPENING:
-        text = f"{sign}\n" + mark * (60_000 // len(mark))
-        assert len(families.blanked(text)) == len(text)
-    assert time.process_time() - began < 2  # 0.03; one alone takes longer if it is not
+        text = f"{sign}\n" + mark * (100_000 // len(mark))
+        with ended_if_hanging():
+            assert len(families.blanked(text)) == len(text)
 
 
 # tokens

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
+from helpers import Command
 
 from lshdb import offers
 
@@ -15,7 +14,7 @@ MISSING = "'code' belongs to the app 'programs', which is not installed"
 
 
 @pytest.fixture
-def without_app(command: DirectCommand, monkeypatch: pytest.MonkeyPatch) -> DirectCommand:
+def without_app(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """A database of three programs, in a process that has no app that cuts them."""
     command.write("base.py", "print(1)\n")
     settings = ("--shingle", "code:6", "--threshold", "0.6", "--passages", "0")
@@ -45,7 +44,7 @@ def without_app(command: DirectCommand, monkeypatch: pytest.MonkeyPatch) -> Dire
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_what_cuts_no_text_works(without_app: DirectCommand, arguments: list[str]) -> None:
+def test_what_cuts_no_text_works(without_app: Command, arguments: list[str]) -> None:
     without_app.done(*arguments)
 
 
@@ -61,9 +60,7 @@ def test_what_cuts_no_text_works(without_app: DirectCommand, arguments: list[str
     ],
     ids=" ".join,
 )
-def test_where_a_text_is_cut_the_app_is_named(
-    without_app: DirectCommand, arguments: list[str]
-) -> None:
+def test_where_a_text_is_cut_the_app_is_named(without_app: Command, arguments: list[str]) -> None:
     without_app.write("new.py", PROGRAM * 2)
     result = without_app(*arguments)
     assert result.status in (1, 2)
@@ -71,6 +68,6 @@ def test_where_a_text_is_cut_the_app_is_named(
     assert without_app.done("sql", "SELECT count(*) FROM documents").out == "3\n"
 
 
-def test_what_is_not_known_without_the_app_is_null(without_app: DirectCommand) -> None:
+def test_what_is_not_known_without_the_app_is_null(without_app: Command) -> None:
     assert without_app.done("info", "--json").record["base_shingles"] is None
     assert without_app.done("show", "a.py", "--json").record["distinct_shingles"] is None

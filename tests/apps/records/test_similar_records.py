@@ -13,8 +13,7 @@ from typing import Any
 import inspection
 import oracles
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
+from helpers import Command
 
 import lshdb
 from lshdb.apps.records import records
@@ -142,7 +141,7 @@ def test_copies_are_similar_though_no_shingle_is_rare(
 
 
 def test_dedup_drops_what_is_similar_to_a_kept_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: DirectCommand
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.chdir(tmp_path)
     texts = {key: text for key, text in made(60).items() if text}

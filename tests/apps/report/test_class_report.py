@@ -8,7 +8,6 @@ import shutil
 from html.parser import HTMLParser
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")

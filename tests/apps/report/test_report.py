@@ -7,7 +7,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, Parsed, database_of
 
 import lshdb
@@ -34,7 +33,7 @@ def command(tmp_path: Path) -> Command:
         threshold=0.5,
     ) as db:
         db.decide("drop", [HOSTILE], note=HOSTILE, who=HOSTILE)
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def written(command: Command, *options: str) -> tuple[Parsed, str]:
@@ -78,7 +77,7 @@ def test_it_has_no_more_than_10_mb_and_says_what_is_left_out(tmp_path: Path) -> 
                 f"{n if i % 3 == 0 else i} w{i} of x{i} in y{i} {controls}" for i in range(198)
             )
             db.add(f'"{n}"' * 1_000, "\n".join(lines))
-    _, text = written(DirectCommand(tmp_path), "--pairs", "1000")
+    _, text = written(Command(tmp_path), "--pairs", "1000")
     assert 5_000_000 < len(text.encode()) < 10_000_000
     assert "more would make this file too large" in text
 
@@ -88,13 +87,13 @@ def test_of_one_large_cluster_not_all_pairs_are_shown(tmp_path: Path) -> None:
         tmp_path / "lsh.db", ((f"many {n}", f"{TEXT} {n}") for n in range(9)), threshold=0.5
     ) as db:
         db.add_many([("a", "one two three four five six"), ("b", "one two three four five seven")])
-    _, text = written(DirectCommand(tmp_path), "--pairs", "4")
+    _, text = written(Command(tmp_path), "--pairs", "4")
     listed = text.partition('id="pairs"')[2].partition("</table>")[0]
     assert '<bdi class="key">a</bdi><br><bdi class="key">b</bdi>' in listed
 
 
 def test_sets_signatures_and_nothing(tmp_path: Path) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     database_of(
         tmp_path / "sets.db",
         [("a", ["milk", "<b>", 7]), ("b", ["milk", "<b>", 8])],

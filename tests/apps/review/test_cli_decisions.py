@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import Command, database_of, left_files
 
 import lshdb
@@ -20,7 +19,7 @@ def command(tmp_path: Path) -> Command:
         tmp_path / "lsh.db",
         [("a", TEXT), ("b", f"{TEXT}!"), ("c", f"{TEXT}?"), ("x\x1b[31m", "alone")],
     ).close()
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def roles(command: Command, *options: str) -> dict[str, str]:
@@ -97,7 +96,7 @@ def test_a_verdict_takes_a_list_of_keys(command: Command) -> None:
 
 
 def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Path) -> None:
-    command = DirectCommand(tmp_path)
+    command = Command(tmp_path)
     for name in ("first.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
         command.write(f"notes/{name}", f"a text of its own: {name}")
     command.done("sync", "notes")
@@ -125,7 +124,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
         assert synced.err.endswith("skipped: 2 dropped\n")
     assert command.keys() == ["notes/changed.txt", "notes/kept.txt"]
     command.path("beside").mkdir()
-    elsewhere = DirectCommand(command.path("beside"))
+    elsewhere = Command(command.path("beside"))
     paths = {str(tmp_path / name) for name in left}
     done = elsewhere(*listing, "--yes", "-0", "-d", "../lsh.db")
     assert ({*done.out.split("\0")}, left_files(done)) == ({*paths, ""}, changed)

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from direct_command import DirectCommand
 from helpers import TIMEOUT, Command, database_of, finish
 
 import lshdb
@@ -45,7 +44,7 @@ def command(tmp_path: Path) -> Command:
             ("essays/cora", f"{TEXT}\n\x1b[31mred\x9b2J {HOSTILE}\nno \x1b[2J more"),
         ],
     ).close()
-    return DirectCommand(tmp_path)
+    return Command(tmp_path)
 
 
 def verdicts(command: Command) -> list[tuple[str, ...]]:
@@ -95,7 +94,7 @@ def test_all_that_are_similar_go_at_once_but_not_those_below(tmp_path: Path) -> 
     numbers = [*range(10)]
     documents = {"a": numbers, "b": numbers[2:], "c": numbers[1:], "d": numbers[5:9]}
     with database_of(tmp_path / "lsh.db", documents, shingle="set", threshold=0.5) as db:
-        DirectCommand(tmp_path).done("review", stdin="a\n")
+        Command(tmp_path).done("review", stdin="a\n")
         made = {decision.keys: decision.verdict for decision in db.decisions()}
     assert made == {("a",): "keep", ("b",): "drop", ("c",): "drop"}
 
@@ -295,7 +294,7 @@ def session(
 ) -> Iterator[Session]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    command = DirectCommand(command.directory, variables)
+    command = Command(command.directory, variables)
     process = command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
     screen = Session(ours, process)
     try:

@@ -8,16 +8,15 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import inspection
 import pytest
-from helpers import add_without_bands
+from helpers import add_without_bands, until
 from sql_faults import Faults
 from sql_faults import faults as faults
 
@@ -263,23 +262,12 @@ def pending(path: Path) -> Path:
     return path
 
 
-def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds; it is an error if that takes long."""
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def unindexed(path: Path) -> int:
     with lshdb.open(path, mode="read") as db:
         return db.info().unindexed
 
 
-def test_a_service_writes_them_and_answers_meanwhile(
-    pending: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services, "_LOOK_SECONDS", 0.05)
+def test_a_service_writes_them_and_answers_meanwhile(pending: Path) -> None:
     with lshdb.Service(pending) as service:
         assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 3
         until(lambda: service.add("more", "a crow") and not unindexed(pending))
@@ -297,7 +285,7 @@ def test_a_service_says_what_keeps_it_from_writing_them(
         raise lshdb.StoreError("the disk is full")
 
     complete = late.complete
-    monkeypatch.setattr(services, "_RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(services, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(late, "complete", full)
     with lshdb.Service(pending) as service:
         until(lambda: service.stats().index_error)
@@ -419,15 +407,16 @@ def test_a_file_replaced_between_two_of_its_threads(
     lshdb.open(path).close()
     with lshdb.open(tmp_path / "other") as other:
         other.add("other", FOX)
-    begin = services._Threads.begin
+    start = threading.Thread.start
 
-    def replaced(threads: Any, options: Any, work: Any) -> None:
-        if options.mode == "read" and (tmp_path / "other").exists():
-            threads.ask(threads.writes, lambda db: db.add_many([("a", FOX), ("b", FOX)])).result()
+    def replaced(thread: threading.Thread) -> None:
+        if service_threads() and (tmp_path / "other").exists():  # the writer has the old file
+            with lshdb.open(path) as db:
+                db.add_many([("a", FOX), ("b", FOX)], workers=0)
             os.replace(tmp_path / "other", path)
-        begin(threads, options, work)
+        start(thread)
 
-    monkeypatch.setattr(services._Threads, "begin", replaced)
+    monkeypatch.setattr(threading.Thread, "start", replaced)
     with pytest.raises(lshdb.StoreError, match="was deleted or replaced"):
         lshdb.Service(path)
     assert service_threads() == []
@@ -456,20 +445,19 @@ def test_calls_get_any_error_of_a_thread_which_goes_on(
     path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Those in its hands; also of asyncio."""
-    gather, is_failing = services._gather, True
+    is_failing = True
 
-    def fails(calls: Any, max_calls: int, seconds: Any, gathered: list[Any]) -> bool:
-        is_open = gather(calls, max_calls, seconds, gathered)
-        if gathered and is_failing:
+    def fails(*arguments: Any) -> Any:
+        if is_failing:
             raise MemoryError("no room")
-        return is_open
+        return groupby(*arguments)
 
     async def asks() -> None:
         method: Any = service.query if kind == "reader" else service.add
         arguments = (FOX,) if kind == "reader" else ("a", FOX)
         await asyncio.wait_for(service.awaitable(method, *arguments), WAIT)
 
-    monkeypatch.setattr(services, "_gather", fails)
+    monkeypatch.setattr(services, "groupby", fails)
     with lshdb.Service(path, readers=1) as service:
         with pytest.raises(MemoryError, match="no room"):
             asyncio.run(asks())

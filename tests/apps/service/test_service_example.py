@@ -59,7 +59,7 @@ def test_the_example_answers_many_clients_in_forked_processes(tmp_path: Path) ->
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        site = Site(f"http://127.0.0.1:{process.stdout.readline().strip()}", process.pid)
+        site = Site(f"http://127.0.0.1:{process.stdout.readline().strip()}")
 
         def ask(number: int) -> Any:
             body = {"key": f"k{number}", "text": TEXT if number % 2 else f"{number} " * 9}
