@@ -1,4 +1,4 @@
-"""Writes docs/options.md, a table of every option, from their declarations.
+"""Writes docs/options.md, the names of all options, from their declarations.
 
 usage: python scripts/site/options_page.py [OUT.md]
 """
@@ -13,16 +13,18 @@ from typing import Any, Final
 
 from lshdb import options
 from lshdb.cli.parameters import flags_of
-from lshdb.groups import Declared, Option, Options, declared, is_group, kind_of
+from lshdb.groups import Declared, Options, declared, is_group
 from lshdb.offers import OPTIONS
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 _HEAD: Final = """\
 # All options
 
-For those who look up an option: each one of the library and the command line, by the group that
-declares it. A group also has the options of the groups that it holds. The first column is the
-name in Python, the second what a command takes; what has no second is for Python only.
+For those who look up an option: the names in Python and on the command line, by the group that
+declares them. What each does, its values and its default are in `lshdb COMMAND --help-all`, and in
+`help(lshdb.Database.pairs)` and so on. `max_similarity` is `--max-similarity` on the command line;
+a flag of another name is beside its option, and those after "In Python" have no flag or another
+form of it. A group also has the options of the groups it holds.
 """
 
 
@@ -44,13 +46,11 @@ def parts(group: Any) -> list[str]:
     return [kind.__name__ for kind in kinds]
 
 
-def named_kind(annotation: Any, option: Option) -> str:
-    """What the values of an option are called, with their range."""
-    what = option.metavar or (option.kind or kind_of(annotation))[0]
-    low, high = (option.min if option.above is None else option.above), option.max
-    if low is not None:
-        what += f" above {low:g}" if option.above is not None else f" from {low:g}"
-    return what if high is None else f"{what} to {high:,}"
+def named(each: Declared) -> str:
+    """An option by its name, with its flag if that has another one."""
+    flags = flags_of(each.name, each.default, each.option)
+    usual = (f"--{each.name.replace('_', '-')}",)
+    return f"`{each.name}`" + ("" if flags in ((), usual) else f" (`{'`, `'.join(flags)}`)")
 
 
 def page() -> Iterator[str]:
@@ -61,17 +61,10 @@ def page() -> Iterator[str]:
         more = f" Holds {', '.join(f'`{name}`' for name in held)}." if held else ""
         yield f"## {group.__name__}\n\n{(group.__doc__ or '').splitlines()[0]}{more}\n"
         own = own_options(group)
-        if own:
-            yield "| option | command line | values | default | |"
-            yield "| --- | --- | --- | --- | --- |"
-        for each in own:
-            option = each.option
-            flags = ", ".join(f"`{flag}`" for flag in flags_of(each.name, each.default, option))
-            simple = isinstance(each.default, bool | int | float | str)
-            default = f"`{each.default!r}`" if simple else ""
-            kind = named_kind(each.annotation, option).replace("|", r"\|")
-            yield f"| `{each.name}` | {flags} | {kind} | {default} | {option.help} |"
-        yield ""
+        for python, label in (False, ""), (True, "In Python: "):
+            names = [named(each) for each in own if each.option.of_command is not python]
+            if names:
+                yield f"{label}{', '.join(names)}.\n"
 
 
 if __name__ == "__main__":
