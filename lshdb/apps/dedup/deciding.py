@@ -7,6 +7,7 @@ on how they are cut into batches.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from lshdb.apps.dedup.cutting import Copied, Cuts, Cutting, Describe, without
 from lshdb.apps.dedup.matching import Matcher
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.review.decisions import MarkedDocuments
-from lshdb.errors import warn_of_limit
+from lshdb.errors import Cut, warn_of_limit
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
@@ -149,13 +150,15 @@ class Decider:
     def __post_init__(self) -> None:
         plan, comparing = self.plan, self.plan.rule.comparing
         self._references = [(collection, comparing(collection)) for collection in plan.references]
-        self._compared = [
+        self._own = [
             (collection, comparing(collection), self._marked(collection))
             for collection in (plan.stored, plan.stage)
             if collection is not None
         ]
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
+        # By collection and code, how many documents are cut or unsure because of it.
+        self._codes = Counter[tuple[Collection, int]]()
 
     def _marked(self, collection: Collection) -> MarkedDocuments | None:
         stored = self.plan.stored
@@ -167,41 +170,44 @@ class Decider:
 
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
-        documents = writing.joined(parts, self.store.settings)
-        rows = _Rows(documents, self.plan)
+        batch = _Batch(writing.joined(parts, self.store.settings), self.plan)
         for collection, comparing in self._references:
-            self._compare(collection, comparing, parts, rows)
-        batch = documents.batch
-        report = AddReport(
-            failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
-        )
-        if self._compared:
-            report = self._decide_in_order(parts, rows)
-        self._documents += len(documents.keys)
-        return report, [*rows.decided(parts)]
+            self._compare(collection, comparing, parts, batch)
+        read, skipped = batch.documents.batch, len(batch.documents.keys)
+        report = AddReport(failed=len(read.failures), replaced=read.replaced, skipped=skipped)
+        if self._own:
+            report = self._decide_in_order(parts, batch)
+        self._documents += skipped
+        return report, [*batch.decided(parts)]
 
     def _compare(
         self,
         collection: Collection,
         comparing: rules.Comparing,
         parts: Sequence[SignedPart],
-        rows: "_Rows",
+        batch: "_Batch",
     ) -> None:
         """Drop documents that resemble one of a collection that does not change."""
         with ExitStack() as stack:
             compared = self._read(stack, collection, comparing, parts)
-            for row, dropped in enumerate(rows.dropped):
+            for row, dropped in enumerate(batch.dropped):
                 number = self._documents + row + 1
                 itself = frozenset[int]() if collection.is_reference else {number}
                 reason = compared.matcher.reason(row, itself)
                 if reason is None:
-                    self.unsure += compared.matcher.is_cut(row)
+                    self.unsure += self._is_cut(compared, row)
                     continue
                 if dropped is None or reason.similarity > dropped.similarity:
                     compared.reasons.append((row, reason))
                 if self.plan.options.choice.all_references and collection.is_reference:
-                    rows.references.add(row, compared.matches(row))
-            rows.drop(compared)
+                    batch.references.add(row, compared.matches(row))
+            batch.drop(compared)
+
+    def _is_cut(self, compared: "_Compared", row: int) -> bool:
+        """Whether a document was compared with a part of what it may resemble only."""
+        codes = compared.matcher.cut_codes(row)
+        self._codes.update((compared.collection, code) for code in codes)
+        return bool(codes)
 
     def _read(
         self,
@@ -221,36 +227,53 @@ class Decider:
         matcher = comparing(reader, documents, np.ones(len(documents.keys), dtype=np.bool_), None)
         return _Compared(collection, reader, matcher)
 
-    def _decide_in_order(self, parts: Sequence[SignedPart], rows: "_Rows") -> AddReport:
-        """Compare documents with those of earlier runs and with each other."""
-        documents, stored = rows.documents, self.plan.stored
+    def _decide_in_order(self, parts: Sequence[SignedPart], batch: "_Batch") -> AddReport:
+        """Compare documents with those of earlier runs and with each other; write the kept ones."""
+        documents, stored = batch.documents, self.plan.stored
         versions = Versions(self.store if stored is None else stored.store, self._before)
         if stored is not None:
             versions.look_up(documents.keys, documents.digests)
         replaced = sum(map(versions.known.__contains__, documents.keys))
-        undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
+        undecided = np.array([row is None for row in batch.dropped], dtype=np.bool_)
         with ExitStack() as stack:
-            *earlier, (kept, comparing, _) = self._compared
+            *earlier, (kept, comparing, _) = self._own
             compared = [self._read(stack, each, how, parts) for each, how, _ in earlier]
             matcher = comparing(kept.store, documents, undecided, replaced)
             compared.append(_Compared(kept, kept.store, matcher))
-            for each, (*_, marked) in zip(compared, self._compared, strict=True):
+            for each, (*_, marked) in zip(compared, self._own, strict=True):
                 each.marked = marked
-            loop = _Loop(versions, compared, rows, self.of_run)
+            batch.begin(versions, compared)
             for row in np.flatnonzero(undecided).tolist():
-                self.cut += loop.decide(row)
-            return loop.finish()
+                if batch.stays(row):
+                    self.cut += self._is_cut(compared[-1], row)
+                    batch.keep(row)
+            return batch.finish(self.of_run)
+
+    def cuts(self) -> Iterator[Cut]:
+        """What limits left out, with the code that most of these documents share."""
+        listed = self.store.limits.dedup_listed
+        for count, note, collections in (
+            (self.cut, cut_notes.dedup_cut, [self.plan.stage or self.plan.stored]),
+            (self.unsure, cut_notes.reference_cut, self.plan.references),
+        ):
+            if count:
+                codes = (key for key in self._codes if key[0] in collections)
+                collection, code = most = max(codes, key=self._codes.__getitem__)
+                with collection.reader() as reader:
+                    named = self.plan.rule.named(reader, code)
+                yield note(count, listed, self._codes[most], named)
 
 
 @dataclass(eq=False)
-class _Rows:
-    """The decisions on the documents of a batch so far.
+class _Batch:
+    """The decisions on the documents of a batch, made in order.
 
     Attributes:
         documents: the batch.
         plan: how documents are decided on.
         dropped: why each document is dropped; None for the others.
         copied: the passages that are cut out, with what describes them.
+        references: the documents of references that rows match.
     """
 
     documents: SignedPart
@@ -282,6 +305,108 @@ class _Rows:
             yield rows.cut(cutting, part.stored, cuts, first) if cutting and cuts else rows
             first = last
 
+    def begin(self, versions: Versions, compared: Sequence["_Compared"]) -> None:
+        """Compare with collections, of which the last one gets the kept documents.
+
+        Args:
+            versions: the stored documents with the same keys.
+            compared: the collections.
+        """
+        self._versions, self._compared = versions, compared
+        self._kept = compared[-1].collection
+        self._next_id = self._kept.store.last_doc_id() + 1
+        self._written: list[int] = []
+        self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
+
+    def stays(self, row: int) -> bool:
+        """Decide whether a document is kept."""
+        key, digest = self.documents.keys[row], self.documents.digests[row]
+        versions, plan = self._versions, self.plan
+        itself = versions.same(key, digest) if versions.known else None
+        if itself and (self._replaces(row) or itself.doc_id <= versions.before):
+            self._compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True)))
+            into_database = plan.mode == "store"
+            if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
+                self._keys[row] = itself.key
+                self._written.append(row)
+                self._next_id += not into_database
+            return False
+        best: tuple[_Compared, DropReason] | None = None
+        for compared in self._compared:
+            without = self._no_reasons(row, compared)
+            if plan.cutting is not None:
+                compared.matcher.note_passages(row, without)
+                continue
+            reason = compared.matcher.reason(row, without)
+            if reason is not None and (best is None or reason.similarity > best[1].similarity):
+                best = compared, reason
+                if plan.is_ordered:
+                    break
+        if best is not None:
+            best[0].reasons.append((row, best[1]))
+        return best is None
+
+    def _replaces(self, row: int) -> bool:
+        """Whether a document is the new version of the stored one of its key."""
+        _, line = self.documents.batch.wheres[row]
+        return self.plan.replaces or line is None
+
+    def _no_reasons(self, row: int, compared: "_Compared") -> set[int]:
+        """The doc_ids of a collection that are no reason to drop a document.
+
+        Among them is the version of an earlier run that is stored under its key.
+        """
+        versions, key = self._versions, self.documents.keys[row]
+        doc_ids: set[int] = set()
+        if compared.marked is not None:
+            doc_ids = compared.marked.different_from((key, self.documents.digests[row]))
+        if key not in versions.known:
+            return doc_ids
+        doc_id = versions.known[key].doc_id
+        is_earlier = doc_id <= versions.before or self._replaces(row)
+        if is_earlier and not compared.collection.is_private:
+            return {*doc_ids, doc_id}
+        return doc_ids
+
+    def keep(self, row: int) -> None:
+        """Note that a document is kept."""
+        documents, versions = self.documents, self._versions
+        key, digest = document = documents.keys[row], documents.digests[row]
+        doc_id, replaces = self._next_id, False
+        if self.plan.mode == "store":
+            if key in versions.known:
+                replaces = self._replaces(row)
+                if replaces:
+                    doc_id = versions.known[key].doc_id
+                elif versions.same(key, digest) is not None:
+                    return  # it is there, and the rule does not compare such documents
+                else:
+                    self._kept.original_keys[doc_id] = key
+                    key = self._keys[row] = versions.key_of(key, digest)
+            metadata = documents.batch.all_metadata()[row]
+            versions.known[key] = KnownDocument(doc_id, key, digest, metadata)
+        self._next_id += not replaces
+        compared = self._compared[-1]
+        compared.matcher.keep(row, doc_id, replaces=replaces)
+        if compared.marked is not None:
+            compared.marked.add(doc_id, document)
+        if self._kept.locations is not None:
+            self._kept.locations.add(doc_id, documents.batch.wheres[row])
+        self._written.append(row)
+
+    def finish(self, of_run: DocIds) -> AddReport:
+        """Write the kept documents, and record why the others are dropped."""
+        writer = writing.Writer(self._kept.store, of_run=of_run)
+        part = self.documents.take(self._written)
+        if self._keys:
+            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
+            part = replace(part, batch=replace(part.batch, keys=keys))
+        writer.write(part)
+        writer.finish()
+        for compared in self._compared:
+            self.drop(compared)
+        return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
+
 
 @dataclass(eq=False, slots=True)
 class _Compared:
@@ -309,7 +434,7 @@ class _Compared:
     def _keys_of(self, doc_ids: IntArray) -> list[str]:
         return self.collection.rebased(self.reader, doc_ids, self.reader.keys_of(doc_ids))
 
-    def describing(self, doc_ids: IntArray, rows: _Rows) -> Describe:
+    def describing(self, doc_ids: IntArray, rows: _Batch) -> Describe:
         """What makes the rows of documents that are dropped because of some of the collection."""
         documents, fields, collection = rows.documents, rows.plan.options.fields, self.collection
         batch, files = documents.batch, documents.batch.files
@@ -343,121 +468,6 @@ class _Compared:
         return described
 
 
-@dataclass(eq=False)
-class _Loop:
-    """Goes through the documents of a batch in order.
-
-    Attributes:
-        versions: the stored documents with the same keys.
-        compared: the collections; the last one has the kept documents.
-        rows: the decisions.
-        of_run: the documents that the run has written so far, or found unchanged.
-    """
-
-    versions: Versions
-    compared: Sequence[_Compared]
-    rows: _Rows
-    of_run: DocIds
-
-    def __post_init__(self) -> None:
-        self.plan, self.documents = self.rows.plan, self.rows.documents
-        self._kept = self.compared[-1].collection
-        self._next_id = self._kept.store.last_doc_id() + 1
-        self._written: list[int] = []
-        self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
-
-    def decide(self, row: int) -> bool:
-        """Decide on a document; True if it is kept, and not all candidates were compared."""
-        key, digest = self.documents.keys[row], self.documents.digests[row]
-        versions, plan = self.versions, self.plan
-        itself = versions.same(key, digest) if versions.known else None
-        if itself and (self._replaces(row) or itself.doc_id <= versions.before):
-            self.compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True)))
-            into_database = plan.mode == "store"
-            if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
-                self._keys[row] = itself.key
-                self._written.append(row)
-                self._next_id += not into_database
-            return False
-        if plan.cutting is not None:
-            for compared in self.compared:
-                compared.matcher.note_passages(row, self._no_reasons(row, compared))
-            return self._keep(row)
-        best: tuple[_Compared, DropReason] | None = None
-        for compared in self.compared:
-            reason = compared.matcher.reason(row, self._no_reasons(row, compared))
-            if reason is not None and (best is None or reason.similarity > best[1].similarity):
-                best = compared, reason
-                if plan.is_ordered:
-                    break
-        if best is None:
-            return self._keep(row)
-        best[0].reasons.append((row, best[1]))
-        return False
-
-    def _replaces(self, row: int) -> bool:
-        """Whether a document is the new version of the stored one of its key."""
-        _, line = self.documents.batch.wheres[row]
-        return self.plan.replaces or line is None
-
-    def _no_reasons(self, row: int, compared: _Compared) -> set[int]:
-        """The doc_ids of a collection that are no reason to drop a document.
-
-        Among them is the version of an earlier run that is stored under its key.
-        """
-        versions, key = self.versions, self.documents.keys[row]
-        doc_ids: set[int] = set()
-        if compared.marked is not None:
-            doc_ids = compared.marked.different_from((key, self.documents.digests[row]))
-        if key not in versions.known:
-            return doc_ids
-        doc_id = versions.known[key].doc_id
-        is_earlier = doc_id <= versions.before or self._replaces(row)
-        if is_earlier and not compared.collection.is_private:
-            return {*doc_ids, doc_id}
-        return doc_ids
-
-    def _keep(self, row: int) -> bool:
-        documents, versions = self.documents, self.versions
-        key, digest = document = documents.keys[row], documents.digests[row]
-        doc_id, replaces = self._next_id, False
-        if self.plan.mode == "store":
-            if key in versions.known:
-                replaces = self._replaces(row)
-                if replaces:
-                    doc_id = versions.known[key].doc_id
-                elif versions.same(key, digest) is not None:
-                    return False  # it is there, and the rule does not compare such documents
-                else:
-                    self._kept.original_keys[doc_id] = key
-                    key = self._keys[row] = versions.key_of(key, digest)
-            metadata = documents.batch.all_metadata()[row]
-            versions.known[key] = KnownDocument(doc_id, key, digest, metadata)
-        self._next_id += not replaces
-        compared = self.compared[-1]
-        is_cut = compared.matcher.is_cut(row)
-        compared.matcher.keep(row, doc_id, replaces=replaces)
-        if compared.marked is not None:
-            compared.marked.add(doc_id, document)
-        if self._kept.locations is not None:
-            self._kept.locations.add(doc_id, documents.batch.wheres[row])
-        self._written.append(row)
-        return is_cut
-
-    def finish(self) -> AddReport:
-        """Write the kept documents, and record why the others are dropped."""
-        writer = writing.Writer(self._kept.store, of_run=self.of_run)
-        part = self.documents.take(self._written)
-        if self._keys:
-            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
-            part = replace(part, batch=replace(part.batch, keys=keys))
-        writer.write(part)
-        writer.finish()
-        for compared in self.compared:
-            self.rows.drop(compared)
-        return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
-
-
 def decided(
     job: Job, items: Iterable[Addable], plan: Plan
 ) -> Iterator[tuple[AddReport, list[DecidedBatch]]]:
@@ -487,10 +497,8 @@ def decided(
             del parts
             yield result
             del result
-        if decider.cut:
-            warn_of_limit(cut_notes.dedup_cut(decider.cut, store.limits.dedup_listed))
-        if decider.unsure:
-            warn_of_limit(cut_notes.reference_cut(decider.unsure, store.limits.dedup_listed))
+        for cut in decider.cuts():
+            warn_of_limit(cut)
 
 
 def selecting(options: AddManyOptions) -> Select | None:

@@ -52,9 +52,12 @@ class Matcher(Protocol):
             replaces: whether the collection had an earlier version with this doc_id.
         """
 
-    def is_cut(self, row: int) -> bool:  # noqa: ARG002
-        """Whether a document is compared with a part of what it may resemble only."""
-        return False
+    def cut_codes(self, row: int) -> Sequence[int]:  # noqa: ARG002
+        """The codes that a document shares with more than it is compared with; see RowRule.named.
+
+        A document with none is compared with all that it may resemble.
+        """
+        return ()
 
     def note_passages(self, row: int, without: Set[int]) -> None:  # noqa: ARG002
         """Note that the passages of a document are cut out."""
@@ -130,6 +133,7 @@ class BucketMatcher(Matcher):
         first = self._listed + 1 + (self.replaced or 0)
         owner, doc_ids = self.look_up(codes, first)
         doc_ids, index = np.unique(doc_ids, return_inverse=True)
+        self._values: list[int] = codes.tolist()
         shared = sizes > 1
         shared[owner] = True
         # Codes that the same documents have, as those of a line of a table do, are one.
@@ -258,9 +262,10 @@ class BucketMatcher(Matcher):
             else:
                 members.append(row)
 
-    def is_cut(self, row: int) -> bool:
-        """See Matcher: whether one of its codes has more documents than are listed."""
-        return any(len(self._members[code]) > self._listed for code in self._codes[row])
+    def cut_codes(self, row: int) -> list[int]:
+        """See Matcher: those that more documents have than are listed."""
+        codes, listed = self._codes[row], self._listed
+        return [self._values[code] for code in codes if len(self._members[code]) > listed]
 
     def _candidates(self, row: int) -> set[int]:
         numbers = set().union(*(self._members[code][: self._listed] for code in self._codes[row]))

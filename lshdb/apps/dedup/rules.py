@@ -20,19 +20,22 @@ from lshdb.apps.dedup.options import RuleOptions
 from lshdb.apps.dedup.record_matching import RecordMatcher
 from lshdb.apps.dedup.whole_texts import WholeTexts
 from lshdb.apps.passages.lookups import documents_of_fingerprints
+from lshdb.apps.passages.passage_windows import common_runs, common_windows
 from lshdb.apps.passages.passages import CopiedShares
 from lshdb.columns import COPIED, Columns
 from lshdb.errors import UsageError
+from lshdb.formatting import shortened
 from lshdb.groups import replaced
 from lshdb.maintain.resolve import resolve, with_passages
 from lshdb.options import SettingsOptions
+from lshdb.read.paths import escaped
 from lshdb.search import similarity
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.weighted import check_records
 from lshdb.sketch.banding import bucket_codes
-from lshdb.sketch.settings import Settings, plain_settings
+from lshdb.sketch.settings import Settings, plain_settings, unit_of
 from lshdb.store.lookups import StoreReader
-from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, int_array
 from lshdb.write.parts import SignedPart
 from lshdb.write.writing import query_batch
 
@@ -40,6 +43,8 @@ _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
 _USUAL_RUN = 8
 """Words of the passages of an index that is suggested."""
+_SHOWN = 60
+"""Characters of a frequent run that are shown."""
 
 
 class Rule(Protocol):
@@ -84,6 +89,10 @@ class RowRule(Rule, Protocol):
 
     def comparing(self, collection: Collection) -> "Comparing":
         """A function that makes the matcher of each batch for a collection."""
+
+    def named(self, reader: StoreReader, code: int) -> str:  # noqa: ARG002
+        """What people know by a code that many documents have; empty if the rule has no codes."""
+        return ""
 
 
 Comparing = Callable[[StoreReader, SignedPart, Mask, int | None], matching.Matcher]
@@ -167,6 +176,11 @@ class SimilarRule(RowRule):
 
         return matcher
 
+    def named(self, reader: StoreReader, code: int) -> str:
+        """See RowRule: by a document that is in the bucket."""
+        _, doc_ids = reader.documents_of_buckets(int_array([code]), 1)
+        return f"the bucket of {', '.join(map(escaped, reader.keys_of(doc_ids)))}"
+
     def _comparing_records(self, collection: Collection) -> Comparing:
         rows, kept = 0, dict[int, int]()
 
@@ -215,6 +229,16 @@ class CopiedRule(RowRule):
     def index(self, settings: Settings) -> Settings:
         """See Rule."""
         return replace(settings, passages=self.words, reworded=False)
+
+    def named(self, reader: StoreReader, code: int) -> str:
+        """See RowRule: where a document has the run, and how it begins."""
+        prints = int_array([code])
+        runs = common_runs(reader, prints, common_windows(reader, prints))
+        unit = unit_of(reader.settings.shingling)
+        for key, run in runs:
+            text = shortened(escaped(" ".join(run.text.split())), _SHOWN)
+            return f"the run of {run.at(key, unit)}: {text}"
+        return "a run"
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""

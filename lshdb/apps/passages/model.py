@@ -51,6 +51,13 @@ class CommonPassage(Result):
     words: int
     text: str
 
+    def at(self, key: str, unit: str) -> str:
+        """Where a document has it, and how many of its units, as notes say it."""
+        lines = (
+            f"s {self.line} to {self.end_line}" if self.end_line > self.line else f" {self.line}"
+        )
+        return f"{key} line{lines} ({self.words:,} {unit}s)"
+
 
 @dataclass(frozen=True)
 class Passages(Result):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -57,6 +58,9 @@ def test_a_report_as_json_says_what_a_limit_left_out(command: Command) -> None:
         assert (report["kept"], len(report["notes"])) == (rows, bool(left_out))
         for note in report["notes"]:
             assert f"a run of words, with more than 128 others: {left_out};" in note
+            assert re.search(
+                rf"{left_out} of them share the run of in.jsonl:1 .* words\): header", note
+            )
             assert note in done.err
 
 

@@ -212,10 +212,7 @@ def _note_common(
     if not runs:
         return
     unit, max_documents = unit_of(database.settings.shingling), options.copied.runs.common
-    shown = []
-    for key, run in sorted(runs, key=lambda row: -row[1].words):
-        lines = f"s {run.line} to {run.end_line}" if run.end_line > run.line else f" {run.line}"
-        shown.append(f"{key} line{lines} ({run.words:,} {unit}s)")
+    shown = [run.at(key, unit) for key, run in sorted(runs, key=lambda row: -row[1].words)]
     most = formatting.counted(max_documents, "document")
     messages.message(
         f"runs in more than {most} do not count: {formatting.listed(shown, _COMMON_SHOWN)}"
