@@ -12,14 +12,14 @@ where and why, and the rows as they were read. And the way back: rows to files.
     encodings     bytes to text: labels as browsers read them, and guessing
     formats       the table of formats, each a module that reads and writes
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
-    arrow_rows, data_frames, long_tables  Arrow; data of a program; a row an element to sets
+    arrow_rows, tables, long_tables  Arrow; tables of a program; a row an element to sets
     keeping, ordering       which of similar documents stays; how values of a field compare
     proof         whether a file can be deleted, as it and what stays are read now
-    sinks, added_columns    what the writers of all formats share; rows with more columns
+    sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
-Doors: added_columns, arrow_rows, batch, compression, counts, data_frames, encodings, files,
-formats, git, identity, inputs, json_rows, keeping, kinds, long_tables, metadata, ordering, outputs,
-paths, proof, readers, records, session, sinks, walking.
+Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, identity,
+inputs, json_rows, keeping, kinds, long_tables, metadata, ordering, outputs, paths, proof, readers,
+records, session, sinks, tables, walking.
 """

@@ -5,11 +5,8 @@ pyarrow, the extra `arrow`.
 """
 
 import contextlib
-import io
 import itertools
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,10 +19,9 @@ from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.read import csv_rows, inputs, ordering, paths, sinks
-from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read.batch import Batch, Origin, Record, TableSchema
 from lshdb.read.compression import compression_of
-from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than, note_columns
-from lshdb.text.arrays import Mask
+from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than
 
 _BLOCK = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
@@ -47,75 +43,9 @@ _BYTES = {
     pa.string_view(): pa.binary_view(),
 }
 """The type of the same layout with bytes for strings."""
-_WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of each unit of time."""
-_UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
-"""Other names of the zone UTC."""
-_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
-_SIZES = re.compile(r"\b(u?int|decimal|time)\d+|\[[mun]?s\b|\(\d+, -?\d+\)")
-"""In the name of a type: how large or exact its values are."""
-
-
-@dataclass(eq=False)
-class ArrowRows:
-    """Rows of a record batch as they were read.
-
-    Attributes:
-        schema: the head of their table.
-        batch: the rows, with all columns; None if there are none.
-    """
-
-    schema: TableSchema
-    batch: pa.RecordBatch | None = None
-
-    def records(self, indices: Sequence[int]) -> Iterator[Record]:
-        """Some rows, ascending, as Python's values; what is not UTF-8 as lone surrogates."""
-        batches = map(_plain_batch, self.batches_of(indices))
-        return itertools.chain.from_iterable(_records(batch)[0] for batch in batches)
-
-    def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """Arrow has no lines."""
-        raise NotImplementedError
-
-    def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
-        """The same with other texts in a column of some rows."""
-        assert self.batch is not None, "it has rows"
-        if field not in self.batch.schema.names:
-            raise UsageError(f"{field!r} is not a column: texts can be cut in one column only")
-        index = self.batch.schema.get_field_index(field)
-        old = self.batch.column(index)
-        values = old.to_pylist()
-        for row, text in texts.items():
-            if isinstance(values[row], list):
-                raise UsageError(f"{field!r} is a list: texts can be cut in one field only")
-            values[row] = text
-        changed = pa.array(values, _plain(old).type).cast(old.type)
-        return ArrowRows(
-            self.schema, self.batch.set_column(index, self.batch.schema[index], changed)
-        )
-
-    def batches_of(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
-        """Some rows, ascending, as record batches."""
-        batch = self.batch
-        if batch is None or not indices:
-            return []
-        if len(indices) == batch.num_rows:
-            return [batch]
-        mask = np.zeros(batch.num_rows, dtype=bool)
-        mask[indices] = True
-        return [taken(batch, mask)]
-
-
-def taken(rows: Any, mask: Mask) -> Any:
-    """The rows of a table or a record batch that a mask selects."""
-    try:
-        return rows.filter(pa.array(mask))
-    except pa.ArrowNotImplementedError:  # of views and run ends: runs of rows share their values
-        edges = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
-        parts = [rows.slice(start, end - start) for start, end in edges.tolist()]
-        join = pa.concat_tables if isinstance(rows, pa.Table) else pa.concat_batches
-        return join([rows.slice(0, 0), *parts])
 
 
 def read(source: inputs.Input, format: str) -> Iterator[Batch]:
@@ -132,7 +62,7 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
         head = _head(reader)
         columns = source.options.wanted_columns(head.columns)
         if source.options.whole:
-            yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
+            yield Batch(origin=Origin(source.name, (), schema=head))
         batches = reader
         if isinstance(reader, pa.parquet.ParquetFile):
             is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
@@ -179,11 +109,6 @@ def _head(reader: Any) -> TableSchema:
     metadata_left.pop(_SCHEMA, None)
     schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
     return TableSchema(_names(schema), schema, compression=compression)
-
-
-def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-    """A writer of rows."""
-    return ArrowSink(target, head)
 
 
 def _names(schema: pa.Schema) -> tuple[str, ...]:
@@ -283,7 +208,7 @@ def _readable(unreadable: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise InputError(f"{unreadable}: {_first_line(error)}") from error
+        raise InputError(f"{unreadable}: {first_line(error)}") from error
 
 
 def document_batches(
@@ -317,11 +242,11 @@ def document_batches(
             for part in _cut(batch, options.limits.largest_row):
                 size, rows = part.nbytes, None
                 if head is not None:
-                    kept = table_batch.slice(rows_done, part.num_rows)
-                    rows = ArrowRows(head, kept)
-                    size += bytes_of(kept)
+                    rows = table_batch.slice(rows_done, part.num_rows)
+                    size += bytes_of(rows)
                 numbers = range(number + rows_done, number + rows_done + part.num_rows)
-                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
+                origin = Origin(name, numbers, in_file=bool(unreadable), schema=head)
+                documents = Collector(options, origin)
                 if not options.only_rows:
                     _collect(part, batch.slice(rows_done, part.num_rows), documents, options)
                 yield documents.batch(size, rows)
@@ -334,7 +259,7 @@ def decoded(column: pa.Array) -> pa.Array:
     if pa.types.is_run_end_encoded(column.type):
         column = pa.compute.run_end_decode(column)
     if pa.types.is_dictionary(column.type):
-        values = _plain(column.dictionary)  # pyarrow cannot take views
+        values = plain(column.dictionary)  # pyarrow cannot take views
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return column
 
@@ -346,7 +271,7 @@ def _collect(
     if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
         documents.fail(0, longer_than(options.limits.largest_row))
         return
-    records, is_invalid_utf8 = _records(part)
+    records, is_invalid_utf8 = records_of(part)
     documents.order_values = _categories(table_rows, options.order_field)
     take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
     for index, record in enumerate(records):
@@ -364,11 +289,11 @@ def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | No
     return [None if code is None else ordering.Category(code, names) for code in codes]
 
 
-def _records(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
+def records_of(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
     """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
     columns, invalid_utf8 = [], False
     for column in batch.columns:
-        kind = _with_values(column.type, _in_microseconds)
+        kind = with_values(column.type, _in_microseconds)
         try:
             # Python has no nanoseconds; pyarrow would leave them out of times of the day.
             column = column if kind == column.type else column.cast(kind)
@@ -397,29 +322,29 @@ def _validate(column: pa.Array) -> None:
     column.validate()
     # Some encodings have no such view: they must be UTF-8.
     with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        column = column.view(_with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
+        column = column.view(with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
     column.validate(full=True)
 
 
-def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+def with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
     """A type with other types of the innermost values, and of dictionaries of them."""
     types = pa.types
     if types.is_dictionary(kind):
-        values = _with_values(kind.value_type, changed)
+        values = with_values(kind.value_type, changed)
         kind = pa.dictionary(kind.index_type, values, kind.ordered)
     if types.is_list(kind):
-        return pa.list_(_with_values(kind.value_type, changed))
+        return pa.list_(with_values(kind.value_type, changed))
     if types.is_large_list(kind):
-        return pa.large_list(_with_values(kind.value_type, changed))
+        return pa.large_list(with_values(kind.value_type, changed))
     if types.is_struct(kind):
-        return pa.struct([(field.name, _with_values(field.type, changed)) for field in kind])
+        return pa.struct([(field.name, with_values(field.type, changed)) for field in kind])
     return changed(kind)
 
 
 def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
     """A batch in pieces about as long as a block; rows alone if some may be too long."""
     for start in range(0, batch.num_rows, _MAX_ROWS):
-        rows = _plain_batch(batch.slice(start, _MAX_ROWS))
+        rows = plain_batch(batch.slice(start, _MAX_ROWS))
         max_rows = (
             1 if rows.nbytes > largest else max(1, rows.num_rows * _BLOCK // (rows.nbytes + 1))
         )
@@ -429,18 +354,18 @@ def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
 
 def bytes_of(batch: pa.RecordBatch) -> int:
     """The bytes of a batch's values: `nbytes` counts all that views share with other rows."""
-    return int(_plain_batch(batch).nbytes)
+    return int(plain_batch(batch).nbytes)
 
 
-def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with columns as `_plain` gives them."""
-    return pa.RecordBatch.from_arrays(list(map(_plain, batch.columns)), batch.schema.names)
+def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with columns as `plain` gives them."""
+    return pa.RecordBatch.from_arrays(list(map(plain, batch.columns)), batch.schema.names)
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def plain(column: pa.Array) -> pa.Array:
     """A column without encodings and views, so that its size is known."""
     column = decoded(column)
-    target = _with_values(column.type, _without_view)
+    target = with_values(column.type, without_view)
     return column if target == column.type else column.cast(target)
 
 
@@ -483,57 +408,31 @@ def _value(scalar: pa.Scalar) -> Any:
 # writing
 
 
-class ArrowSink(sinks.Sink):
-    """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
+class ArrowSink:
+    """Parquet or Arrow with a schema, in row groups of tens of megabytes."""
 
-    def __init__(self, target: sinks.Target, head: TableSchema | None) -> None:
-        self._format = target.format
-        self._schema: pa.Schema | None = None
-        self._writer: Any = None
+    def __init__(self, target: sinks.Target, head: TableSchema) -> None:
+        self._file, self._schema = target.file, head.schema
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0
-        super().__init__(target, head)
-
-    def _begin(self, head: TableSchema) -> None:
-        super()._begin(head)
-        schema = head.schema
-        if schema is None:
-            schema = pa.schema([(name, pa.string()) for name in head.columns])
-        try:
-            if self._format == "parquet":
-                schema = _parquet_schema(schema)
-                self._writer = pa.parquet.ParquetWriter(
-                    self._file, schema, compression=head.compression
-                )
-            elif self._format == "arrows":
-                self._writer = pa.ipc.new_stream(self._file, schema)
-            else:
-                if head.replaces_dictionaries:  # which a file of Arrow cannot do
-                    schema = pa.schema([*map(_without_dictionary, schema)], schema.metadata)
-                self._writer = pa.ipc.new_file(self._file, schema)
-        except (pa.ArrowException, TypeError) as error:
-            raise UsageError(
-                f"{self._format.capitalize()} cannot have such columns: {_first_line(error)}"
-            ) from error
-        self._schema = schema
-
-    def _write(self, rows: Rows, indices: Sequence[int]) -> None:
-        if isinstance(rows, ArrowRows):
-            self._put(rows.batches_of(indices))
+        if target.format == "parquet":
+            self._writer: Any = pa.parquet.ParquetWriter(
+                self._file, self._schema, compression=head.compression
+            )
         else:
-            self._put_values(rows, indices)
+            new = pa.ipc.new_stream if target.format == "arrows" else pa.ipc.new_file
+            self._writer = new(self._file, self._schema)
 
     def put(self, rows: sinks.RowValues) -> None:
         """As Sink.put."""
-        self._put(row_batches(self._schema, rows))
+        self.put_batches(row_batches(self._schema, rows))
 
-    def _put(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write record batches, with the types of the head."""
+    def put_batches(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write record batches, which have the types of the head."""
         for batch in batches:
-            fitted = _fitted(batch, self._schema)
-            self._waiting.append(fitted)
-            self._bytes += bytes_of(fitted)
-            self._rows += fitted.num_rows
+            self._waiting.append(batch)
+            self._bytes += bytes_of(batch)
+            self._rows += batch.num_rows
             if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
                 self._write_group()
 
@@ -543,20 +442,24 @@ class ArrowSink(sinks.Sink):
         try:
             self._writer.write_table(table, max(1, table.num_rows))
         except pa.ArrowException as error:
-            raise InputError(f"rows that cannot be written: {_first_line(error)}") from error
+            raise InputError(f"rows that cannot be written: {first_line(error)}") from error
+
+    def flush(self) -> None:
+        """As Sink.flush."""
+        self._file.flush()
 
     def finish(self) -> None:
         """As Sink.finish."""
-        if self._schema is None:
-            self._begin(TableSchema(()))
         if self._waiting:
             self._write_group()
         self._writer.close()
 
     def abandon(self) -> None:
         """As Sink.abandon; Parquet's writer would write its end when it is freed."""
-        if self._writer is not None:
-            self._writer.is_open = False
+        self._writer.is_open = False
+
+
+sink = ArrowSink
 
 
 def schema_of(columns: Columns) -> pa.Schema:
@@ -593,150 +496,11 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         raise sinks.several_types(field.name) from error
 
 
-def _without_dictionary(field: pa.Field) -> pa.Field:
-    kind = field.type
-    return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
+def without_view(kind: pa.DataType) -> pa.DataType:
+    """The type of the same values that is no view."""
+    return WITHOUT_VIEW.get(kind, kind)
 
 
-def _parquet_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema as Parquet can have it; a note names columns that get another type.
-
-    Raises:
-        UsageError: Parquet has no type for a column.
-    """
-    plain, changed = [*map(_for_parquet, schema)], {}
-    for field, written in zip(schema, plain, strict=True):
-        file = io.BytesIO()
-        try:
-            pa.parquet.ParquetWriter(file, pa.schema([written])).close()
-        except (pa.ArrowException, TypeError, OSError) as error:
-            raise UsageError(
-                f"Parquet cannot have column {field.name!r} of type {field.type}: write .arrow, "
-                f".jsonl or .csv ({_first_line(error)})"
-            ) from error
-        read = pa.parquet.read_schema(file).field(0).type
-        if read != field.type:
-            changed[field.name] = f"{field.type} as {read}"
-    note_columns("Parquet has the values of these columns in another type", changed)
-    return pa.schema(plain, schema.metadata)
-
-
-def _for_parquet(field: pa.Field) -> pa.Field:
-    """The column with a type that pyarrow writes to Parquet: without run ends, and inner views."""
-    kind = field.type.value_type if pa.types.is_run_end_encoded(field.type) else field.type
-    return field.with_type(kind if kind in _WITHOUT_VIEW else _with_values(kind, _without_view))
-
-
-def _without_view(kind: pa.DataType) -> pa.DataType:
-    return _WITHOUT_VIEW.get(kind, kind)
-
-
-def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with the types of a schema, and the columns in its order; null for missing ones."""
-    columns = []
-    for field in schema:
-        index = batch.schema.get_field_index(field.name)
-        column = pa.nulls(batch.num_rows, field.type) if index < 0 else batch.column(index)
-        try:
-            # A cast would lose where a part of run ends begins.
-            is_same = column.type == field.type
-            columns.append(column if is_same else decoded(column).cast(field.type))
-        except (pa.ArrowException, ValueError) as error:
-            raise InputError(_no_type(field.name, column.type, field.type, error)) from error
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error of Arrow says."""
     return paths.escaped((str(error).strip() or type(error).__name__).splitlines()[0])
-
-
-def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
-    """The schema of the rows of two tables; columns that only the other one has come last.
-
-    Raises:
-        InputError: no type has all values of a column; the other table has this name.
-    """
-    fields = dict(zip(schema.names, schema, strict=True))
-    for field in other:
-        earlier = fields.get(field.name, field.with_type(pa.null()).with_nullable(True))
-        wider = _wider(earlier.type, field.type)
-        if wider is None:
-            raise InputError(f"{name}: {_no_type(field.name, field.type, earlier.type)}")
-        is_nullable = field.nullable or earlier.nullable
-        fields[field.name] = earlier.with_type(wider).with_nullable(is_nullable)
-    return pa.schema(fields.values(), schema.metadata)
-
-
-def _no_type(column: str, kind: pa.DataType, earlier: pa.DataType, error: object = "") -> str:
-    """Why the values of a column of two types cannot be in one table."""
-    reason = f" ({_first_line(error)})" if isinstance(error, Exception) else ""
-    return (
-        f"column {column!r} is {kind} here and {earlier} in earlier rows, and no type has the "
-        f"values of both{reason}: -o DIRECTORY writes a file for each table"
-    )
-
-
-def _wider(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """The type that has all values of two types; None for types that differ in more than size.
-
-    Integers of one sign, decimals, texts, and times, whose values must fit the finer unit.
-    """
-    for one, another in ((kind, other), (other, kind)):
-        if another in (one, pa.null()):
-            return one
-    kind, other = _with_values(kind, _usual), _with_values(other, _usual)
-    is_widened = _SIZES.sub(r"\1", str(kind)) == _SIZES.sub(r"\1", str(other))
-    return _unified(kind, other) if is_widened else None
-
-
-def _usual(kind: pa.DataType) -> pa.DataType:
-    """One type for all types of text, also of a dictionary; and UTC under that name."""
-    if kind in _TEXTS or (pa.types.is_dictionary(kind) and kind.value_type in _TEXTS):
-        return pa.large_string()
-    is_time = pa.types.is_timestamp(kind)
-    return pa.timestamp(kind.unit, _UTC_NAMES.get(kind.tz, kind.tz)) if is_time else kind
-
-
-def _unified(kind: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """The type that pyarrow makes of two types; None if it makes none."""
-    schemas = [pa.schema([("", kind)]), pa.schema([("", other)])]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except pa.ArrowException:
-        return None
-
-
-class JsonColumn:
-    """The type of a column of JSON values, as they come: one that has all of them exactly.
-
-    Attributes:
-        type: the type; None if no type has all values, so that their texts are written.
-    """
-
-    def __init__(self) -> None:
-        self.type: pa.DataType | None = pa.null()
-        self._numbers: list[int | float] = []  # that decide about the type of all numbers so far
-
-    def add(self, values: Sequence[Any]) -> None:
-        """Add values; None for a missing one."""
-        seen = [*self._numbers, *values]
-        kind = _json_type(seen)
-        if kind is None or self.type is None:
-            self.type = None
-            return
-        self.type = kind if self._numbers else _unified(self.type, kind)
-        integers = sorted(value for value in seen if type(value) is int)
-        floats = [value for value in seen if type(value) is float]
-        self._numbers = [*integers[:1], *integers[-1:], *floats[:1]]
-
-
-def _json_type(values: Sequence[Any]) -> pa.DataType | None:
-    """The type that has these values of JSON exactly; None if there is none."""
-    kinds = {*map(type, values)} - {type(None)}
-    if kinds >= {bool, float}:  # which pyarrow takes for numbers
-        return None
-    for wanted in (None, pa.uint64()) if kinds == {int} else (None,):
-        with contextlib.suppress(pa.ArrowException, TypeError, OverflowError):
-            kind = pa.array(values, wanted).type
-            return None if "decimal" in str(kind) else kind
-    return None

@@ -3,10 +3,10 @@
 The rows stay in the process that reads; the columns may go to another one, to be signed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from lshdb import model
 from lshdb.read.metadata import from_json
@@ -49,23 +49,6 @@ class TableSchema:
     later: frozenset[str] = frozenset()
 
 
-class Rows(Protocol):
-    """Rows as they were read, with all of their columns, so that they can be written unchanged."""
-
-    @property
-    def schema(self) -> TableSchema | None:
-        """The head of their table; None for JSON, which has none."""
-
-    def records(self, indices: Sequence[int]) -> Iterator[Record]:
-        """Some rows, ascending, by the names of their fields."""
-
-    def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """Some rows of JSON lines or CSV, ascending, byte for byte."""
-
-    def with_texts(self, texts: Mapping[int, str], field: str) -> "Rows":
-        """The same with other texts in a field of some rows; UsageError without such a field."""
-
-
 @dataclass(frozen=True)
 class Origin:
     """Where rows are from.
@@ -73,14 +56,18 @@ class Origin:
     Attributes:
         name: the file's or table's, as printed.
         numbers: of all rows, from 1: of a line, for CSV of its first one, or of a row.
-        rows: the rows themselves, None if not wanted.
+        rows: the rows as they were read, if they are wanted: of JSON and CSV each as its bytes with
+            the newline, which the last one of a file may lack; of Arrow a pyarrow.RecordBatch with
+            all columns.
         in_file: whether they are from a file.
+        schema: of rows that are wanted, the head of their table; None for JSON, which has none.
     """
 
     name: str
     numbers: Sequence[int]
-    rows: Rows | None = None
+    rows: Any = None
     in_file: bool = True
+    schema: TableSchema | None = None
 
     def where(self, index: int) -> str:
         """The name of a row in messages."""

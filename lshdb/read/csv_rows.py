@@ -11,10 +11,9 @@ field quotes it only if the field ends with a quote, see `_tab_fields` and `_joi
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from operator import attrgetter
 from types import NoneType
 from typing import Any, Self, cast
 
@@ -41,8 +40,6 @@ _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
-_FORM = attrgetter("delimiter", "escape", "quoting", "columns")
-"""Of the head of a table what its rows are written by."""
 _PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
@@ -58,11 +55,12 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
     lines = _Lines(source, format)
     schema = _heading(lines)
     if options.whole:
-        yield batch.Batch(origin=batch.Origin(source.name, (), rows_of([], schema)))
+        yield batch.Batch(origin=batch.Origin(source.name, (), schema=schema))
     reader = _reader(lines, schema)
     while lines.read():
         before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
-        documents = records.Collector(options, batch.Origin(source.name, numbers))
+        origin = batch.Origin(source.name, numbers, schema=schema)
+        documents = records.Collector(options, origin)
         while lines.waiting:
             number, index = lines.number, len(numbers)
             try:
@@ -91,7 +89,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
                 )
         if numbers:
             size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
-            yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
+            yield documents.batch(size, texts if options.whole else None)
         if problem is not None:
             raise problem
 
@@ -182,14 +180,6 @@ def _delimiter(first: bytes, format: str) -> str:
     if format != "csv" or usual in unquoted:
         return usual
     return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
-
-
-def sink(target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
-    """A writer of rows: of CSV with the delimiter that they have, unless that is a tab."""
-    delimiter = _DELIMITERS[target.format]
-    if target.format == "csv" and head is not None and head.delimiter not in "\t":
-        delimiter = head.delimiter
-    return _CsvSink(target, head, batch.TableSchema((), delimiter=delimiter))
 
 
 class _TooLong(InputError):
@@ -388,22 +378,14 @@ def _is_csv(lines: list[str], count: int) -> bool:
     return any(line.count("\t") + 1 != count and line.strip() for line in lines)
 
 
-def rows_of(texts: list[bytes], schema: batch.TableSchema) -> records.TextRows:
-    """Rows as they are in the file."""
-
-    def record_of(text: bytes) -> batch.Record:
-        line = _text_of(text)
-        if schema.quoting == "tab":
-            row = _tab_fields(line, len(schema.columns))
-        else:
-            (row,) = csv.reader([line], strict=True, **_dialect(schema))
-        return dict(zip(schema.columns, row, strict=True))
-
-    def text_of(record: batch.Record) -> bytes:
-        values = [[*record.values()]]
-        return next(csv_lines(values, schema))
-
-    return records.TextRows(texts, record_of, text_of, schema)
+def record_of(text: bytes, schema: batch.TableSchema) -> batch.Record:
+    """A row as it is in its file, by the names of its fields."""
+    line = _text_of(text)
+    if schema.quoting == "tab":
+        row = _tab_fields(line, len(schema.columns))
+    else:
+        (row,) = csv.reader([line], strict=True, **_dialect(schema))
+    return dict(zip(schema.columns, row, strict=True))
 
 
 # writing
@@ -453,34 +435,32 @@ def _shown(value: object) -> object:
     )
 
 
-class _CsvSink(sinks.LineSink):
-    """Rows of CSV with the same columns are written as they are in their file."""
+class CsvSink(sinks.LineSink):
+    """Rows of CSV, with the delimiter of a head of CSV unless that is a tab.
 
-    def __init__(
-        self, target: sinks.Target, head: batch.TableSchema | None, dialect: batch.TableSchema
-    ) -> None:
-        self._dialect = dialect
-        super().__init__(target, head)
+    Attributes:
+        dialect: how rows are written.
+    """
 
-    def _begin(self, head: batch.TableSchema) -> None:
-        super()._begin(head)
-        if head.delimiter == self._dialect.delimiter:
-            self._dialect = head
-        else:
-            self._dialect = replace(head, delimiter=self._dialect.delimiter, quoting="csv")
-        if head.heading and head.delimiter == self._dialect.delimiter:
-            if head.heading.endswith(b"\r\n"):
-                self._newline = b"\r\n"
-            self._put_lines([head.heading])
+    def __init__(self, target: sinks.Target, head: batch.TableSchema) -> None:
+        super().__init__(target)
+        delimiter = _DELIMITERS[target.format]
+        if target.format == "csv" and head.delimiter not in "\t":
+            delimiter = head.delimiter
+        self.dialect = head
+        if head.delimiter != delimiter:
+            self.dialect = replace(head, delimiter=delimiter, quoting="csv", heading=b"")
+        if heading := self.dialect.heading:
+            if heading.endswith(b"\r\n"):
+                self.newline = b"\r\n"
+            self.put_lines([heading])
         elif head.columns and head.has_heading:
             self.put([head.columns])
 
-    def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
-        if rows.schema is not None and _FORM(rows.schema) == _FORM(self._dialect):
-            self._put_lines(rows.lines(indices))
-        else:
-            self._put_values(rows, indices)
-
     def put(self, rows: sinks.RowValues) -> None:
-        newline = self._newline.decode()
-        self._put_lines(csv_lines(rows, self._dialect, newline, screen=self._screen))
+        """Write rows, of a value for each column."""
+        newline = self.newline.decode()
+        self.put_lines(csv_lines(rows, self.dialect, newline, screen=self.screen))
+
+
+sink = CsvSink

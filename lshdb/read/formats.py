@@ -5,18 +5,14 @@ writer.
 """
 
 import contextlib
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from os.path import splitext
-from tempfile import TemporaryFile
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from lshdb import errors
 from lshdb.columns import Columns
-from lshdb.keys import with_article
-from lshdb.read import batch, compression, inputs, json_rows, kinds, paths, records, sinks
+from lshdb.read import batch, compression, inputs, kinds, paths, sinks
 
 KIND: Mapping[str, str] = {
     "jsonl": "json",
@@ -38,7 +34,7 @@ _MODULES = {
 _STREAM = ".arrows"
 _OF_DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes under which nobody looks for rows."""
-_BLOCK = 1 << 20
+AnyWriter = TypeVar("AnyWriter", bound=sinks.Writer)
 
 
 class RowFormat(Protocol):
@@ -51,19 +47,7 @@ class RowFormat(Protocol):
         """
 
     def sink(self, target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
-        """A writer of rows."""
-
-
-def check_one_table(rows: object) -> None:
-    """UsageError for a column alone, or for several tables."""
-    library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
-    if library in ("pandas", "polars") and kind == "Series":
-        raise errors.UsageError('a Series has no columns: give a table, series.to_frame("text")')
-    if library == "datasets" and isinstance(rows, Mapping):
-        first = next(iter(rows), "train")
-        raise errors.UsageError(
-            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
-        )
+        """A writer of rows with the columns of a head; None for JSON with any."""
 
 
 def format_named(name: str) -> RowFormat:
@@ -80,23 +64,19 @@ def format_named(name: str) -> RowFormat:
 
 
 @contextlib.contextmanager
-def sink(
-    target: sinks.Target, head: batch.TableSchema | None, *, of_lines: bool = False
-) -> Iterator[sinks.Sink]:
-    """The writer of rows to a file; the end of the format is written where the context ends.
-
-    Args:
-        target: the file.
-        head: of the tables that the rows are from; None if it is unknown before the rows.
-        of_lines: whether the rows are JSON lines.
+def sink(target: sinks.Target, head: batch.TableSchema) -> Iterator[sinks.Sink]:
+    """The writer of a table's rows to a file; the end of the format is written at the end.
 
     Raises:
         UsageError: the format cannot have such columns.
     """
-    if of_lines and KIND[target.format] != "json":
-        rows: sinks.Sink = _Spooled(target)
-    else:
-        rows = format_named(target.format).sink(target, head)
+    with completed(format_named(target.format).sink(target, head)) as rows:
+        yield rows
+
+
+@contextlib.contextmanager
+def completed(rows: AnyWriter) -> Iterator[AnyWriter]:
+    """A writer that is finished where the context ends, or abandoned by an error."""
     try:
         yield rows
     except BaseException:
@@ -159,49 +139,3 @@ def output_format(path: str, default: str) -> str:
             ".csv, .jsonl, .parquet or .arrow"
         )
     return format
-
-
-class _Spooled(sinks.Sink):
-    """JSON lines in a temporary file until their columns are known, then in a table."""
-
-    def __init__(self, target: sinks.Target) -> None:
-        super().__init__(target, None)
-        self._target = target
-        self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
-        self._lines = json_rows.sink(sinks.Target(self._spool, "jsonl"), None)
-        self._typed = KIND[target.format] == "columns"
-        self._types: dict[str, Any] = {}
-
-    def write(self, origin: batch.Origin, indices: Sequence[int]) -> None:
-        self._lines.write(origin, indices)
-        rows = [*sinks.rows_of(origin).records(indices)]
-        names = dict.fromkeys(name for row in rows for name in row)
-        if not self._typed:
-            self._types |= names
-            return
-        from lshdb.read import arrow_rows
-
-        for name in names:
-            column = self._types.setdefault(name, arrow_rows.JsonColumn())
-            column.add([row.get(name) for row in rows])
-
-    def finish(self) -> None:
-        schema = None
-        if self._typed:
-            text = arrow().string()
-            types = {name: column.type for name, column in self._types.items()}
-            texts = [name for name, kind in types.items() if kind is None]
-            schema = arrow().schema([*(types | dict.fromkeys(texts, text)).items()])
-            note = "has the text of values that no type of it has exactly"
-            name = self._target.format.capitalize()
-            records.note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
-        head = batch.TableSchema(tuple(self._types), schema)
-        table = format_named(self._target.format).sink(self._target, head)
-        self._spool.seek(0)
-        chunks = iter(partial(self._spool.read, _BLOCK), b"")
-        for block in json_rows.line_blocks(chunks, sys.maxsize):
-            rows = json_rows.rows_of(json_rows.lines_in(block or b""))
-            numbers = range(len(rows.texts))
-            table.write(batch.Origin("lines", numbers, rows), numbers)
-        table.finish()
-        self._spool.close()

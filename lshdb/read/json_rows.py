@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from json.encoder import encode_basestring_ascii
@@ -16,7 +16,6 @@ from lshdb.read.records import (
     BOM,
     Collector,
     RecordOptions,
-    TextRows,
     json_reason,
     kind_of,
     longer_than,
@@ -56,11 +55,6 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
         number += batch.count
         yield batch
         del batch  # before another is read: a line may have a hundred megabytes
-
-
-def sink(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-    """A writer of rows."""
-    return (_ArraySink if target.format == "json" else _JsonSink)(target, head)
 
 
 def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
@@ -103,7 +97,7 @@ def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator
                     return
                 size += len(line)
                 with suppress(InputError):
-                    yield _record_of(line, _ANY)[0]
+                    yield record_of(line)
 
     options.check_records(records())
     held.reverse()
@@ -151,17 +145,13 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
             documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
-        rows = rows_of([line.replace(b"\r", b" ") for line in lines] if is_array else lines)
+        rows = [line.replace(b"\r", b" ") for line in lines] if is_array else lines
     return documents.batch(size * (1 + options.whole) + _OBJECTS * len(numbers), rows)
 
 
-def rows_of(lines: list[bytes]) -> TextRows:
-    """Lines of JSON as rows."""
-    return TextRows(
-        lines,
-        lambda line: _record_of(line, _ANY)[0],
-        lambda record: json_text.encode(record, numbers=True),
-    )
+def record_of(line: bytes) -> Record:
+    """The record of a line of JSON; InputError if it is none."""
+    return _record_of(line, _ANY)[0]
 
 
 def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]:
@@ -257,17 +247,6 @@ def json_of(value: object) -> bytes:
         raise InputError(f"a value that JSON does not support: {error}") from error
 
 
-def lines_of(origin: Origin, indices: Sequence[int]) -> list[bytes]:
-    """Rows as JSON lines; those that are stay byte for byte.
-
-    All have a newline, except perhaps the last.
-    """
-    rows = sinks.rows_of(origin)
-    if isinstance(rows, TextRows) and rows.schema is None:
-        return rows.lines(indices)
-    return [json_of(record) + b"\n" for record in rows.records(indices)]
-
-
 def in_ascii(data: bytes) -> bytes:
     """JSON in ASCII without DEL, so that a terminal obeys nothing in it."""
     if data.isascii() and b"\x7f" not in data:
@@ -276,27 +255,34 @@ def in_ascii(data: bytes) -> bytes:
     return escapes.encode()
 
 
-class _JsonSink(sinks.LineSink):
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:  # of any columns
-        rows = sinks.rows_of(origin)
-        if isinstance(rows, TextRows) and rows.schema is None:  # they stay byte for byte
-            self._put_lines(rows.lines(indices))
-        else:
-            self._put_lines(json_of(record) + b"\n" for record in self._records(rows, indices))
+class JsonSink(sinks.LineSink):
+    """Lines of JSON, or an array with an element on each."""
 
-    def put(self, rows: sinks.RowValues) -> None:
-        names = self._columns or ()
-        lines = (json_of(dict(zip(names, row, strict=True))) + b"\n" for row in rows)
-        self._put_lines(map(in_ascii, lines) if self._screen else lines)
-
-
-class _ArraySink(_JsonSink):
     _before = b"[\n"
 
-    def _put_lines(self, lines: Iterable[bytes]) -> None:
+    def __init__(self, target: sinks.Target, head: TableSchema | None) -> None:
+        super().__init__(target)
+        self._columns = () if head is None else head.columns
+        self._is_array = target.format == "json"
+
+    def put(self, rows: sinks.RowValues) -> None:
+        """Write rows, of a value for each column."""
+        lines = (json_of(dict(zip(self._columns, row, strict=True))) + b"\n" for row in rows)
+        self.put_lines(map(in_ascii, lines) if self.screen else lines)
+
+    def put_lines(self, lines: Iterable[bytes]) -> None:
+        """As LineSink.put_lines."""
+        if not self._is_array:
+            super().put_lines(lines)
+            return
         for line in lines:
             self._file.write(self._before + line.strip().removeprefix(BOM))
             self._before = b",\n"
 
     def finish(self) -> None:
-        self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")
+        """As LineSink.finish."""
+        if self._is_array:
+            self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")
+
+
+sink = JsonSink

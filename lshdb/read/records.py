@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from tempfile import TemporaryFile
-from typing import IO, Literal, cast
+from typing import Literal, cast
 
 from lshdb import json_text, model
 from lshdb.errors import (
@@ -17,12 +16,11 @@ from lshdb.errors import (
     ContentError,
     Cut,
     InputError,
-    UsageError,
     warn_of_limit,
 )
 from lshdb.keys import key_fault, key_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read.batch import Batch, Origin, Record
 from lshdb.read.metadata import LIST, Path, field_value, path_of, to_json
 from lshdb.read.paths import escaped, partition_of
 from lshdb.text.arrays import chunks
@@ -33,8 +31,6 @@ BOM = b"\xef\xbb\xbf"
 
 _TOO_DEEP = f"nested deeper than {json_text.MAX_DEPTH} levels"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_LARGE = 16 << 20
-"""Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
@@ -500,7 +496,7 @@ class Collector:
         """Add a row that gives no document."""
         self._failures.append((index, model.Failure(self.origin.where(index), reason)))
 
-    def batch(self, size: int = 0, rows: Rows | None = None) -> Batch:
+    def batch(self, size: int = 0, rows: object = None) -> Batch:
         """The batch of all rows, of about this many bytes; with the rows as they were read."""
         own_fields = self.options.key_field, self.options.content_field
         note_columns(
@@ -638,64 +634,6 @@ def _without(record: Record, path: Path) -> Record:
     if inner_path and not isinstance(outer, dict):
         return record
     return {name: value for name, value in record.items() if name != outer_name}
-
-
-def with_value(record: Record, name: str, value: object) -> Record:
-    """The record with another value of a field, which may be in an object.
-
-    Raises:
-        UsageError: the name is of several fields, of none, or of a list.
-    """
-    (path, *others) = field_paths(name, record)
-    old = field_value(record, path, _MISSING)
-    if others or old is _MISSING or isinstance(old, list):
-        raise UsageError(f"{name!r} is not one field: texts can be cut in one field only")
-    outer_name, *inner_path = path
-    inner = with_value(record[outer_name], ".".join(inner_path), value) if inner_path else value
-    return record | {outer_name: inner}
-
-
-@dataclass(eq=False)
-class TextRows:
-    """Rows of JSON lines or CSV as they were read.
-
-    Attributes:
-        texts: each with its newline, except perhaps the last one of a file.
-        record_of: reads one.
-        text_of: writes one, without a newline.
-        schema: the head of CSV.
-    """
-
-    texts: list[bytes]
-    record_of: Callable[[bytes], Record]
-    text_of: Callable[[Record], bytes]
-    schema: TableSchema | None = None
-
-    def __post_init__(self) -> None:
-        self._file: IO[bytes] | None = None
-        if len(self.texts) == 1 and len(self.texts[0]) >= _LARGE:
-            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # closed when it is freed
-            self._file.write(self.texts.pop())
-
-    def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """Some rows, ascending, byte for byte."""
-        if self._file is None:
-            return [self.texts[index] for index in indices]
-        self._file.seek(0)
-        return [self._file.read() for _ in indices]
-
-    def records(self, indices: Sequence[int]) -> Iterator[Record]:
-        """Some rows, ascending, by the names of their fields."""
-        return map(self.record_of, self.lines(indices))
-
-    def with_texts(self, texts: Mapping[int, str], field: str) -> "TextRows":
-        """The same with other texts in a field of some rows."""
-        changed = [*self.texts] if self._file is None else self.lines([0])
-        for index, text in texts.items():
-            old = changed[index]
-            end = old[len(old.rstrip(b"\r\n")) :]
-            changed[index] = self.text_of(with_value(self.record_of(old), field, text)) + end
-        return replace(self, texts=changed)
 
 
 def longer_than(largest: int) -> str:

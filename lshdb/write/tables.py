@@ -5,7 +5,7 @@ from typing import Any
 from lshdb.errors import UsageError
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
-from lshdb.read import data_frames, long_tables, records
+from lshdb.read import long_tables, records, tables
 from lshdb.store.store import Store
 from lshdb.write import add
 
@@ -34,7 +34,7 @@ def add_table(
         limits=store.limits,
         **how | long_tables.reading(options.sets, store.settings.shingling, how),
     )
-    batches = data_frames.documents_of_table(table, "table", reading)
+    batches = tables.documents_of_table(table, "table", reading)
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
     return add.add_documents(

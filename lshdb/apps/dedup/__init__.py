@@ -6,8 +6,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     options     groups of options
     methods     that of `Database`
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
-    matching    compares a batch with a collection by codes that documents share
-    record_matching  compares a batch of records, whose rarity is counted among all rows
+    matching, record_matching  compare a batch with a collection, by shared codes or as records
     whole_texts texts of a reference that are too short for runs
     identical   documents with the same characters, or bytes, found by their digests
     containing  documents that another one contains
@@ -16,11 +15,12 @@ row, kept or dropped because of another; files of rows; the database with what w
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   files as the source of a run, for Database.dedup_files
+    rows, data_frames, row_sinks, arrow_tables  rows of files and of a program, and their writers
     job         the door of the command: input_tables, run_outputs, cutting
     spool       documents that wait until they are decided on, in a temporary file
     statements  the SQL that changes runs.sql, and that of the temporary file
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
-Doors: containing, file_rows, input_tables, options, output_directory, references, rules, run,
-run_outputs, whole_texts.
+Doors: containing, data_frames, file_rows, input_tables, options, output_directory, references,
+rows, rules, run, run_outputs, whole_texts.
 """

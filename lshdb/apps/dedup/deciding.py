@@ -21,12 +21,12 @@ from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReference
 from lshdb.apps.dedup.cutting import Copied, Cuts, Cutting, Describe, without
 from lshdb.apps.dedup.matching import Matcher
 from lshdb.apps.dedup.options import RowsOptions
+from lshdb.apps.dedup.rows import rows_of
 from lshdb.apps.review.decisions import MarkedDocuments
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
-from lshdb.read.sinks import rows_of
 from lshdb.search import cut_notes
 from lshdb.search.weighted import check_records
 from lshdb.store import late, lookups
@@ -84,8 +84,7 @@ class DecidedBatch:
             if not stays:
                 dropped[index] = cuts.row(bounds[index])
         texts_left = {self.indices[index]: text for index, text in changed.items()}
-        rows = rows_of(self.origin).with_texts(texts_left, cutting.field)
-        origin = replace(self.origin, rows=rows)
+        origin = rows_of(self.origin).with_texts(texts_left, cutting.field)
         cut_rows = map(cuts.row, range(bounds[0], bounds[-1]))
         return replace(self, origin=origin, dropped=dropped, cuts=cut_rows)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lshdb.apps.dedup import rows
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.options import DedupOptions, RowsOptions
 from lshdb.apps.dedup.rules import CopiedRule, Rule, rule_of
@@ -13,7 +14,6 @@ from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_
 from lshdb.errors import UsageError
 from lshdb.model import DroppedRow
 from lshdb.progress import Progress
-from lshdb.read import json_rows
 from lshdb.read.batch import Batch
 from lshdb.read.counts import Failures
 from lshdb.read.session import Session, session_of
@@ -96,9 +96,9 @@ def rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
         for key, dropped in zip(batch.keys, batch.dropped, strict=True):
             yield DecidedRow(key, key, 1, b"", dropped)
         return
-    lines = json_rows.lines_of(origin, batch.indices)
-    rows = zip(batch.keys, batch.indices, lines, batch.dropped, strict=True)
-    for key, index, line, dropped in rows:
+    lines = rows.rows_of(origin).lines(batch.indices)
+    decisions = zip(batch.keys, batch.indices, lines, batch.dropped, strict=True)
+    for key, index, line, dropped in decisions:
         yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
 
 

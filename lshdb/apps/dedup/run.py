@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from lshdb import model
-from lshdb.apps.dedup import deciding, rules
+from lshdb.apps.dedup import data_frames, deciding, rules
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
@@ -36,7 +36,7 @@ from lshdb.apps.dedup.spool import Spool
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.progress import Progress, silent
-from lshdb.read import data_frames, keeping
+from lshdb.read import keeping
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
 from lshdb.read.files import stored_time

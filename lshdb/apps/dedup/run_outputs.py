@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from lshdb import errors
+from lshdb.apps.dedup import row_sinks
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.input_tables import binary_kind_of, checked_format
 from lshdb.apps.dedup.output_directory import Outputs
+from lshdb.apps.dedup.rows import ANNOTATED, Rows, head_with, rows_of
 from lshdb.model import DroppedRow
-from lshdb.read import added_columns, formats, sinks
-from lshdb.read.batch import Batch, Origin, Record, Rows, TableSchema
+from lshdb.read import formats, sinks
+from lshdb.read.batch import Batch, Origin, Record, TableSchema
 from lshdb.read.outputs import Output
 from lshdb.read.paths import format_of, partition_of, printable_path
 from lshdb.read.session import Session
@@ -57,7 +59,7 @@ class KeptRows:
                 format = "arrows"
             head = common_head(self.session, paths, format, output)
             if self.outputs.annotates and head is not None:
-                head = added_columns.head_with(head)
+                head = head_with(head, ANNOTATED)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
@@ -80,21 +82,21 @@ class KeptRows:
         while self._now < self._numbers[origin.name]:
             self._now, self._rows = self._now + 1, next(self._writers)
         if partition := _partition(origin.name, self._targets[self._now][0]):
-            rows = added_columns.with_partition(sinks.rows_of(origin), indices, partition)
-            origin, indices = dataclasses.replace(origin, rows=rows), range(len(indices))
+            origin = rows_of(origin).with_partition(indices, partition)
+            indices = range(len(indices))
         self._rows.write(origin, indices)
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
         self._rows.flush()
 
-    def _opened(self) -> Generator[sinks.Sink]:
+    def _opened(self) -> Generator[Any]:
         """Open each output in turn, also outputs without rows; the next one completes the last."""
         with contextlib.ExitStack() as files:
             for path, format, head, of_lines in self._targets:
                 output = files.enter_context(self.opens(path))
                 target = sinks.Target(output, format, beside=self.beside)
-                with formats.sink(target, head, of_lines=of_lines) as rows:
+                with row_sinks.opened(target, head, of_lines=of_lines) as rows:
                     yield rows
                 output.close()
 
@@ -141,7 +143,7 @@ def annotated(rows: DecidedBatch, origin: Origin, clusters: Clusters) -> Origin:
 
     Lines of JSON that are no objects are left out.
     """
-    read = sinks.rows_of(origin)
+    read = rows_of(origin)
     annotations = clusters.annotations(origin, rows.indices, rows.keys, rows.dropped)
     values = dict(zip(rows.indices, annotations, strict=True))
     indices = [
@@ -149,12 +151,10 @@ def annotated(rows: DecidedBatch, origin: Origin, clusters: Clusters) -> Origin:
         for index in range(len(origin.numbers))
         if index in values or _record(read, index) is not None
     ]
-    nulls = (None,) * len(added_columns.ANNOTATED)
+    nulls = (None,) * len(ANNOTATED)
     columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
-    columns = columns or [()] * len(added_columns.ANNOTATED)
-    numbers = [origin.numbers[index] for index in indices]
-    changed = added_columns.with_columns(read, indices, columns)
-    return Origin(origin.name, numbers, changed, origin.in_file)
+    columns = columns or [()] * len(ANNOTATED)
+    return read.with_columns(indices, columns, ANNOTATED)
 
 
 def _record(rows: Rows, index: int) -> Record | None:
@@ -180,7 +180,7 @@ def head(session: Session, path: str) -> TableSchema | None:
     with contextlib.closing(apart.file(apart.resolved(path))) as batches:
         batch = next(batches, Batch())
     if batch.origin is not None:
-        return sinks.rows_of(batch.origin).schema
+        return batch.origin.schema
     for _, failure in batch.failures:
         raise errors.InputError(f"{failure.where}: {failure.reason}")
     return None
@@ -228,18 +228,18 @@ def common_head(
     for path, schema in heads:
         if schema is not None:
             new_columns = [n for n in _partition(path, output) if n not in schema.columns]
-            schema = added_columns.head_with(schema, dict.fromkeys(new_columns, str))
+            schema = head_with(schema, dict.fromkeys(new_columns, str))
         if common is None or schema is None:
             common = common or schema
             continue
         new = [name for name in schema.columns if name not in common.columns]
-        sinks.check_columns(printable_path(path), schema, common.columns, frozenset(new))
+        row_sinks.check_columns(printable_path(path), schema, common.columns, frozenset(new))
         changes: dict[str, Any] = {}
         if new:  # the rows before have no value
             changes = {"columns": (*common.columns, *new), "heading": b""}
             changes["later"] = common.later.union(new)
         if common.schema is not None:
-            from lshdb.read.arrow_rows import common_schema
+            from lshdb.apps.dedup.arrow_tables import common_schema
 
             changes["schema"] = common_schema(common.schema, schema.schema, printable_path(path))
             changes["replaces_dictionaries"] = True

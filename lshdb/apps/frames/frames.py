@@ -14,9 +14,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 import numpy as np
 
 from lshdb import groups
-from lshdb.apps.dedup import input_tables, output_directory, rules, run_outputs
+from lshdb.apps.dedup import data_frames, input_tables, output_directory, rules, run_outputs
 from lshdb.apps.dedup.file_rows import session_of_rows
 from lshdb.apps.dedup.references import Reference
+from lshdb.apps.dedup.rows import ANNOTATED, rows_of
 from lshdb.apps.dedup.run import Run, references_checked
 from lshdb.apps.frames.options import DataOptions
 from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
@@ -24,7 +25,7 @@ from lshdb.formatting import counted
 from lshdb.maintain.resolve import check_against, resolve
 from lshdb.model import Failure
 from lshdb.options import SettingsOptions, WalkingOptions
-from lshdb.read import added_columns, counts, data_frames, sinks
+from lshdb.read import counts
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.files import FilesRead
 from lshdb.read.paths import expanded, file_and_sheet, partition_of
@@ -84,7 +85,7 @@ class _Files:
         """The rows that a mask selects as dicts, one by one."""
         for origin, indices in self.selected(mask):
             partition = partition_of(origin.name)
-            for record in sinks.rows_of(origin).records(indices):
+            for record in rows_of(origin).records(indices):
                 yield with_partition(record, partition)
 
     def take(self, mask: arrays.Mask) -> list[dict[str, Any]]:
@@ -150,9 +151,7 @@ class Deduplicated(Result, Generic[AnyRows]):
         """
         if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
-        columns: dict[str, list[Any]] = {
-            name: [None] * len(self.mask) for name in added_columns.ANNOTATED
-        }
+        columns: dict[str, list[Any]] = {name: [None] * len(self.mask) for name in ANNOTATED}
         first, dropped, clusters = 0, iter(self.dropped), run_outputs.Clusters()
         for batch in self._source.batches():
             assert batch.origin is not None

@@ -1,0 +1,86 @@
+"""Tables of a program: their own library gives the columns that documents need.
+
+Other columns are never looked at, whatever their types are. Tables other than of pandas need
+pyarrow, the extra `arrow`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from lshdb.errors import UsageError
+from lshdb.keys import with_article
+from lshdb.read import formats
+from lshdb.read.batch import Batch
+from lshdb.read.records import RecordOptions, distinct_names, documents_of_rows
+
+_BATCH = 1_000
+"""Rows that a dataset gives at once."""
+
+
+def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
+    """The documents of a table of any library, read once and lazily.
+
+    Args:
+        table: of pandas, Polars or Hugging Face; or an object with the Arrow C stream interface
+            (`__arrow_c_stream__`) or the C array interface, or an iterable of such objects.
+        name: of the table, as printed.
+        options: how rows become documents.
+
+    Raises:
+        UsageError: it is none of these.
+        InputError: it lacks a column that is wanted, even if it has no rows, or cannot be read.
+    """
+    check_one_table(table)
+    if hasattr(table, "iloc"):
+        return _of_pandas(table, name, options)
+    tables: Iterable[Any] = [table]
+    if hasattr(table, "merge_sorted"):  # of Polars
+        table = table.lazy().collect()
+        tables = [table.select(options.wanted_columns(table.columns))]
+    elif hasattr(table, "with_format"):  # of Hugging Face; a streamed one may not know its columns
+        if hasattr(table, "set_format"):
+            table = table.select_columns(options.wanted_columns(table.column_names))
+        # Iterating over a dataset itself makes Python objects, row by row.
+        tables = table.with_format("arrow").iter(_BATCH)
+    elif not is_arrow(table) and isinstance(table, Iterable):
+        tables = table
+    formats.arrow()
+    from lshdb.read import arrow_rows
+
+    return arrow_rows.documents_of_tables(tables, name, options)
+
+
+def is_arrow(table: object) -> bool:
+    """Whether it has the Arrow C stream or array interface."""
+    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+
+
+def check_one_table(rows: object) -> None:
+    """UsageError for a column alone, or for several tables."""
+    library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
+    if library in ("pandas", "polars") and kind == "Series":
+        raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
+    if library == "datasets" and isinstance(rows, Mapping):
+        first = next(iter(rows), "train")
+        raise UsageError(
+            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
+        )
+
+
+def _of_pandas(frame: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
+    is_missing = import_module("pandas").isna
+    levels = [level for level in frame.index.names if level not in (None, *frame.columns)]
+    table = frame.reset_index(levels) if levels else frame
+    names = distinct_names(["" if is_missing(n) else str(n) for n in table.columns])
+    wanted = options.wanted_columns(names)
+    table = table.iloc[:, [*map(names.index, wanted)]].set_axis(wanted, axis="columns")
+
+    def rows(part: slice) -> Any:
+        values = table.iloc[part].astype(object)
+        return values.where(values.notna(), None).to_dict("records")
+
+    order: Any = table.get(options.order_field)
+    is_ordered = getattr(getattr(order, "dtype", None), "ordered", False)
+    ranks = order.rank().tolist() if is_ordered else ()
+    return documents_of_rows(len(table), rows, name, options, order_values=ranks)
