@@ -12,7 +12,6 @@ as escapes, a file has them as they are.
 
 import itertools
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -305,15 +304,3 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
             sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
         else:
             print(paths.escaped(paths.printable_path(name)))
-
-
-def paths_of_keys(keys: Iterable[str], root: str) -> Iterator[str]:
-    """The path from here to the file of each key, or the key itself if there is no such file.
-
-    Args:
-        keys: of files.
-        root: the directory that they are relative to.
-    """
-    for key in keys:
-        path = paths.path_of_key(key, root)
-        yield paths.path_from_here(path) if os.path.lexists(path) else key

@@ -9,7 +9,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     walking, git  which files in directories are read: patterns, sizes, what git tracks
     kinds, readers         what apps read: documents, spreadsheets, archives; the door for them
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
-    encodings     bytes to text: labels as browsers read them, and guessing
+    encodings     bytes to text: guessing their encoding
     formats       the table of formats, each a module that reads and writes
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
     arrow_rows, tables, long_tables  Arrow; tables of a program; a row an element to sets

@@ -28,7 +28,7 @@ def encoding_of(extracted: str | None) -> str | None:
         return None
     with suppress(ValueError, AttributeError):
         encoding = json.loads(extracted).get("encoding")
-        return encoding if isinstance(encoding, str) and encodings.codec(encoding) else None
+        return encoding if isinstance(encoding, str) else None
     return None
 
 

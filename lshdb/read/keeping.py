@@ -6,13 +6,10 @@ One implementation for rows that dedup decides on one by one, and for stored doc
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
-from lshdb.errors import InputError
 from lshdb.options import OrderOptions
-from lshdb.read.paths import escaped, is_in_bin
+from lshdb.read.paths import is_in_bin
 
 Rank = tuple[int, Any]
 """The group of a document and its rank in the group. Groups are in order, lowest first; ranks of a
@@ -100,35 +97,3 @@ def below(directory: str) -> Callable[[str], bool]:
     """
     prefix = os.path.join(os.path.abspath(directory), "")
     return lambda path: os.path.abspath(path).startswith(prefix)
-
-
-def holding(directory: str | None) -> Callable[[str], bool] | None:
-    """A function that says whether a file is in a directory on the disk; None without one.
-
-    Directories are compared by device and inode: links and mounts have other names.
-
-    Raises:
-        InputError: there is no such directory.
-    """
-    if directory is None:
-        return None
-    if not os.path.isdir(directory):
-        raise InputError(f"keep_in {escaped(directory)}: no such directory")
-    status, real = os.stat(directory), os.path.realpath(directory)
-
-    @lru_cache
-    def holds(folder: str) -> bool:
-        path = os.path.realpath(folder)
-        while path != real:
-            with suppress(OSError):  # in an archive
-                if status.st_ino and os.path.samestat(os.stat(path), status):
-                    return True
-            path, inner = os.path.dirname(path), path
-            if path == inner:
-                return False
-        return True
-
-    def holds_file(path: str) -> bool:
-        return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
-
-    return holds_file

@@ -9,12 +9,10 @@ of a document.
     shingles   documents to shingle hashes, in blocks; distinct shingles
     positions  texts cut into words, characters or tokens, with their offsets; readable shingles
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
-    boundaries  words as people see them, and where a text may be cut between them
     spelling   texts without accents and other marks
     numbers    the numbers of a text, in order, as they are written
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     arrays     where the items of an array begin; cutting it into parts
 
-Doors: arrays, boundaries, content, folding, hashing, kinds, numbers, positions, shingles,
-shingling.
+Doors: arrays, content, folding, hashing, kinds, numbers, positions, shingles, shingling.
 """

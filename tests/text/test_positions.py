@@ -6,7 +6,6 @@ import sys
 import unicodedata
 from typing import Literal
 
-import numpy as np
 import oracles
 from helpers import shingle
 from hypothesis import example, given
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
 from lshdb.text.folding import never_combines
-from lshdb.text.positions import Units, cut, line_numbers
+from lshdb.text.positions import Units, cut
 from lshdb.text.shingling import Shingling
 
 SEED = 1
@@ -122,19 +121,3 @@ def test_units_of_texts_together_are_those_of_each_alone(
 def folded(units: Units) -> list[str]:
     bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
     return [units.folded[i:j].decode("utf-8", "surrogatepass") for i, j in bounds]
-
-
-@given(st.lists(st.tuples(st.text("a\n\r\u2028", min_size=1), st.integers(0), st.integers(0))))
-def test_lines_end_with_line_feeds_or_else_with_carriage_returns(
-    cases: list[tuple[str, int, int]],
-) -> None:
-    spans, expected = list[tuple[int, int, int]](), list[list[int]]()
-    for number, (text, a, b) in enumerate(cases):
-        start = a % len(text)
-        stop = start + 1 + b % (len(text) - start)
-        end = "\n" if "\n" in text else "\r"
-        spans.insert(0, (number, start, stop))
-        expected.insert(0, [text[:start].count(end) + 1, text[: stop - 1].count(end) + 1])
-    columns = np.array(spans, dtype=np.int64).reshape(-1, 3).T
-    found = line_numbers([text for text, *_ in cases], *columns)
-    assert np.array(found).T.tolist() == expected

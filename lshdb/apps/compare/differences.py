@@ -23,8 +23,8 @@ from lshdb.apps.compare import alignment, renaming
 from lshdb.apps.passages import line_ends
 from lshdb.apps.programs import tokens
 from lshdb.model import Change, Rename
+from lshdb.text import folding
 from lshdb.text.arrays import IntArray, int_array
-from lshdb.text.boundaries import visible_word
 from lshdb.text.positions import cut
 from lshdb.text.shingling import Element
 
@@ -48,11 +48,6 @@ _ALIKE = str.maketrans(
 _LINE, _SENTENCE_BEGINS = 2, 1
 _SAME, _CHANGED, _RENAMED, _MOVED = range(4)
 """What is known of a word; of one that moved, _MOVED and the number of its run."""
-
-
-@cache
-def _word_pattern() -> re.Pattern[str]:
-    return re.compile(visible_word())
 
 
 _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -113,6 +108,28 @@ class Row:
     kind: RowKind
     a: Line | None
     b: Line | None
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """A regular expression for what is compared before readers: a word, or a sign between words.
+
+    An ideograph is a word, and in scripts without blanks a consonant with its vowels. Marks, and
+    signs without width, belong to the character before.
+    """
+    marks, letters = _ranges(folding.COMBINES | folding.DROPPED), _ranges(folding.SYLLABIC)
+    consonant = f"[{letters}](?:[{marks}]|(?<=[{folding.STACKING}])[{letters}])*+"
+    syllable = f"(?:[{folding.LEADING}][{marks}]*+)?+{consonant}[{folding.UNFOLDED_FOLLOWING}]*+"
+    plain = rf"[^\W{_HAN}{letters}]"
+    word = f"{plain}++(?:[{marks}]++{plain}*+)*+"
+    return re.compile(rf"(?:{word}|[{_HAN}][{marks}]*+|{syllable}|[^\w\s][{marks}]*+)")
+
+
+def _ranges(kind: int) -> str:
+    """The characters of a class, for a set of a regular expression."""
+    chosen = np.concatenate([[False], (folding.character_classes() & kind) != 0, [False]])
+    edges = np.flatnonzero(chosen[1:] != chosen[:-1]).reshape(-1, 2)
+    return "".join(f"{chr(first)}-{chr(behind - 1)}" for first, behind in edges.tolist())
 
 
 def differences(a: str, b: str, *, programs: bool = False, shortest: int = SHORTEST) -> list[Row]:

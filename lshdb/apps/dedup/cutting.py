@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lshdb.apps.dedup.boundaries import readable_cuts
 from lshdb.apps.dedup.collection import DropReason
+from lshdb.apps.passages import places
 from lshdb.apps.passages.passages import Copies
 from lshdb.model import DroppedRow
 from lshdb.text import positions
 from lshdb.text.arrays import NO_NUMBERS, IntArray, covering_spans, runs
-from lshdb.text.boundaries import readable_cuts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _shortened(reason: DropReason, text: str, start: int, end: int) -> DropReaso
     assert passage is not None
     if (start, end) == (passage.start, passage.end):
         return reason
-    lines = positions.with_line_feeds(text)
+    lines = places.with_line_feeds(text)
     part = dataclasses.replace(
         passage,
         start=start,

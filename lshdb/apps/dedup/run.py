@@ -18,6 +18,7 @@ does not write such rows to a pipe, as those that are lost on the way would coun
 """
 
 import contextlib
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -40,7 +41,7 @@ from lshdb.read import keeping
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
 from lshdb.read.files import stored_time
-from lshdb.read.paths import STDIN, expanded, path_of_key
+from lshdb.read.paths import STDIN, escaped, expanded, path_of_key
 from lshdb.read.session import Session
 from lshdb.sketch import signature_sets
 from lshdb.sketch.settings import Settings
@@ -346,7 +347,7 @@ class Run:
 
         order, empty, failed = self._choice.order, 0, 0
         field_order = ordering.FieldOrder.of(order)
-        inside = keeping.holding(order.keep_in)
+        inside = holding(order.keep_in)
         for batch in self._batches():
             for _, failure in batch.failures:
                 failed += 1
@@ -492,6 +493,38 @@ def _compares_records(rule: rules.Rule, settings: Settings) -> bool:
     return settings.records and isinstance(rule, rules.SimilarRule)
 
 
+def holding(directory: str | None) -> Callable[[str], bool] | None:
+    """A function that says whether a file is in a directory on the disk; None without one.
+
+    Directories are compared by device and inode: links and mounts have other names.
+
+    Raises:
+        InputError: there is no such directory.
+    """
+    if directory is None:
+        return None
+    if not os.path.isdir(directory):
+        raise InputError(f"keep_in {escaped(directory)}: no such directory")
+    status, real = os.stat(directory), os.path.realpath(directory)
+
+    @functools.lru_cache
+    def holds(folder: str) -> bool:
+        path = os.path.realpath(folder)
+        while path != real:
+            with contextlib.suppress(OSError):  # in an archive
+                if status.st_ino and os.path.samestat(os.stat(path), status):
+                    return True
+            path, inner = os.path.dirname(path), path
+            if path == inner:
+                return False
+        return True
+
+    def holds_file(path: str) -> bool:
+        return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
+
+    return holds_file
+
+
 def check_read_twice(
     options: RuleOptions, paths: Iterable[str], settings: Settings | None = None
 ) -> None:
@@ -500,7 +533,7 @@ def check_read_twice(
     Raises:
         InputError: the directory of `keep_in` does not exist.
     """
-    keeping.holding(options.order.keep_in)
+    holding(options.order.keep_in)
     for path in expanded(paths) if reads_twice(options, settings) else ():
         is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
         if path == STDIN or is_pipe:

@@ -15,6 +15,7 @@ import numpy as np
 
 from lshdb import errors
 from lshdb.apps.dedup.collection import Collection, DropReason
+from lshdb.apps.passages import places
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.passage_runs import passage_at
 from lshdb.formatting import counted, listed
@@ -56,7 +57,7 @@ class _Run:
         """Where a range of units starts and ends in the text; its first and last line, from 1."""
         first += self.first
         start, end = int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
-        text = positions.with_line_feeds(self.text)
+        text = places.with_line_feeds(self.text)
         return start, end, text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
 
     def passage_of(self, short: "_Run", offset: int) -> CopiedPassage:

@@ -21,6 +21,7 @@ import numpy as np
 from lshdb import model
 from lshdb.apps.passages.model import PassagePair
 from lshdb.apps.passages.options import PassagePairsOptions
+from lshdb.apps.passages.places import with_line_feeds
 from lshdb.apps.programs.tokens import FILES
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
@@ -29,7 +30,6 @@ from lshdb.read import paths
 from lshdb.sketch.settings import Settings
 from lshdb.store.snapshot import Snapshot
 from lshdb.store.store import Store
-from lshdb.text.positions import with_line_feeds
 from lshdb.write.add import add_documents, chosen_ids
 from lshdb.write.temporary import temporary_store
 

@@ -37,13 +37,14 @@ from lshdb import (
 )
 from lshdb import open as open_database
 from lshdb.apps.folders.options import SyncOptions
+from lshdb.apps.gate import working_tree
 from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import line_ends
 from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
 from lshdb.apps.programs import boilerplate
 from lshdb.json_text import loads
 from lshdb.options import OpenOptions
-from lshdb.read import encodings, git, paths
+from lshdb.read import encodings, paths
 from lshdb.read.session import session_of
 from lshdb.text import positions
 from lshdb.workers import in_processes
@@ -202,9 +203,9 @@ def gate(
     for path in files:
         if not os.path.exists(path):
             raise InputError(f"{paths.printable_path(path)}: no such file or directory")
-    top, index_directory = git.repository(directory)
+    top, index_directory = working_tree.repository(directory)
     patterns = [f"*{ending}" for _, endings in _KINDS.values() for ending in endings]
-    changes = None if request.since is None else git.changes(top, request.since, patterns)
+    changes = None if request.since is None else working_tree.changes(top, request.since, patterns)
     checked_paths = {paths.key_of(path, top): path for path in files}
     job = _GateRun(top, index_directory, request, checked_paths, changes, progress, _tag(version))
     return job.findings(accepted)
@@ -230,7 +231,7 @@ class _GateRun:
     index_directory: str
     request: GateOptions
     checked_paths: dict[str, str]
-    changes: dict[str, git.Changed] | None
+    changes: dict[str, working_tree.Changed] | None
     progress: bool
     tag: str
     failures: dict[Failure, None] = field(default_factory=dict, init=False)
@@ -241,7 +242,7 @@ class _GateRun:
         os.makedirs(self.index_directory, exist_ok=True)
         _delete_others(self.index_directory, self.tag)
         missing = {key: path for key, path in self.checked_paths.items() if not os.path.isdir(path)}
-        tracked = git.tracked(self.top) if missing else set()
+        tracked = working_tree.tracked(self.top) if missing else set()
         result = Findings()
         for kind, (shingle, endings) in _KINDS.items():
             is_all = self.request.count_all
@@ -348,7 +349,7 @@ class _GateRun:
                 for _, failure in batch.failures:
                     self._failed(replace(failure, where=paths.printable_path(key)))
             if key in texts and self.changes is not None:
-                self.changes[key] = git.Changed(True, [git.ALL_LINES])
+                self.changes[key] = working_tree.Changed(True, [working_tree.ALL_LINES])
         return texts
 
 
@@ -396,7 +397,7 @@ class _Search:
     database: Database
     keys: list[str] | None
     others: Mapping[str, str]
-    changes: dict[str, git.Changed] | None
+    changes: dict[str, working_tree.Changed] | None
     request: GateOptions
     texts: dict[str, _TokenizedFile] = field(default_factory=dict)
     covered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)

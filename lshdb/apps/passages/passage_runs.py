@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.apps.passages import passage_windows
+from lshdb.apps.passages.places import page_at
 from lshdb.apps.passages.shared_runs import Runs, Segments
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
 from lshdb.search import cut_notes
 from lshdb.text.arrays import IntArray
-from lshdb.text.positions import page_at
 
 
 @dataclass(frozen=True, slots=True)

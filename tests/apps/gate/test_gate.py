@@ -20,7 +20,7 @@ import yaml
 from helpers import ROOT, Command
 from pre_commit import clientlib
 
-from lshdb.read import git
+from lshdb.apps.gate import working_tree
 
 IDENTITY = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -373,10 +373,10 @@ def test_hunks_with_lines_of_context_and_without_a_last_line_feed() -> None:
     assert hunk is not None
     lines = b" a|-b|+x|+y||-c|\\ No newline at end of file|+++ z|@@".split(b"|")
     rest = iter(lines)
-    assert git._added(hunk, rest) == [(2, 3), (5, 5)]
+    assert working_tree._added(hunk, rest) == [(2, 3), (5, 5)]
     assert [*rest] == [b"@@"]
-    assert git._added(hunk, iter(lines[:3])) == [(2, 2)]
-    assert git._added(hunk, iter([b"+a", b"+b\0c"])) == [git.ALL_LINES]
+    assert working_tree._added(hunk, iter(lines[:3])) == [(2, 2)]
+    assert working_tree._added(hunk, iter([b"+a", b"+b\0c"])) == [working_tree.ALL_LINES]
 
 
 def test_clones_without_all_objects_say_what_to_do(

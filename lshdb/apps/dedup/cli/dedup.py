@@ -1,5 +1,6 @@
 """The command dedup: like uniq, for near duplicates among the rows of files, or files."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain
@@ -16,6 +17,7 @@ from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
 from lshdb.options import SettingsOptions
+from lshdb.read.paths import path_from_here, path_of_key
 
 if TYPE_CHECKING:
     from lshdb.apps.dedup.job import DedupJob
@@ -77,8 +79,8 @@ def dedup(
     with limits_to(note), closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if null:
-            names = (results.paths_of_keys([str(key)], job.root) for key, *_ in lines)
-            results.print_names(chain.from_iterable(names), null=True)
+            names = (_path_from_here(str(key), job.root) for key, *_ in lines)
+            results.print_names(names, null=True)
         elif job.are_texts:
             results.write_results(
                 job.columns,
@@ -169,3 +171,9 @@ def _report(job: "DedupJob", notes: list[str], *, as_json: bool) -> None:
 
         messages.message(unkeyed_note(counts["unkeyed"]))
     documents.report_reading(skipped, counts["replaced"], counts["empty"])
+
+
+def _path_from_here(key: str, root: str) -> str:
+    """The path from here to the file of a key, or the key itself if there is no such file."""
+    path = path_of_key(key, root)
+    return path_from_here(path) if os.path.lexists(path) else key

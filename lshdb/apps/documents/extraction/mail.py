@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO
 
-from lshdb.apps.documents.extraction import parts
+from lshdb.apps.documents.extraction import labels, parts
 from lshdb.apps.documents.extraction.kinds import HEADER, Metadata, Refused, separates
-from lshdb.read import encodings
 
 QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
 """What a message quotes of others."""
@@ -53,7 +52,7 @@ def text_of(data: bytes | bytearray, about: Metadata) -> str:
 
 def header(_: str, value: str) -> str:
     """A header as it is written, but for its encoded words: to parse some takes Python minutes."""
-    return _ENCODED.sub(_word, encodings.decoded(value.encode("utf-8", "surrogateescape")).strip())
+    return _ENCODED.sub(_word, labels.decoded(value.encode("utf-8", "surrogateescape")).strip())
 
 
 def _word(match: re.Match[str]) -> str:
@@ -67,8 +66,8 @@ def _word(match: re.Match[str]) -> str:
             raw = b64decode(data + "=" * (-len(data) % 4))
         else:
             raw = decodestring(data, header=True)
-        if encodings.codec(charset) or encodings.is_no_label(charset):
-            return encodings.decoded(raw, charset)
+        if labels.codec(charset) or labels.is_no_label(charset):
+            return labels.decoded(raw, charset)
         return raw.decode(charset, "replace")
     return match[0]
 

@@ -9,8 +9,8 @@ import re
 from contextlib import suppress
 from typing import Any
 
+from lshdb.apps.documents.extraction import labels
 from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage, noted
-from lshdb.read import encodings
 
 _NESTED = 30
 """Parts within parts that are read."""
@@ -122,15 +122,15 @@ def _text(part: Any) -> str:
     """The text of a part that has no others in it."""
     data = part.get_payload(decode=True) or b""
     label = (part.get_content_charset("") or "").strip(' "').partition(" ")[0]
-    known = encodings.codec(label)
+    known = labels.codec(label)
     if part.get_content_subtype() == "html":
         from lshdb.apps.documents.extraction import web
 
-        return web.page(data, {}, "" if known is None or encodings.is_no_label(label) else label)
-    if known is None and not encodings.is_no_label(label):
+        return web.page(data, {}, "" if known is None or labels.is_no_label(label) else label)
+    if known is None and not labels.is_no_label(label):
         text = str(data.decode(label, "replace"))  # UTF-7, or an error that names the label
     else:
-        text = encodings.decoded(data, label)
+        text = labels.decoded(data, label)
     if str(part.get_param("delsp", "")).lower() == "yes":
         text = _FLOWED.sub(lambda lines: re.sub(rf" \r?\n{lines[1]} ?", "", lines[0]), text)
     return text

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from lshdb.apps.documents.extraction import labels
 from lshdb.apps.documents.extraction.kinds import Metadata
 from lshdb.apps.documents.extraction.packages import tree
 from lshdb.read import encodings
@@ -53,7 +54,7 @@ def page(data: bytes, about: Metadata, label: str = "", *, is_xhtml: bool = Fals
     for pattern in (_LABEL, _XML_LABEL):
         if not label and (match := pattern.search(start)):
             label = match[1].decode("ascii", "replace")
-    text = encodings.decoded(data, label)
+    text = labels.decoded(data, label)
     if is_xhtml or _XHTML.search(start):
         text = _CLOSED.sub(r"<\1></\2>", text)
     return _text(text, about)
@@ -65,7 +66,7 @@ def _of_xml(data: bytes, label: str) -> str | None:
 
     if label or encodings.of_mark(data) is None:
         match = _XML_LABEL.search(data[:_PROBE])
-        text = encodings.decoded(data, label or (match[1].decode() if match else ""))
+        text = labels.decoded(data, label or (match[1].decode() if match else ""))
         data = re.sub(r"^\s*<\?xml\b[^>]*\?>", "", text, count=1).encode("utf-8", "replace")
     try:
         root = tree(data, {}, "", recover=False)

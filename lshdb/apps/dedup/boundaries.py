@@ -1,4 +1,4 @@
-"""Words and signs as people see them, and where a text may be cut so that they can read the rest.
+"""Where a text may be cut so that people can read the rest.
 
 Shingles of characters begin and end anywhere. A cut is never within a word with blanks or
 punctuation around it, such as `don't`, `3.14` or `well-known`; nor before a mark or a sign without
@@ -14,14 +14,10 @@ import numpy as np
 from lshdb.text import arrays, folding
 
 _WITHIN_WORDS = [*map(ord, "'.-\u00b7\u2010\u2011\u2019")]
-_FOLLOWING = folding.FOLLOWING + "\u0e33\u0eb3"
-"""The last two are not yet folded: a mark and a vowel each."""
 _REGIONAL = "\U0001f1e6-\U0001f1ff"
 """Two of them are a flag."""
 _SKIN_TONES = "\U0001f3fb-\U0001f3ff"
 _JOINER = "\u200d"
-_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-"""And kana."""
 _NEAR = 8
 """Characters that say whether two belong together."""
 
@@ -93,7 +89,7 @@ def may_be_cut(text: str) -> arrays.Mask:
     between &= ~folding.is_any(codes[base], folding.LEADING) & ~folding.is_any(
         codes[visible], folding.STACKING
     )
-    between &= ~folding.is_any(behind, _FOLLOWING)
+    between &= ~folding.is_any(behind, folding.UNFOLDED_FOLLOWING)
     between &= (before != ord("\r")) | (behind != ord("\n"))
     regional = folding.is_any(codes, _REGIONAL)
     # Each is the second of two, or not, by how many are in a row up to it.
@@ -103,24 +99,3 @@ def may_be_cut(text: str) -> arrays.Mask:
     between[:-1] &= ~joins
     between[1:] &= ~joins
     return allowed
-
-
-def visible_word() -> str:
-    """A regular expression for what is compared before readers: a word, or a sign between words.
-
-    An ideograph is a word, and in scripts without blanks a consonant with its vowels. Marks, and
-    signs without width, belong to the character before.
-    """
-    marks, letters = _ranges(folding.COMBINES | folding.DROPPED), _ranges(folding.SYLLABIC)
-    consonant = f"[{letters}](?:[{marks}]|(?<=[{folding.STACKING}])[{letters}])*+"
-    syllable = f"(?:[{folding.LEADING}][{marks}]*+)?+{consonant}[{_FOLLOWING}]*+"
-    plain = rf"[^\W{_IDEOGRAPHS}{letters}]"
-    word = f"{plain}++(?:[{marks}]++{plain}*+)*+"
-    return rf"(?:{word}|[{_IDEOGRAPHS}][{marks}]*+|{syllable}|[^\w\s][{marks}]*+)"
-
-
-def _ranges(kind: int) -> str:
-    """The characters of a class, for a set of a regular expression."""
-    chosen = np.concatenate([[False], (folding.character_classes() & kind) != 0, [False]])
-    edges = np.flatnonzero(chosen[1:] != chosen[:-1]).reshape(-1, 2)
-    return "".join(f"{chr(first)}-{chr(behind - 1)}" for first, behind in edges.tolist())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.text.boundaries import may_be_cut, readable_cuts
+from lshdb.apps.dedup.boundaries import may_be_cut, readable_cuts
 
 EMOJI = "\U0001f468\u200d\U0001f467\U0001f44d\U0001f3fd\u2764\ufe0f\U0001f1e9\U0001f1ea\U0001f1eb"
 TEXTS = st.text(
