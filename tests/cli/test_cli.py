@@ -321,3 +321,72 @@ def open_files(pid: int) -> list[str]:
         return [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
     except OSError:
         return []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["querry"], "No such command 'querry'; did you mean 'query'?"),
+        pytest.param(
+            *(["spark_dedup"], "did you mean 'spark-dedup'?"), marks=pytest.mark.app("spark")
+        ),
+        (["xyzzy"], "No such command 'xyzzy'."),
+        (["help"], "No such command 'help'; try lshdb --help, or lshdb COMMAND --help"),
+        (["list"], "No such command 'list'; try lshdb sql"),
+        (["find", "a"], "No such command 'find'; try lshdb query FILE"),
+        (["delete", "a"], "No such command 'delete'; try lshdb remove KEY"),
+        (["merge", "x.db"], "No such command 'merge'; try lshdb add -d ALL.db ONE.db TWO.db"),
+        (["stats"], "No such command 'stats'; try lshdb info"),
+        (["info", "x.db"], "x.db is a database: give it as -d x.db"),
+        (["pairs", "-d", "x.db", "x.db"], "x.db is a database: give it as -d x.db"),
+    ],
+)
+def test_a_name_that_is_nearly_right(command: Command, arguments: list[str], says: str) -> None:
+    command.done("init", "-d", "x.db")
+    done = command(*arguments)
+    assert done.status == 2
+    assert says in " ".join(done.err.split())
+
+
+def test_a_database_that_is_not_there_is_no_advice(command: Command) -> None:
+    assert "is a database" not in command("pairs", "none.db").err
+
+
+# options given twice
+
+
+FERRY = "the ferry to the islands runs"
+TWICE = [
+    ("pairs -o b.jsonl -o c.jsonl", "--output is given twice, as b.jsonl and as c.jsonl"),
+    ("clusters --keep first --keep last", "--keep is given twice, as first and as last"),
+    ("query --text a --threshold 0.5 --threshold=0.6", "--threshold is given twice"),
+    ("info -d a.db --db b.db", "--db is given twice, as a.db and as b.db"),
+]
+
+
+@pytest.mark.parametrize(("line", "says"), TWICE)
+def test_two_values_are_wrong_usage(command: Command, line: str, says: str) -> None:
+    """pallets/click issue 2340, rachis-org/rachis-cli issue 143: the last one counted, and nobody
+    was told.
+    """
+    done = command(*line.split())
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+
+
+def test_equal_values_flags_and_lists_may_repeat(command: Command) -> None:
+    rows = [{"id": key, "text": FERRY, "n": 1} for key in ("a", "b")]
+    command.write("a.jsonl", rows)
+    command.done("add", "a.jsonl", "-d", "x.db", "--db", "x.db", "--quiet", "-q")
+    where = ["--where", "key <> ? and key <> ?", "-p", "x", "-p", "y"]
+    asked = ["--threshold", "0.50", "--threshold", "0.5", "--fields", "n", "--json", "--json"]
+    done = command.done("query", "--text", FERRY, "-d", "x.db", *where, *asked)
+    assert len(done.records) == 2
+
+
+def test_a_variable_is_for_an_alias(command: Command) -> None:
+    database_of(command.path("lsh.db"), {"a": "one two three four", "b": "one two three five"})
+    command.variables |= {"LSHDB_QUERY_THRESHOLD": "0.3", "LSHDB_VERSION": "1.2"}
+    query = ["query", "--text", "one two three four", "--exhaustive"]
+    assert len(command.done(*query).lines) == 2
+    assert len(command.done(*query, "--threshold", "0.9").lines) == 1

@@ -485,3 +485,29 @@ def test_a_file_on_standard_input(tmp_path: Path) -> None:
             found = new_session(False, format="parquet", stdin=file).read(["-"])
             assert [getattr(item, "content", None) for item in found] == contents
             assert not file.closed
+
+
+FERRY = "the ferry to the islands runs every hour from the pier"
+LINES = b"".join(b'{"id": %d, "text": "%d %s"}\n' % (i, i, FERRY.encode()) for i in range(3_000))
+
+
+@pytest.mark.app("dedup")
+def test_texts_that_are_named_are_texts(command: Command) -> None:
+    for name in ("a", "b"):
+        command.write(f"{name}.txt", FERRY)
+    done = command.done("dedup", "a.txt", "b.txt")
+    assert done.out == "1.000000\tidentical\tb.txt\ta.txt\n"
+
+    said = command.fails("dedup", "a.txt", "b.txt", "-o", "out.jsonl")
+    assert "a.txt: a text, and no rows of JSON: --format text compares texts" in said
+    assert not command.path("out.jsonl").exists()
+    with pytest.raises(lshdb.InputError, match="a text, and no rows of JSON"):
+        lshdb.dedup(str(command.path("a.txt")))
+
+
+@pytest.mark.app("dedup")
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_rows_that_are_named_as_texts_are_rows(command: Command, encoding: str) -> None:
+    command.write("rows.txt", f"\n{LINES[:1000].decode().rpartition('{')[0]}".encode(encoding))
+    done = command.done("dedup", "rows.txt")
+    assert json.loads(done.lines[0]) == {"id": 0, "text": f"0 {FERRY}"}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import new_session
+from helpers import Command, new_session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import as_file, table_of
@@ -410,3 +412,92 @@ def test_lines_that_are_checked_together_are_read_as_each_alone(
         ]
         read.append((columns, session.counts.replaced))
     assert read[0] == read[1]
+
+
+# texts within lists
+
+
+FERRY = "the ferry to the islands runs every hour from the pier"
+TURNS = [{"from": "a", "value": FERRY}, {"from": "b", "value": "yes"}, {"from": "c"}]
+B = {"from": "b"}
+PARTS = [{"type": "text", "text": "b"}, {"type": "image_url", "image_url": {"url": "x"}}, "c"]
+CHAT = [{"value": "a", "from": "a"}, {"value": None}, {"value": PARTS}, {"value": ["d"]}]
+"""Messages of a chat: a text, none, and lists of parts."""
+
+
+@pytest.mark.parametrize(
+    ("field", "row", "text", "left"),
+    [
+        ("turns[].value", {"turns": TURNS[1:]}, "yes", {"turns": [B, {"from": "c"}]}),
+        ("tags", {"tags": ["a", None, "b c"], "n": 1}, "a\nb c", {"n": 1}),
+
+        ("turns[].value", {"turns": CHAT}, "a\nb\nc\nd", {"turns": [{"from": "a"}, {}, {}, {}]}),
+        ("m.t[].value", {"m": {"t": TURNS[1:2], "n": 1}}, "yes", {"m": {"n": 1, "t": [B]}}),
+        ("t,turns[].value", {"t": "head", "turns": TURNS[1:2]}, "head\nyes", {"turns": [B]}),
+    ],
+)  # fmt: skip
+def test_texts_within_lists(
+    path: Path, field: str, row: dict[str, object], text: str, left: dict[str, object]
+) -> None:
+    rows = path.parent / "a.jsonl"
+    rows.write_text(json.dumps({"id": "x", **row}) + "\n")
+    with lshdb.open(path) as database:
+        assert database.add_files([str(rows)], text_field=field).added == 1
+        stored = database.get("x")
+    assert (stored.content, stored.metadata) == (text, left)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"meta": None}, ": field 'meta' is null, so there is no 'meta.body' (the fields are id, "),
+        ({"meta": {"body": None}}, ":1: field 'meta.body' is null, not a string"),
+        ({"meta": {"body": ["a", 1]}}, ":1: element 2 of field 'meta.body' is a number, not a str"),
+        ({"meta": {"body": []}}, ":1: field 'meta.body' is an array without texts"),
+        ({}, ": no field 'meta.body': name it with --text-field (the fields are id)"),
+        ({"meta": [{}, {"body": "a"}]}, ": no field 'meta.body': in a list it is 'meta[].body' ("
+         "the fields are id, meta)"),
+        ({"meta": {"body": [PARTS, {"a": 1, "b": "c"}]}}, ":1: element 2 of field 'meta.body' is "
+         "an object, not a string; for a field of it write 'meta.body[].b'"),
+    ],
+)  # fmt: skip
+def test_a_row_without_a_text(command: Command, row: dict[str, object], says: str) -> None:
+    """What no row has costs the file."""
+    command.write("a.jsonl", json.dumps({"id": 1, **row}) + "\n")
+    assert f"a.jsonl{says}" in command("add", "a.jsonl", "--text-field", "meta.body").err
+
+
+@pytest.mark.app("dedup")
+@pytest.mark.parametrize("value", [[], [None], [{"value": None}], [{"value": []}], None])
+def test_a_chat_without_texts_is_a_missing_text(command: Command, value: object) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [{"id": "a", "turns": value}, {"id": "b", "turns": [{"value": PARTS[:2]}]}]
+    command.write("a.jsonl", rows)
+    pa.parquet.write_table(pa.Table.from_pylist(rows), command.path("b.parquet"))
+    field = "turns[].value"
+    for name in ("a.jsonl", "b.parquet"):
+        how = ("dedup", name, "--text-field", field, "-o")
+        assert f"{name}:1: field 'turns" in command(*how, "out.jsonl").err
+        assert len(command.path("out.jsonl").read_bytes().splitlines()) == 1
+        says = "kept 2, dropped 0, failed 0\nempty: 1 without a shingle, similar to nothing\n"
+        command.done(*how, "out.jsonl", "--on-null", "keep", says=says)
+        for data in (str(command.path(name)), pandas.DataFrame(rows), rows):
+            assert lshdb.dedup(data, text=field, on_null="keep").failed == 0
+
+
+@pytest.mark.app("dedup")
+def test_texts_within_lists_of_tables(command: Command) -> None:
+    pandas = pytest.importorskip("pandas")
+    turns = [{"from": "a", "value": FERRY}, {"from": "b", "value": None}]
+    rows = [{"id": key, "turns": turns, "tags": ["x", FERRY]} for key in ("a", "b")]
+    rows.append({"id": "c", "turns": [], "tags": []})
+    table = pa.Table.from_pylist(rows)
+    pa.parquet.write_table(table, path := command.path("in.parquet"))
+    for data, field in product(
+        [str(path), table, pandas.DataFrame(rows)], ["turns[].value", "tags"]
+    ):
+        with pytest.warns(lshdb.FailureWarning, match=rf"field '{re.escape(field)}' is an array w"):
+            result = lshdb.dedup(data, text=field)
+        assert ([row.key for row in result.dropped], result.failed) == (["b"], 1)
+    how = ("--text-field", "tags", "--cut", "3", "-o", "out.parquet")
+    assert "texts can be cut in one field only" in command("dedup", "in.parquet", *how).err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 from lshdb.read.paths import pattern_top

@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 import lshdb

@@ -14,8 +14,6 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pytest
-from direct_command import DirectCommand
-from direct_command import command as command
 from helpers import Command
 from rows import as_file
 
@@ -33,7 +31,7 @@ def rows_of(*numbers: int) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(params=["command", "library"])
-def run(request: pytest.FixtureRequest, command: DirectCommand) -> Run:
+def run(request: pytest.FixtureRequest, command: Command) -> Run:
     """Runs a job by one of the doors; gives what it says if it fails, else nothing."""
 
     def by_command(
@@ -150,7 +148,7 @@ def test_a_file_without_the_text_refuses_the_run(
     assert not files_in(command.path("out"))
 
 
-def test_a_wrong_field_of_standard_input_is_one_line(command: DirectCommand) -> None:
+def test_a_wrong_field_of_standard_input_is_one_line(command: Command) -> None:
     command.write("in.jsonl", rows_of(*range(20)))
     command.write("out.jsonl", rows_of(5))
     lines = command.path("in.jsonl").read_bytes()

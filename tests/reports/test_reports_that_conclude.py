@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 
 from lshdb.apps.report.evidence import connections, standing_apart

@@ -11,7 +11,6 @@ import zipfile
 
 import documents
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")

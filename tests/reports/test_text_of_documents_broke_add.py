@@ -12,7 +12,6 @@ from typing import Any
 
 import documents
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 import lshdb

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from direct_command import command as command
 from helpers import Command, database_of
 
 import lshdb

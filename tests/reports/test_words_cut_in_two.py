@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from direct_command import command as command
 from helpers import Command
 
 FIRST = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from helpers import database_of, set_families
+from helpers import Command, database_of, set_families
 from oracles import connected, jaccard, stars
 
 import lshdb
@@ -132,3 +132,48 @@ def test_hot_buckets_lose_nothing(filled: Path, rare: dict[str, Any], threshold:
 
     small = Limits(clusters=Limit(whole=2, first=99, others=99), **rare)
     assert everything(small) == everything(Limits())
+
+
+ALONE_AND_TOGETHER = {
+    "alone": "a text of its own, with words that no other has",
+    "a": "the ferry to the islands runs every hour from the pier",
+    "b": "the ferry to the islands runs every hour from the pier",
+    "odd": "something else altogether is written in here today",
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "clusters"),
+    [
+        ({}, [("a", "b")]),
+        ({"min_size": 1}, [("a", "b"), ("alone",), ("odd",), ("empty",)]),
+        ({"min_size": 1, "star": True}, [("a", "b"), ("alone",), ("odd",), ("empty",)]),
+        ({"min_size": 1, "max_size": 1}, [("alone",), ("odd",), ("empty",)]),
+        ({"min_size": 1, "top": 2}, [("a", "b"), ("alone",)]),
+        ({"min_size": 1, "top": 1}, [("a", "b")]),
+        ({"min_size": 1, "key": "odd"}, [("odd",)]),
+        ({"min_size": 1, "key": "b"}, [("a", "b")]),
+        ({"min_size": 1, "where": "key in ('b', 'odd')"}, [("b",), ("odd",)]),
+    ],
+)  # fmt: skip
+def test_single_documents_are_listed(
+    path: Path, options: dict[str, Any], clusters: list[tuple[str, ...]]
+) -> None:
+    with database_of(path, ALONE_AND_TOGETHER) as database:
+        listed = [*database.clusters(**options)]
+    assert [one.members for one in listed] == clusters
+    if "key" not in options and "max_size" not in options:
+        assert [one.cluster for one in listed] == [*range(1, len(listed) + 1)]
+    assert {one.lowest for one in listed} == {1.0}
+
+
+def test_the_command_lists_single_documents(command: Command, path: Path) -> None:
+    database_of(path, ALONE_AND_TOGETHER).close()
+    done = command.done("clusters", "--min-size", "1", "--json", "--fields", "text")
+    assert [(row["cluster"], row["key"]) for row in done.records] == [
+        (1, "a"), (1, "b"), (2, "alone"), (3, "odd"), (4, "empty"),
+    ]  # fmt: skip
+    assert command.done("clusters", "--min-size", "1", "--drop-list").lines == ["b"]
+    none = command.done("clusters", "--min-size", "1", "--where", "key = 'x'")
+    assert (none.out, none.err) == ("", "no document that matches\n")

@@ -1,9 +1,8 @@
-"""What each rule of dedup drops, against sets of Python; and which of similar rows stays."""
+"""What each rule of dedup drops, against sets of Python."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import unicodedata
 from collections.abc import Callable
@@ -215,26 +214,6 @@ def test_all_of_similar_rows_are_dropped(texts: list[str], limits: Limits) -> No
     sets = sets_of(texts)
     result = dedup(texts, limits, drop_all=True)
     check_all_dropped(texts, result, lambda a, b: oracles.jaccard(sets[a], sets[b]) >= 0.5)
-
-
-def test_files_stay_by_their_times_and_paths(command: Command) -> None:
-    text = "some words that two files have in common"
-    names = ["b/long-name.txt", "a/x.txt", "c/other.txt"]
-    for time, name in zip((3, 2, 1), names, strict=True):
-        command.path(name).parent.mkdir(exist_ok=True)
-        command.write(name, text)
-        os.utime(command.path(name), (time, time))
-    for options, kept in (
-        ("--keep newest", 0),
-        ("--keep oldest", 2),
-        ("--keep shortest-path", 1),
-        ("--keep-in c", 2),
-        ("--keep newest --keep-in a/", 1),
-        ("--keep first", 1),
-        ("--keep last", 2),
-    ):
-        found = command.done("dedup", ".", "--json", *options.split()).records
-        assert [row["kept"] for row in found] == [names[kept]] * 2, options
 
 
 def test_rules_hold_between_runs_and_beside_a_reference(command: Command) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -266,3 +267,88 @@ def test_annotations_are_joined_by_each_library() -> None:
     for name, values in columns.items():
         table = table.append_column(name, [values])
     assert_frame_equal(joined, pl.DataFrame(table))
+
+
+# columns of every kind
+
+
+def arrow_table(**columns: Any) -> pa.Table:
+    """A table of documents with other columns."""
+    return pa.table({"id": IDS, "text": TEXTS} | columns)
+
+
+TABLES: dict[str, Any] = {
+    "categories of Polars": pl.DataFrame(
+        {"id": IDS, "text": pl.Series(TEXTS, dtype=pl.Categorical)}
+    ),
+    "an enumeration of Polars": pl.DataFrame(
+        {"id": IDS, "text": TEXTS, "c": pl.Series(list("aba"), dtype=pl.Enum(["a", "b"]))}
+    ),
+    "categories of pandas": pd.DataFrame({"id": IDS, "text": pd.Categorical(TEXTS)}),
+    "several types": pd.DataFrame({"id": IDS, "text": TEXTS, "x": ["a", 5, None]}),
+    "numbers for names": pd.DataFrame({"id": IDS, "text": TEXTS, 0: IDS}),
+    "views": arrow_table(text=pa.array(TEXTS, VIEW), b=pa.array([b"a"] * 3, pa.binary_view())),
+    "views in others": arrow_table(
+        a=pa.array([["a"]] * 3, pa.list_(VIEW)),
+        b=pa.array([{"x": "a"}] * 3, pa.struct([("x", VIEW)])),
+    ),
+    "a dictionary of views": arrow_table(
+        text=pa.DictionaryArray.from_arrays(
+            pa.array([0, 1, 0], pa.int32()), pa.array(TEXTS[:2], VIEW)
+        )
+    ),
+    "run ends": arrow_table(id=run_ends(pa.array(IDS)), text=run_ends(pa.array(TEXTS))),
+    "a column without a name": pd.DataFrame({"id": IDS, "text": TEXTS, None: IDS}),
+    "columns without names": pa.table([IDS, TEXTS, IDS, IDS], names=["id", "text", "", ""]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_deduplicated_and_added(name: str, tmp_path: Path) -> None:
+    table = TABLES[name]
+    result = lshdb.dedup(table)
+    assert result.mask.tolist() == [True, True, False]
+    assert [(row.key, row.kept) for row in result.dropped] == [("3", "1")]
+    assert len(result.kept) == 2
+    with lshdb.open(tmp_path / "fables.db") as db:
+        assert db.add_table(table).added == 3
+        assert [db[key].content for key in IDS] == TEXTS
+    if isinstance(table, pl.DataFrame):
+        table.write_ipc(tmp_path / "in.arrow")
+    elif isinstance(table, pa.Table):
+        with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as writer:
+            writer.write_table(table)
+    else:
+        return
+    of_file = lshdb.dedup(str(tmp_path / "in.arrow"))
+    for suffix in ("arrow", "parquet"):
+        of_file.save(tmp_path / f"out.{suffix}")
+        kept = lshdb.dedup(str(tmp_path / f"out.{suffix}")).kept
+        assert [row["text"] for row in kept] == TEXTS[:2], suffix
+
+
+def test_a_number_among_texts_costs_its_row(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": [1, "b", 3, None], "text": [TEXTS[0], TEXTS[1], 5, "a poem"]})
+    with pytest.warns(lshdb.FailureWarning, match="^1 row"):
+        result = lshdb.dedup(frame)
+    assert [(one.where, one.reason) for one in result.failures] == [
+        ("row:3", "field 'text' is a number, not a string")
+    ]
+    pd.testing.assert_frame_equal(result.kept, frame.iloc[[0, 1, 3]])
+    with lshdb.open(tmp_path / "fables.db") as db:
+        failures: list[lshdb.Failure] = []
+        assert db.add_table(frame, on_failure=failures.append).added == 2
+        assert [failure.where for failure in failures] == ["table:3", "table:4"]
+
+
+def test_columns_without_names_get_their_number(tmp_path: Path) -> None:
+    lines = "id,text,,\n1,a b c,x,y\n"
+    (tmp_path / "in.csv").write_text(lines)
+    with lshdb.open(tmp_path / "fables.db") as db:
+        db.add_files([str(tmp_path / "in.csv")])
+        assert db["1"].metadata == {"": "x", "column 4": "y"}
+        for names in (["", ""], [None, float("nan")], [pd.NA, pd.NaT]):
+            frame = pd.DataFrame([(1, "a b c", "x", "y")], columns=["id", "text", *names])
+            assert db.add_table(frame).unchanged == 1
+            pd.testing.assert_frame_equal(lshdb.dedup(frame).kept, frame)

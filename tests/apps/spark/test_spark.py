@@ -13,7 +13,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -875,3 +875,17 @@ def passages_of(pairs: Iterable[lshdb.PassagePair]) -> Iterator[tuple[Any, ...]]
     for pair in pairs:
         totals = (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage)
         yield from ((*totals, *astuple(passage)) for passage in pair.passages)
+
+
+def close(*descriptors: int) -> Callable[[], None]:
+    def before() -> None:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    return before
+
+
+def test_spark_takes_only_utf8(command: Command) -> None:
+    database_of(command.path(os.fsdecode(b"q\xff.db")), {"a": "the fox"}).close()
+    reason = command.fails("spark-dedup", os.fsdecode(b"q\xff.db"), "out", status=2)
+    assert reason == "q\\xff.db: Spark takes only names that are UTF-8: rename it"

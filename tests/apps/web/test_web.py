@@ -20,7 +20,16 @@ from urllib.parse import parse_qsl, quote_plus, urlencode
 
 import inspection
 import pytest
-from helpers import Answer, Command, Site, database_of, eventually, served, unprivileged
+from helpers import (
+    Answer,
+    Command,
+    Site,
+    database_of,
+    eventually,
+    served,
+    text_families,
+    unprivileged,
+)
 
 import lshdb
 
@@ -1178,3 +1187,47 @@ def test_a_key_that_no_file_can_have_is_shown_with_open_files(path: Path) -> Non
     with page_file.opened(path) as reader:
         page = views.Visit(reader, "lsh", {"key": "k" * 3000}, open_files=True).page("document")
     assert (page.status, page.view["file"]) == (200, None)
+
+
+WITH_SINGLE_ONES = {
+    "alone": "a text of its own, with words that no other has",
+    "a": "the ferry to the islands runs every hour from the pier",
+    "b": "the ferry to the islands runs every hour from the pier",
+    "odd": "something else altogether is written in here today",
+    "empty": "",
+}
+
+
+@pytest.mark.extra("web")
+@pytest.mark.parametrize(("field", "keys"), [("smallest", "aaoe"), ("largest", "aoe")])
+def test_single_documents_are_clusters_of_one(path: Path, field: str, keys: str) -> None:
+    from lshdb.apps.web import page_file, views
+
+    database_of(path, WITH_SINGLE_ONES).close()
+    with page_file.opened(path) as reader:
+        page = views.Visit(reader, "lsh", {field: "1", "sort": "first"}).page("clusters").data
+    assert "".join(cluster["keep"][0] for cluster in page["clusters"]) == keys
+
+
+@pytest.mark.extra("web")
+def test_a_field_given_twice_is_refused(command: Command) -> None:
+    lshdb.open(command.path("lsh.db")).close()
+    with served(command.directory) as site:
+        same = site.ask(f"{site.root}/clusters?keep=last&keep=last")
+        twice = site.ask(f"{site.root}/clusters?keep=last&keep=first")
+        form = site.ask(f"{site.root}/query", b"text=a&text=a&threshold=0.5&threshold=0.6")
+    assert same.status == 200
+    for answer in (twice, form):
+        assert (answer.status, "twice, with different values" in answer.text) == (400, True)
+
+
+def test_a_sample_of_pairs_is_that_of_the_library(path: Path) -> None:
+    texts = text_families(5, families=20, copies=3, words=60, most_edits=8)
+    with database_of(path, texts, threshold=0.5) as db:
+        drawn = [*db.pairs(max_similarity=0.8, sample=5, seed=2)]
+        count = len([*db.pairs(max_similarity=0.8)])
+    with page_file.opened(path) as reader:
+        address = {"max_similarity": "0.8", "sample": "5", "seed": "2"}
+        page = views.Visit(reader, "lsh", address).page("pairs").data
+    assert [pair["a"] for pair in page["pairs"]] == [pair.a for pair in drawn]
+    assert page["drawn_from"] == count

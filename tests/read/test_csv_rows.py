@@ -1,4 +1,4 @@
-"""Dialects of CSV: delimiters, escapes and quotes that were taken for text, or text for them."""
+"""Dialects of CSV and TSV: delimiters, escapes and quotes, which go out as they came."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pandas as pd
 import pytest
-from direct_command import command as command
 from helpers import Command, new_session
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,6 +19,7 @@ TEXT = "the ferry to the islands runs every hour"
 FIELDS = [("a", TEXT), ("b", TEXT), ("c", "another text, of words")]
 
 
+@pytest.mark.app("dedup")
 @pytest.mark.parametrize(
     ("start", "delimiter", "options"),
     [
@@ -46,6 +45,7 @@ def test_a_delimiter_that_is_named(
     assert command.keys() == ["a", "b", "c"]
 
 
+@pytest.mark.app("dedup")
 def test_an_escape_that_is_named(command: Command) -> None:
     quoted = 'he said \\"go\\", then ' + TEXT
     rows = f'id,text\n1,"{quoted}"\n2,"{quoted} at"\n3,"back\\\\slash"\n'
@@ -86,18 +86,21 @@ def numbered(pairs: list[list[str]]) -> list[list[str]]:
 NAMES = ["id", "text", "note"]
 
 
+@pytest.mark.app("dedup")
 @example([["a\n1\tb\tc", ""]], True)
 @example([['"\n"', "a\r\n"], ['""', '"']], False)
 @given(texts('"', "\t", "\n", "\r\n"), st.booleans())
 def test_tsv_of_pandas_is_read_exactly(pairs: list[list[str]], has_tab: bool) -> None:
+    pandas = pytest.importorskip("pandas")
     # A field with a tab in it shows that the file has quotes: then a line within a text may look
     # like a row.
     pairs = [*pairs, ["of\ttab", "c"]] if has_tab else pairs
-    data = pd.DataFrame(numbered(pairs), columns=NAMES).to_csv(sep="\t", index=False)
+    data = pandas.DataFrame(numbered(pairs), columns=NAMES).to_csv(sep="\t", index=False)
     like_rows = all(line.count("\t") == 2 for line in data.removesuffix("\n").split("\n"))
     assert read(data.encode()) == pairs or (like_rows and not has_tab)
 
 
+@pytest.mark.app("dedup")
 @example([['"Hello" she said', 'a "b"'], ['"Hello', 'b"'], ['""a', '"'], ['b"', '"a']])
 @given(texts('"', "'"))
 def test_quotes_between_tabs_are_text(pairs: list[list[str]]) -> None:
@@ -111,6 +114,7 @@ def test_quotes_between_tabs_are_text(pairs: list[list[str]]) -> None:
     assert read(data.encode()) == [[*map(unquoted, pair)] for pair in pairs]
 
 
+@pytest.mark.app("dedup")
 def test_rows_of_tsv_go_out_as_they_came(command: Command) -> None:
     rows = [
         "id\ttext\n",
@@ -132,6 +136,7 @@ def test_rows_of_tsv_go_out_as_they_came(command: Command) -> None:
     command.done("add", "b.tsv", says="added 0, updated 0, unchanged 4, failed 0\n")
 
 
+@pytest.mark.app("dedup")
 @pytest.mark.parametrize(
     ("name", "options", "row", "text"),
     [
@@ -152,6 +157,7 @@ def test_quotes_that_are_named(
     assert command.path(f"out-{name}").read_text() == data
 
 
+@pytest.mark.app("dedup")
 def test_a_quote_that_never_closes_costs_its_row_or_says_what_was_not_read(
     command: Command,
 ) -> None:
@@ -167,6 +173,7 @@ def test_a_quote_that_never_closes_costs_its_row_or_says_what_was_not_read(
     assert why in done.err
 
 
+@pytest.mark.app("dedup")
 def test_a_text_of_lines_that_is_cut_stays_quoted(command: Command) -> None:
     rows = [f'{number},"{TEXT}\n{words}"\n' for number, words in enumerate(["from one", "by two"])]
     command.write("a.csv", "id,text\n" + "".join(rows))

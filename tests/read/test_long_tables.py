@@ -1,4 +1,4 @@
-"""Ratings come as rows of a user and a film; each row counted as a document without a set."""
+"""Rows of a set and an element, such as ratings, become the sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import inspection
 import pandas as pd
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 import lshdb

@@ -1,9 +1,4 @@
-"""A file that is reached by two names was listed as a duplicate of itself, and its copy deleted.
-
-fdupes #173 (https://github.com/adrianlopezroche/fdupes/issues/173): "Duplicate of itself?";
-mergerfs-tools #124 (https://github.com/trapexit/mergerfs-tools/issues/124): all copies may be
-deleted where a directory is a link to another.
-"""
+"""One file that is reached by two names is read once, and is no duplicate of itself."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -48,8 +42,12 @@ def paths_in(command: Command, names: list[str]) -> list[str]:
     return [name.replace("$PWD", str(command.directory)) for name in names]
 
 
+@pytest.mark.app("dedup", "folders")
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 def test_no_file_is_a_duplicate_of_itself(folder: Command, names: list[str]) -> None:
+    """fdupes #173 (https://github.com/adrianlopezroche/fdupes/issues/173), mergerfs-tools #124
+    (https://github.com/trapexit/mergerfs-tools/issues/124): all copies could be deleted.
+    """
     others = paths_in(folder, names)
     done = folder.done("dedup", "d", "copies", *others, "--format", "text", "-0")
     assert done.out == "copies/a.txt\0"
@@ -60,6 +58,7 @@ def test_no_file_is_a_duplicate_of_itself(folder: Command, names: list[str]) -> 
     assert is_same_file(folder.path(moved), folder.path("d/sub/a.txt"))
 
 
+@pytest.mark.app("dedup", "folders")
 def test_tables_are_read_once(folder: Command) -> None:
     folder.write("t/in/x.jsonl", [{"text": A}, {"text": B}])
     folder.write("t/y.csv", f"text\n{A}\n")
@@ -72,6 +71,7 @@ def test_tables_are_read_once(folder: Command) -> None:
     assert " repeated" in done.err
 
 
+@pytest.mark.app("dedup", "folders")
 def test_a_reference_is_not_a_duplicate_of_itself(folder: Command) -> None:
     done = folder.done("dedup", "d", "copies", "--against", "link/sub", "-0")
     assert done.out == "copies/a.txt\0"
@@ -83,6 +83,7 @@ def test_a_reference_is_not_a_duplicate_of_itself(folder: Command) -> None:
     assert done.records == [{"text": B}]
 
 
+@pytest.mark.app("dedup", "folders")
 def test_a_stored_document_of_a_file_is_no_duplicate_of_it(folder: Command) -> None:
     folder.done("dedup", "d", "-d", "seen.db")
     folder.done("add", "-d", "known.db", "d")
@@ -92,6 +93,7 @@ def test_a_stored_document_of_a_file_is_no_duplicate_of_it(folder: Command) -> N
         assert "kept 0, dropped 3 (2 are the same rows as in an earlier run)" in done.err
 
 
+@pytest.mark.app("dedup", "folders")
 def test_sync_makes_one_document_and_removes_none(folder: Command) -> None:
     done = folder.done("sync", "d", "link", "--list-skipped")
     assert folder.keys() == ["d/sub/a.txt", "d/sub/b.txt"]
@@ -103,6 +105,7 @@ def test_sync_makes_one_document_and_removes_none(folder: Command) -> None:
     assert folder.keys("linked.db") == ["d/sub/a.txt", "d/sub/b.txt"]
 
 
+@pytest.mark.app("dedup", "folders")
 def test_a_file_has_one_document_whichever_name_leads_to_it(folder: Command) -> None:
     folder.done("add", "d")
     folder.done("add", "link")
@@ -117,6 +120,7 @@ def test_a_file_has_one_document_whichever_name_leads_to_it(folder: Command) -> 
     assert folder.done("clusters", "--drop-list", "-0").out == ""
 
 
+@pytest.mark.app("dedup", "folders")
 def test_members_of_archives_are_read_once(folder: Command) -> None:
     for name in ("z/one.zip", "other.zip"):
         folder.path("z").mkdir(exist_ok=True)
@@ -134,6 +138,7 @@ def test_members_of_archives_are_read_once(folder: Command) -> None:
     assert "skipped: 5 repeated" in done.err
 
 
+@pytest.mark.app("dedup", "folders")
 def test_a_mount_is_another_name(folder: Command) -> None:
     (mount := folder.path("d/a place")).mkdir()
     done = subprocess.run(
@@ -153,11 +158,13 @@ def test_a_mount_is_another_name(folder: Command) -> None:
     assert kept.out == "copies/a.txt\0"
 
 
+@pytest.mark.app("dedup", "folders")
 def test_a_named_file_that_a_directory_skipped_still_fails(folder: Command) -> None:
     folder.write("d/x.bin", b"\0\1\2")
     assert "lshdb: d/x.bin: a binary file" in folder("add", "d", "d/x.bin").err
 
 
+@pytest.mark.app("dedup", "folders")
 def test_rows_of_a_library_are_read_once(folder: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.directory)
     folder.write("t/x.jsonl", [{"text": A}, {"text": B}])
@@ -167,6 +174,7 @@ def test_rows_of_a_library_are_read_once(folder: Command, monkeypatch: pytest.Mo
         lshdb.dedup("t/x.jsonl", against="./t")
 
 
+@pytest.mark.app("dedup", "folders")
 class TestIdentity:
     """What counts as one file, and what is remembered."""
 

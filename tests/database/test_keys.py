@@ -1,8 +1,4 @@
-"""Rows whose ids are no strings: each door gives them the same keys, and none is dropped silently.
-
-pandas makes floats of integers among which one is missing (pandas-dev/pandas#28335), so the ids of
-many frames are no integers.
-"""
+"""Keys that ids of every type give, by each door; no row is dropped silently."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from direct_command import command as command
 from helpers import Command
 
 import lshdb
@@ -74,11 +69,13 @@ NO_KEYS: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.app("frames")
 @pytest.mark.parametrize(("value", "key"), KEYS, ids=range(len(KEYS)))
 def test_an_id_gives_one_key(value: Any, key: str) -> None:
     assert key_of_id(value) == key
 
 
+@pytest.mark.app("frames")
 @pytest.mark.parametrize(("value", "key"), [(1.0, "1"), (UUID, str(UUID)), (b"a", "61")])
 def test_each_door_takes_any_id(value: Any, key: str, tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "fables.db") as db:
@@ -95,6 +92,7 @@ def test_each_door_takes_any_id(value: Any, key: str, tmp_path: Path) -> None:
     assert [(row.key, row.kept) for row in result.dropped] == [(key, key)]
 
 
+@pytest.mark.app("frames")
 def test_a_missing_id_is_a_failure_or_the_number_of_the_row(tmp_path: Path) -> None:
     assert {*map(key_of_id, MISSING)} == {None}
     missing = pd.NaT
@@ -104,6 +102,7 @@ def test_a_missing_id_is_a_failure_or_the_number_of_the_row(tmp_path: Path) -> N
     assert [row.key for row in lshdb.dedup(rows).dropped] == ["row:2"]
 
 
+@pytest.mark.app("frames")
 @pytest.mark.parametrize(("value", "reason"), NO_KEYS, ids=range(len(NO_KEYS)))
 def test_what_gives_no_key_is_named(value: Any, reason: str) -> None:
     with pytest.raises(lshdb.InputError, match=reason):
@@ -136,6 +135,7 @@ COLUMNS: dict[str, tuple[pa.Array, Sequence[str | None]]] = {
 }
 
 
+@pytest.mark.app("frames")
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_column_gives_the_keys_of_its_values(name: str, tmp_path: Path) -> None:
     column, keys = COLUMNS[name]
@@ -145,8 +145,10 @@ def test_a_column_gives_the_keys_of_its_values(name: str, tmp_path: Path) -> Non
         assert db.keys() == keys
 
 
+@pytest.mark.app("frames")
 @pytest.mark.filterwarnings("ignore::lshdb.ColumnWarning")
 def test_ids_of_tables(tmp_path: Path) -> None:
+    """pandas-dev/pandas#28335: floats of integers among which one is missing."""
     column, keys = COLUMNS["nanoseconds"]
     table = pa.table({"id": column, "text": TEXTS})
     nested = pa.table({"meta": pa.StructArray.from_arrays([column], ["id"]), "text": TEXTS})
@@ -162,6 +164,7 @@ def test_ids_of_tables(tmp_path: Path) -> None:
     assert [(row.key, row.kept) for row in again.dropped] == expected
 
 
+@pytest.mark.app("frames")
 def test_ids_of_two_types_that_give_one_key_are_one_document(command: Command) -> None:
     given = ((1, "a"), (1.0, "b"), ("1", "c"), (2, "d"))
     command.write("in.jsonl", [{"id": key, "text": text} for key, text in given])
@@ -176,6 +179,7 @@ def test_ids_of_two_types_that_give_one_key_are_one_document(command: Command) -
 NO_ID = [2.0**60, -(2.0**53), float("inf"), "a\0", object()]
 
 
+@pytest.mark.app("frames")
 def test_no_row_of_dedup_is_left_out_for_its_id(command: Command, tmp_path: Path) -> None:
     """It is refused where documents are added."""
     rows = [{"id": value, "text": f"{TEXTS[0]} {n}" * 2} for n, value in enumerate(NO_ID)]

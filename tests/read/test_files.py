@@ -1,10 +1,4 @@
-"""A pipe in a folder hung for ever, and a log was replaced by what was to be written at its end.
-
-mempalace #2221 (https://github.com/MemPalace/mempalace/issues/2221) and ack #214
-(https://github.com/beyondgrep/ack2/issues/214): a walk hangs on a pipe, also if it is a
-.gitignore. atropos #73 (https://github.com/jdidion/atropos/issues/73): a file that /dev/stderr
-leads to is overwritten, where `2>> log` adds to it.
-"""
+"""Pipes, sockets and devices among files: read, skipped or refused, and no walk hangs."""
 
 from __future__ import annotations
 
@@ -18,7 +12,6 @@ import pytest
 from helpers import Command
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs home"
-ROW = f'{{"text": "{TEXT}"}}\n'
 
 
 @pytest.fixture
@@ -45,6 +38,10 @@ def test_a_socket_and_a_device_fail(folder: Command) -> None:
 
 
 def test_a_pipe_in_a_folder_is_skipped(folder: Command) -> None:
+    """mempalace #2221 (https://github.com/MemPalace/mempalace/issues/2221), ack #214
+    (https://github.com/beyondgrep/ack2/issues/214): a walk hung on a pipe, also as a
+    .gitignore.
+    """
     done = folder.done("add", "d", "d/*.txt")
     assert "skipped: 2 special, 1 repeated\n" in done.err
     os.mkfifo(folder.path("d/.gitignore"))
@@ -80,37 +77,3 @@ def test_a_substituted_process_is_read(folder: Command) -> None:
     os.close(source)
     assert process.wait() == 0
     assert folder.rows("SELECT content FROM documents") == [(TEXT,)]
-
-
-NAMES = ["/dev/stdout", "out.jsonl"]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="Linux has these names")
-class TestLogs:
-    """What is written to an open file goes where that is."""
-
-    @pytest.fixture
-    def log(self, command: Command) -> Command:
-        command.write("in.jsonl", ROW)
-        command.write("more/b.jsonl", ROW)
-        command.write("log", "before\n")
-        command.path("out").symlink_to("/dev/stdout")
-        command.path("out.jsonl").symlink_to("/proc/self/fd/1")
-        return command
-
-    def run(self, command: Command, *arguments: str) -> str:
-        """What the log has after a command whose standard output it is, opened for append."""
-        before = os.stat(command.path("log")).st_ino
-        with command.path("log").open("ab") as log:
-            assert command.start(*arguments, stdout=log).wait() == 0
-        assert os.stat(command.path("log")).st_ino == before
-        return command.path("log").read_text()
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_it_is_added_to_a_log(self, log: Command, name: str) -> None:
-        assert self.run(log, "dedup", "in.jsonl", "-o", name) == f"before\n{ROW}"
-        assert sorted(os.listdir(log.directory)) == ["in.jsonl", "log", "more", "out", "out.jsonl"]
-
-    def test_results_are_added_to_a_log(self, log: Command) -> None:
-        log.done("init")
-        assert self.run(log, "sql", "select 1 as n", "-o", "out.jsonl") == 'before\n{"n":1}\n'

@@ -1,7 +1,4 @@
-"""Commands whose standard input is closed (`<&-`), and files whose names are not UTF-8.
-
-Reported of other programs: httpie/cli pull request 791 (a traceback when standard input is closed).
-"""
+"""How commands start and end: without standard streams, and with one line of an error."""
 
 from __future__ import annotations
 
@@ -34,10 +31,12 @@ def close(*descriptors: int) -> Callable[[], None]:
 
 
 def test_documents_are_removed_without_standard_input(command: Command) -> None:
+    """httpie/cli pull request 791: a traceback when standard input is closed."""
     result = command("remove", "a", "-d", NAME, before=close(0))
     assert (result.status, result.err) == (0, "removed 1\n")
 
 
+@pytest.mark.app("mcp")
 def test_what_reads_standard_input_says_that_it_is_closed(command: Command) -> None:
     reason = command.fails("mcp", "-d", NAME, before=close(0))
     assert reason == "standard input is closed: a client of MCP speaks over it"
@@ -54,8 +53,3 @@ def test_no_file_takes_the_number_of_closed_standard_input() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True None\n"
-
-
-def test_spark_takes_only_utf8(command: Command) -> None:
-    reason = command.fails("spark-dedup", NAME, "out", status=2)
-    assert reason == "q\\xff.db: Spark takes only names that are UTF-8: rename it"

@@ -1,8 +1,4 @@
-"""Lists of paths for other programs named no file whose name is not UTF-8.
-
-sharkdp/fd #295: a name that is not UTF-8 was printed with a replacement character, so that the
-program behind the pipe did not find the file.
-"""
+"""Files of dropped documents, as lists for other programs and in the trash."""
 
 from __future__ import annotations
 
@@ -11,10 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from direct_command import command as command
 from helpers import Command, installed, left_files
-
-from lshdb.read.paths import key_of, path_of_key
 
 NAMES = (b"caf\xe9.txt", b"new\nline.txt", b"back\\xe9slash.txt", b"in \xff/\xe9.txt")
 """As they are on the disk; the third has a backslash itself."""
@@ -50,6 +43,9 @@ def piped(command: Command, *arguments: str) -> list[bytes]:
 
 
 def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> None:
+    """sharkdp/fd #295: the program behind the pipe did not find a file whose name was printed
+    otherwise.
+    """
     paths = {b"d/" + name for name in NAMES}
     assert {*piped(copies, "dedup", "-0", "a", "d")} == paths
     copies.done("add", "a", "d")
@@ -82,27 +78,3 @@ def test_a_key_of_two_files_names_the_one_that_is_written_so(command: Command) -
     command.path("\\xe9.txt").unlink()
     command.write("\udce9.txt", "another text")
     assert left_files(command("trash")) == {"\\xe9.txt": "it has changed since it was read"}
-
-
-def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
-    text = "the first file has a backslash in its name, and the words of its own that no other has"
-    command.write("d/\\xe9.txt", text)
-    command.write("d/\udce9.txt", text[::-1])
-    why = (
-        "lshdb: d/\\xe9.txt: its name is not UTF-8, and another file is named so with backslashes: "
-        "rename one of them\n"
-    )
-    for arguments in (["add", "d"], ["sync", "d"], ["dedup", "d"]):
-        done = command(*arguments)
-        assert (done.status, why in done.err, "failed 1" in done.err) == (1, True, True), arguments
-        assert command.rows("SELECT key, content FROM documents") == [("d/\\xe9.txt", text)]
-    command.path("d/\\xe9.txt").unlink()
-    assert command.done("sync", "d").err.startswith("added 0, updated 1, moved 0, removed 0")
-
-
-@pytest.mark.parametrize("name", [*NAMES, b"plain.txt", b"\\x41.txt", "é\\xc3.txt".encode()])
-def test_a_key_leads_back_to_its_file(command: Command, name: bytes) -> None:
-    command.write(os.fsdecode(name), "")
-    path, root = str(command.path(os.fsdecode(name))), str(command.directory)
-    assert path_of_key(key_of(path, root), root) == path
-    assert not os.path.lexists(path_of_key("none/\\xe9.txt", root))
