@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
 from itertools import count
 from pathlib import Path
 
@@ -51,9 +50,8 @@ settings.register_profile(
     "mutations", settings.get_profile("lshdb"), phases=(Phase.explicit, Phase.generate)
 )
 
-_REMEMBERED = "lshdb/seconds"
-_SLOW = 0.1
-"""Seconds of a test that are worth remembering."""
+LONGEST = ("test_spark", "test_browser", "test_deletions", "test_whole_or_not", "test_web")
+"""Files of tests that take the longest, of which one at the end would keep a processor waiting."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,41 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
     refuse_missing(config)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the slowest files of earlier runs, so that no processor waits for them at the end.
-
-    Before any run, and for a new file, that is the largest. All processes sort alike: the first
-    one writes how long tests took when they have ended.
-    """
-    known = _remembered(config)
-    totals = dict.fromkeys((item.path for item in items), 0.0)
-    for item in items:
-        totals[item.path] += known.get(item.nodeid, 0.0)
-    sizes = {path: path.stat().st_size for path in totals}
-    items.sort(key=lambda item: (-totals[item.path], -sizes[item.path]))
-
-
-def _remembered(config: pytest.Config) -> dict[str, float]:
-    """How long tests took in earlier runs, by their names."""
-    cache = getattr(config, "cache", None)
-    return cache.get(_REMEMBERED, {}) if cache else {}
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Remember how long the tests took."""
-    cache = getattr(session.config, "cache", None)
-    if cache and not hasattr(session.config, "workerinput"):
-        now = {name: round(spent, 1) for name, spent in _spent.items() if spent >= _SLOW}
-        earlier = _remembered(session.config)
-        cache.set(_REMEMBERED, {n: earlier[n] for n in earlier if n not in _spent} | now)
-
-
-_spent: defaultdict[str, float] = defaultdict(float)
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up the parts of each test."""
-    _spent[report.nodeid] += report.duration
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take the longest, then by size."""
+    sizes = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: (item.path.stem not in LONGEST, -sizes[item.path]))
 
 
 _passed = count(1)

@@ -354,3 +354,30 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
         "lshdb.apps.spark",
         "rich",
     }
+
+
+# the tests themselves
+
+REPLACES_PRIVATE = re.compile(
+    r"""(?:setattr|patch|patch\.object)\(\s*(?:
+        [\w.]*\._[a-z]\w*          # what belongs to a private name
+        | f?"[\w.]*\._(?!_)         # a private name, by its path
+        | [^(),"]+,\s*"_(?!_)       # or of an object
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+CLOCK = re.compile(r"\b(?:perf_counter|process_time|thread_time|monotonic)(?:_ns)?\b")
+
+
+def test_tests_replace_no_private_name_and_read_no_clock() -> None:
+    """What a test needs to replace is public, and waiting has one limit, in `helpers.until`."""
+    for program in ('patch.object(a, "_b")', 'setattr(a._b, "c"', 'patch("a._b")'):
+        assert REPLACES_PRIVATE.search(program)
+    wrong = [
+        f"{path.relative_to(ROOT)}: {match[0]!r}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for pattern in (REPLACES_PRIVATE, CLOCK)
+        for match in pattern.finditer(path.read_text("utf-8"))
+        if path.name not in ("helpers.py", Path(__file__).name)
+    ]
+    assert wrong == []

@@ -13,10 +13,9 @@ import subprocess
 import time
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from helpers import Command
+from helpers import Command, is_running, until
 
 
 def converting(command: Command, script: str) -> list[str]:
@@ -26,21 +25,11 @@ def converting(command: Command, script: str) -> list[str]:
     return ["--convert", "odd=sh run.sh {}"]
 
 
-def is_running(pid: int) -> bool:
-    """Whether a process runs: not if it has ended and nobody has asked."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def all_end(command: Command) -> bool:
     """Whether all noted processes end soon."""
     noted = [int(pid) for pid in command.path("pids").read_text().split()]
-    end = time.monotonic() + 10
-    while any(map(is_running, noted)) and time.monotonic() < end:
-        time.sleep(0.01)
-    return len(noted) >= 2 and not any(map(is_running, noted))
+    until(lambda: not any(map(is_running, noted)))
+    return len(noted) >= 2
 
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")

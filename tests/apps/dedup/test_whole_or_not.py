@@ -100,8 +100,11 @@ main()
 """
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: " ".join(map(str, step[1:])))
-@pytest.mark.parametrize("order", ["first", "longest"])
+@pytest.mark.parametrize(
+    ("order", "step"),
+    [*(("longest", step) for step in STEPS), *(("first", step) for step in STEPS[3:5])],
+    ids=lambda given: given if isinstance(given, str) else " ".join(map(str, given[1:])),
+)
 def test_the_same_command_after_a_kill_at_any_step_has_the_same_output(
     command: Command, step: tuple[str, str, str, int], order: str
 ) -> None:

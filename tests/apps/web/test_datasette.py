@@ -102,15 +102,23 @@ def test_sql_functions_are_there_for_lshdbs_databases_only(all_of_them: Site) ->
     assert "no such function" in ask("foreign", "select lsh_shingles('a')").text
 
 
-def test_pages_follow_datasettes_permissions(directory: Path) -> None:
-    (directory / "metadata.json").write_text(
-        json.dumps({"databases": {"sets": {"tables": {"documents": {"allow": False}}}}})
-    )
+def test_the_owner_says_who_sees_tables_and_allows_other_host_names(directory: Path) -> None:
+    owner = {
+        "databases": {"sets": {"tables": {"documents": {"allow": False}}}},
+        "plugins": {"lshdb": {"hosts": ["Data.example"]}},
+    }
+    (directory / "metadata.json").write_text(json.dumps(owner))
     with datasette(directory, "texts.db", "sets.db", "--metadata", "metadata.json") as site:
         for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
             assert site.ask(f"/-/lshdb/{page}").status == 403
         assert site.post("sets/query", text='["milk"]').status == 403
         assert site.get("texts").status == 200
+        for path in ("/texts/documents", "/-/lshdb/texts"):
+            for host, status in (("data.example:443", 200), ("other.data.example", 403)):
+                assert site.ask(path, headers={"Host": host}).status == status
+        headers = {"Host": "data.example", "Origin": "https://data.example"}
+        form = "/-/lshdb/texts/query"
+        assert site.ask(form, b"text=a+b+c", headers).status == 303
 
 
 def test_pages_know_the_base_url(directory: Path) -> None:
@@ -200,15 +208,3 @@ def test_without_the_extra_datasette_is_as_before() -> None:
     code += "print('register_routes' in vars(plugin))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("False\n", "")
-
-
-def test_the_owner_allows_other_host_names(directory: Path) -> None:
-    hosts = {"plugins": {"lshdb": {"hosts": ["Data.example"]}}}
-    (directory / "hosts.json").write_text(json.dumps(hosts))
-    with datasette(directory, "texts.db", "--metadata", "hosts.json") as site:
-        for path in ("/texts/documents", "/-/lshdb/texts"):
-            for host, status in (("data.example:443", 200), ("other.data.example", 403)):
-                assert site.ask(path, headers={"Host": host}).status == status
-        headers = {"Host": "data.example", "Origin": "https://data.example"}
-        form = "/-/lshdb/texts/query"
-        assert site.ask(form, b"text=a+b+c", headers).status == 303
