@@ -55,7 +55,13 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
     # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
     longest = 15 if decimals else 18
     long = _long_numbers(data, longest)
-    if long and long != _long_numbers(orjson.dumps(value), longest):
+    if not long:
+        return value, False
+    if isinstance(value, dict):  # most records have their long numbers as floats alone
+        floats = [each for each in value.values() if type(each) is float]
+        if long == _long_numbers(orjson.dumps(floats), longest):
+            return value, False
+    if long != _long_numbers(orjson.dumps(value), longest):
         return json.loads(data, parse_float=_exact if decimals else None), True
     return value, False
 

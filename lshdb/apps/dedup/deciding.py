@@ -205,7 +205,8 @@ class Decider:
     def _is_cut(self, compared: "_Compared", row: int) -> bool:
         """Whether a document was compared with a part of what it may resemble only."""
         codes = compared.matcher.cut_codes(row)
-        self._codes.update((compared.collection, code) for code in codes)
+        for code in codes:
+            self._codes[compared.collection, code] += 1
         return bool(codes)
 
     def _read(
