@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mailbox
 import random
 import textwrap
@@ -9,6 +10,8 @@ import zipfile
 from collections.abc import Callable, Sequence
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 _WORDS = [
     "archive", "border", "candle", "dragon", "ember", "forest", "granite", "harbour", "island",
@@ -241,3 +244,72 @@ MAKERS: dict[str, Callable[[Path, Sequence[str]], None]] = {
     "pdf": pdf, "docx": docx, "odt": odt, "pptx": pptx, "xlsx": xlsx, "html": html, "epub": epub,
     "rtf": rtf, "txt": text, "md": markdown, "eml": eml,
 }  # fmt: skip
+
+
+# what the process that extracts says of a file, and parts of packages
+
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+R = f'xmlns:r="{OFFICE}"'
+XHTML = "<html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='a'/><style/></head>"
+
+
+def answer(path: Path, data: bytes | None = None, kind: str = "") -> dict[str, Any]:
+    """What the process says about a file, which is written if there is data."""
+    from lshdb.apps.documents.extraction import process
+
+    if data is not None:
+        path.write_bytes(data)
+    job = {"path": str(path), "kind": kind or path.suffix[1:], "quotes": True, "largest": 1 << 30}
+    (said,) = process.answers({**job, "start": 0})
+    return said
+
+
+def text_of(path: Path, data: bytes | None = None, kind: str = "") -> str:
+    """The text of a file, which must have one."""
+    said = answer(path, data, kind)
+    assert "text" in said, said
+    return str(said["text"])
+
+
+def refused(path: Path, data: bytes | None = None, kind: str = "") -> str:
+    said = answer(path, data, kind)
+    assert "refused" in said, said
+    return str(said["refused"])
+
+
+def zipped(files: dict[str, str | bytes]) -> bytes:
+    """A ZIP file."""
+    data = io.BytesIO()
+    with ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+def relations(*targets: tuple[str, str]) -> str:
+    """The relationships of a part: a type and a target for each."""
+    each = "".join(
+        f'<Relationship Id="r{number}" Type="{OFFICE}/{kind}" Target="{target}"/>'
+        for number, (kind, target) in enumerate(targets)
+    )
+    return f'<Relationships xmlns="{RELATIONS}">{each}</Relationships>'
+
+
+def word(
+    body: str, *related: tuple[str, str, str | bytes], main: str = "document.xml", slash: str = "/"
+) -> bytes:
+    """A Word file with a body, and related parts: type, name and content of each."""
+    files: dict[str, str | bytes] = {
+        "_rels/.rels": relations(("officeDocument", f"word/{main}")),
+        f"word/{main}": f"<w:document {W} {R}><w:body>{body}</w:body></w:document>",
+        f"word/_rels/{main}.rels": relations(*((kind, name) for kind, name, _ in related)),
+    }
+    files |= {f"word/{name}": content for _, name, content in related}
+    return zipped({name.replace("/", slash): content for name, content in files.items()})
+
+
+def paragraph(inside: str) -> str:
+    return f"<w:p><w:r>{inside}</w:r></w:p>"

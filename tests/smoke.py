@@ -230,7 +230,7 @@ def blocked(cases: Mapping[str, Sequence[str]]) -> int:
 
 def deletions(cases: Mapping[str, Sequence[str]]) -> int:
     """Delete apps in copies of the package; how many copies fail."""
-    from test_architecture import APPS, PACKAGE
+    from project.test_architecture import APPS, PACKAGE
 
     failed = 0
     for name, gone in cases.items():
@@ -252,8 +252,7 @@ def deletions(cases: Mapping[str, Sequence[str]]) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:] in (["--deletions"], ["--block"]):
-        sys.path.append(str(Path(__file__).parent / "project"))
-        from test_architecture import APPS
+        from project.test_architecture import APPS
 
         cases = {app: with_needing(app, APPS) for app in APPS} | {"all apps": [*APPS]}
         sys.exit((blocked if "--block" in sys.argv else deletions)(cases) > 0)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import documents
 import pytest
 from helpers import Command, served
 
-from lshdb.apps.documents.extracting import PROGRAM
 from lshdb.apps.documents.extraction.text import normalized
 
 TEXTS = documents.paragraphs(30)
@@ -99,64 +95,12 @@ def test_a_bad_file_costs_itself_only(command: Command, folder: Path) -> None:
     assert "whole.pdf" in contents
 
 
-def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
-    small, large = tmp_path / "small.docx", tmp_path / "large.docx"
-    documents.docx(small, TEXTS[:2])
-    documents.many_elements(large, 1_500_000)
-    options = {"kind": "docx", "quotes": True, "seconds": 60, "largest": 1 << 30}
-    jobs = b""
-    for path in (large, small):
-        jobs += json.dumps({"path": str(path), **options}).encode() + b"\n"
-    # The shell's limit is lower than the process's own, which cannot raise it.
-    program = f'ulimit -v 250000; exec "{sys.executable}" -P "{PROGRAM}"'
-    done = subprocess.run(["sh", "-c", program], input=jobs, capture_output=True, check=True)
-    assert b"refused" in done.stdout.partition(b"extracted")[0]
-    assert TEXTS[0][:50].encode() in done.stdout, "the next document is read"
-
-
-def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> None:
-    documents.pdf(folder / "a.pdf", documents.paragraphs(300), paper=False)
-    (folder / "b.txt").write_text("A text.")
-    done = command("add", "d", "--extract-timeout", "0.001")
-    assert done.status == 1
-    assert done.err.startswith("lshdb: d/a.pdf: reading it takes more than 0.001 seconds")
-    assert "added 1, updated 0, unchanged 0, failed 1" in done.err
-    command.done("add", "d", says="added 1, updated 0, unchanged 1, failed 0\n")
-
-
 def broken_library(command: Command, name: str, module: str, program: str) -> Command:
     """The command where a module of a library is this program."""
     (library := command.path("library", name)).mkdir(parents=True)
     (library / "__init__.py").write_text("")
     (library / f"{module}.py").write_text(program)
     return Command(command.directory, {"PYTHONPATH": str(library.parent)})
-
-
-def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:
-    # The libraries that there are do not crash on demand: one that does stands in for them.
-    documents.html(folder / "a.html", TEXTS)
-    documents.docx(folder / "b.docx", TEXTS)
-    crashing = broken_library(command, "selectolax", "lexbor", "import os\nos.abort()\n")
-    done = crashing("add", "d")
-    assert "d/a.html: the library that reads it crashed" in done.err
-    assert "added 1, updated 0, unchanged 0, failed 1" in done.err
-
-
-def test_the_process_has_neither_lshdb_nor_numpy_and_runs_nothing() -> None:
-    program = [sys.executable, "-P", "-X", "importtime", PROGRAM]
-    done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, check=True)
-    loaded = re.findall(r"\| +(\S+)$", done.stderr.decode(), re.MULTILINE)
-    ours = {name for name in loaded if name.startswith("lshdb") and "extraction" not in name}
-    assert ours <= {
-        "lshdb.apps", "lshdb.apps.documents", "lshdb.read", "lshdb.read.encodings",
-        "lshdb.read.kinds",
-    }  # fmt: skip
-    assert "numpy" not in loaded
-    for code in ("os.system('true')", "__import__('socket').socket()"):
-        lines = f"import os, runpy; runpy.run_path({PROGRAM!r}); "
-        lines += f"from lshdb.apps.documents.extraction.process import restrict; restrict(); {code}"
-        done = subprocess.run([sys.executable, "-c", lines], capture_output=True)
-        assert b"it wants to run a program or use the network" in done.stderr
 
 
 def test_documents_without_their_libraries_are_counted(command: Command, folder: Path) -> None:
@@ -217,20 +161,6 @@ def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> No
     assert "pypdfium2" in stored(command, "extracted")["moved.pdf"]
     assert "moved.pdf: no PDF that can be read" in without("sync", "d", "--extract-again").err
     command.done("sync", "d", "--extract-again", says=same)
-
-
-def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) -> None:
-    (folder / "a.scan").write_bytes(b"\0binary")
-    convert = ("add", "d", "--convert")
-    added = "added 1, updated 0, unchanged 0, failed 0\n"
-    command.done(*convert, "scan=sh -c 'echo the text of $0' {}", says=added)
-    assert stored(command, "content")["a.scan"] == f"the text of {folder / 'a.scan'}"
-    assert "sh -c" in json.loads(stored(command, "extracted")["a.scan"])["by"]
-    for wrong in ("scan=cat", "=cat {}", "scan='cat {}"):
-        assert "is not 'SUFFIX=COMMAND {}'" in command.fails(*convert, wrong, status=2)
-    assert "returned non-zero exit status 1" in command(*convert, "scan=false {}").err
-    slow = ("scan=sh -c 'exec sleep 100' {}", "--extract-timeout", "0.1")
-    assert "timed out" in command(*convert, *slow).err
 
 
 def test_a_passage_has_the_pages_of_both(command: Command, folder: Path) -> None:

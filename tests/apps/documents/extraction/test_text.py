@@ -1,8 +1,4 @@
-"""What comes out of a document follows the rules for rows: halves of surrogate pairs, NUL, sizes.
-
-One PDF with half of a surrogate pair ended the indexing of all: Future-House/paper-qa#1258,
-run-llama/llama_index#1764, ThalesGroup/fred#2261.
-"""
+"""Pages to one comparable text: what is left out, joined and replaced."""
 
 from __future__ import annotations
 
@@ -15,8 +11,53 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.apps.documents.extraction import text, web
+from lshdb.apps.documents.extraction.text import normalized
 from lshdb.read import metadata
+
+
+@pytest.mark.extra("documents")
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ([["Receipt", "450"]], [["Receipt", "900"]]),
+        ([["Law", "Civil"]], [["Law", "Ill"]]),
+        ([["i", "one"], ["x", "two"]], [["c", "one"], ["m", "two"]]),
+        # Sums at the edges of pages count no pages, and a header is there once.
+        ([[f"Total {n}", f"a{n}"] for n in (450, 20, 7)],
+         [[f"Total {n}", f"a{n}"] for n in (900, 20, 7)]),
+        ([[f"Invoice 1001, page {n}", f"a{n}"] for n in (1, 2, 3)],
+         [[f"Invoice 1002, page {n}", f"a{n}"] for n in (1, 2, 3)]),
+        # What is on the edges of pages far apart is no header.
+        ([["Paid", f"a{n}"] if n % 3 == 0 else [f"a{n}"] for n in range(9)],
+         [["Paid", f"a{n}"] if n == 0 else [f"a{n}"] for n in range(9)]),
+        ([["007"]] * 3, [["7"]] * 3),
+    ],
+)  # fmt: skip
+def test_what_is_left_out_of_paper_makes_no_two_documents_equal(
+    pair: tuple[list[list[str]], list[list[str]]],
+) -> None:
+    one, other = (normalized(["\n".join(page) for page in pages], of_paper=True) for pages in pair)
+    assert one != other
+
+
+@pytest.mark.extra("documents")
+def test_numbers_that_count_pages_are_left_out() -> None:
+    for numbers in (["1", "2", "3"], ["ix", "x", "xi"], ["Page 7 of 9", "Page 8 of 9", "- 9 -"]):
+        pages = [f"words {['ab', 'cd', 'ef'][n]}\n{own}" for n, own in enumerate(numbers)]
+        assert normalized(pages, of_paper=True) == "words ab\n\fwords cd\n\fwords ef"
+    assert "2" in normalized(["a\n1", "b\n2"], of_paper=True)
+
+
+@pytest.mark.extra("documents")
+def test_words_that_ends_of_pages_cut_are_joined() -> None:
+    pages = ["one har-\n7", "bour, and a well-\n8", "known well-known word\n9"]
+    assert normalized(pages, of_paper=True).split("\n\f") == [
+        "one harbour,",
+        "and a well-known",
+        "well-known word",
+    ]
+    assert normalized(["of a-", "b\ufffec\ufffed e"], of_paper=True) == "of abcd\n\fe"
+
 
 HALF = b"+2D0-"
 """Half of a pair in UTF-7."""
@@ -46,6 +87,9 @@ def folder(command: Command) -> Command:
 
 
 def test_halves_of_pairs_are_replaced_and_counted(folder: Command) -> None:
+    """Future-House/paper-qa#1258, run-llama/llama_index#1764, ThalesGroup/fred#2261: one PDF ended
+    the indexing of all.
+    """
     command = folder
     for arguments in (["add", "d"], ["dedup", "d"]):
         assert "not UTF-8: 3, bad bytes replaced" in command.done(*arguments).err
@@ -78,13 +122,6 @@ def test_metadata_that_is_too_large_costs_the_file(
     assert failure.reason.startswith("metadata has 2")
 
 
-def test_a_page_in_a_codec_of_another_kind_is_read(tmp_path: Path) -> None:
-    for name in (b"punycode", b"undefined", b"rot13", b"nosuch", b"utf-7"):
-        data = b"<meta charset=%b><p>caf\xe9 and words" % name
-        (tmp_path / "a.html").write_bytes(data)
-        assert "words" in "".join(web.pages(str(tmp_path / "a.html"), {}))
-
-
 def test_a_line_of_one_word_takes_no_time() -> None:
-    normal = text.normalized(["a" * 1_000_000 + "\nwell-known"], of_paper=True)
+    normal = normalized(["a" * 1_000_000 + "\nwell-known"], of_paper=True)
     assert normal.endswith("a\nwell-known")

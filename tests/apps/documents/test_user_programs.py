@@ -1,18 +1,14 @@
-"""Programs of `--convert` print as much as is taken, and leave no program behind.
-
-Converters' children outlived the limit of time: new-usemame/Calibre-Web-NextGen#1161,
-Tencent/WeKnora#2966, sixty-north/cosmic-ray#603.
-"""
+"""Programs of --convert print as much as is taken, and leave no program behind."""
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
 import subprocess
-import time
-import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from helpers import Command, is_running, until
@@ -25,11 +21,16 @@ def converting(command: Command, script: str) -> list[str]:
     return ["--convert", "odd=sh run.sh {}"]
 
 
+def pids(command: Command) -> list[int]:
+    """The processes that are noted so far."""
+    noted = command.path("pids")
+    return [*map(int, noted.read_text().split())] if noted.exists() else []
+
+
 def all_end(command: Command) -> bool:
     """Whether all noted processes end soon."""
-    noted = [int(pid) for pid in command.path("pids").read_text().split()]
-    until(lambda: not any(map(is_running, noted)))
-    return len(noted) >= 2
+    until(lambda: not any(map(is_running, pids(command))))
+    return len(pids(command)) == 2
 
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
@@ -45,6 +46,9 @@ CASES = {
 @needs_proc
 @pytest.mark.parametrize("script", CASES)
 def test_a_program_ends_with_all_that_it_started(command: Command, script: str) -> None:
+    """new-usemame/Calibre-Web-NextGen#1161, Tencent/WeKnora#2966, sixty-north/cosmic-ray#603:
+    children outlived the limit of time.
+    """
     options = converting(command, script)
     limit = ["--extract-timeout", "0.3"] if script == "wait" else []
     done = command("add", "d", *options, *limit)
@@ -62,44 +66,10 @@ def test_a_program_ends_with_all_that_it_started(command: Command, script: str) 
 def test_programs_end_with_lshdb(command: Command, number: signal.Signals) -> None:
     options = converting(command, "wait")
     process = command.start("add", "d", *options, stderr=subprocess.DEVNULL)
-    while (
-        len(command.path("pids").read_text().split() if command.path("pids").exists() else "") < 2
-    ):
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: len(pids(command)) == 2)
     process.send_signal(number)
     process.wait(timeout=30)
     assert all_end(command)
-
-
-@needs_proc
-@pytest.mark.extra("documents")
-def test_the_process_that_extracts_ends_with_lshdb(command: Command) -> None:
-    library = command.path("library/selectolax")
-    library.mkdir(parents=True)
-    (library / "__init__.py").touch()
-    (library / "lexbor.py").write_text(
-        "import os, re\nopen('pids', 'w').write(f'{os.getpid()} {os.getpid()}')\n"
-        "re.match('(a+)+$', 'a' * 60 + 'b')\n"
-    )
-    command.path("d").mkdir()
-    with zipfile.ZipFile(command.path("d/a.zip"), "w") as archive:
-        archive.writestr("a.html", "<p>words")
-    temporary = command.path("temporary")
-    temporary.mkdir()
-    directory = {"TMPDIR": str(temporary)}
-    slow = Command(command.directory, {"PYTHONPATH": str(library.parent), **directory})
-    process = slow.start("add", "d", "--archives", stderr=subprocess.DEVNULL)
-    while not command.path("pids").exists() or not command.path("pids").read_text():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait(timeout=30)  # and not after the 60 seconds of --extract-timeout
-    assert all_end(command)
-    # A copy of a member that a killed run left is deleted by the next one.
-    again = Command(command.directory, directory).start("add", "d", "--archives")
-    assert again.wait(timeout=30) == 0
-    assert not [*temporary.iterdir()]
 
 
 def memory(limit: int) -> Callable[[], None]:
@@ -113,3 +83,30 @@ def test_memory_is_bounded_and_a_missing_program_named(command: Command) -> None
     assert "lshdb: d/a.odd: head prints more than 40,000,000 bytes, the limit" in done.err
     done = command("add", "d", "--convert", "odd=no-such-program {}")
     assert done.err.startswith("lshdb: d/a.odd: no-such-program: no such program\n")
+
+
+@pytest.fixture
+def folder(command: Command) -> Path:
+    path = command.path("d")
+    path.mkdir()
+    return path
+
+
+def stored(command: Command, column: str) -> dict[str, str]:
+    """A column of documents or files, by the keys without the directory."""
+    sql = f"SELECT key, {column} FROM documents LEFT JOIN files USING (doc_id)"
+    return {key.removeprefix("d/"): value for key, value in command.rows(sql)}
+
+
+def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) -> None:
+    (folder / "a.scan").write_bytes(b"\0binary")
+    convert = ("add", "d", "--convert")
+    added = "added 1, updated 0, unchanged 0, failed 0\n"
+    command.done(*convert, "scan=sh -c 'echo the text of $0' {}", says=added)
+    assert stored(command, "content")["a.scan"] == f"the text of {folder / 'a.scan'}"
+    assert "sh -c" in json.loads(stored(command, "extracted")["a.scan"])["by"]
+    for wrong in ("scan=cat", "=cat {}", "scan='cat {}"):
+        assert "is not 'SUFFIX=COMMAND {}'" in command.fails(*convert, wrong, status=2)
+    assert "returned non-zero exit status 1" in command(*convert, "scan=false {}").err
+    slow = ("scan=sh -c 'exec sleep 100' {}", "--extract-timeout", "0.1")
+    assert "timed out" in command(*convert, *slow).err
