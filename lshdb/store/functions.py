@@ -67,7 +67,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
 
 
 def _shingles(shingling: Shingling, content: object) -> str | None:
-    from lshdb.text.positions import shingle_texts
+    from lshdb.text.shingle_texts import shingle_texts
 
     # No exceptions: SQLite would not report what they say.
     if not isinstance(content, str) or len(content) > LONGEST:

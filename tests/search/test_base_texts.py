@@ -17,7 +17,7 @@ from helpers import Command, database_of, shingle
 import lshdb
 from lshdb.errors import SettingsError, SettingsMismatch
 from lshdb.offers import is_there
-from lshdb.text.positions import shingle_texts
+from lshdb.text.shingle_texts import shingle_texts
 from lshdb.text.shingling import Shingling
 
 RUN, LOW = 6, 0.3

@@ -9,7 +9,8 @@ from helpers import database_of
 
 from lshdb import offers
 from lshdb.text import shingles
-from lshdb.text.positions import shingle_texts, units_of
+from lshdb.text.kinds import kind_of
+from lshdb.text.shingle_texts import shingle_texts
 from lshdb.text.shingling import Shingling
 
 TOY = '''
@@ -47,9 +48,12 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_units_of_an_app_are_counted_and_have_places() -> None:
     assert shingle_texts("alpha\nbeta\ngamma\n", LINES) == ["ab", "bg"]
-    units = units_of(["one\ntwo", "three"], LINES)
-    assert (units.counts.tolist(), units.starts.tolist()) == ([2, 1], [0, 4, 0])
-    assert units.stops.tolist() == [4, 7, 5]
+    kind = kind_of(LINES)
+    assert kind is not None
+    units = kind.units(["one\ntwo", "three"], LINES)
+    starts, stops = units.places()
+    assert (units.counts.tolist(), starts.tolist()) == ([2, 1], [0, 4, 0])
+    assert stops.tolist() == [4, 7, 5]
 
 
 def test_a_large_text_has_the_shingles_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

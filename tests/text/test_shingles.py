@@ -23,7 +23,7 @@ from lshdb.errors import ContentError, DamagedFile
 from lshdb.text import shingles
 from lshdb.text.content import cleaned, encoded, from_stored
 from lshdb.text.folding import IDEOGRAPH, WORD, character_classes, fold, never_combines
-from lshdb.text.positions import shingle_texts
+from lshdb.text.shingle_texts import shingle_texts
 from lshdb.text.shingles import BLOCK, distinct_shingles, shingle_group, word_pieces
 from lshdb.text.shingling import Content, Element, Shingles, Shingling
 

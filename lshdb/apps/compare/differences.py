@@ -21,11 +21,11 @@ import numpy as np
 
 from lshdb.apps.compare import alignment, renaming
 from lshdb.apps.passages import line_ends
+from lshdb.apps.passages.positions import cut
 from lshdb.apps.programs import tokens
 from lshdb.model import Change, Rename
 from lshdb.text import folding
 from lshdb.text.arrays import IntArray, int_array
-from lshdb.text.positions import cut
 from lshdb.text.shingling import Element
 
 SHORTEST = 8

@@ -22,6 +22,7 @@ from lshdb.apps.dedup.cutting import Copied, Cuts, Cutting, Describe, without
 from lshdb.apps.dedup.matching import Matcher
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.rows import rows_of
+from lshdb.apps.passages.positions import counts
 from lshdb.apps.review.decisions import MarkedDocuments
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.model import AddReport, DroppedRow
@@ -32,7 +33,6 @@ from lshdb.search.weighted import check_records
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 from lshdb.text.arrays import IntArray, int_array
-from lshdb.text.positions import counts
 from lshdb.write import writing
 from lshdb.write.add import Select
 from lshdb.write.batches import Addable, Job, signed

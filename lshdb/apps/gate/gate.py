@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -39,14 +39,13 @@ from lshdb import open as open_database
 from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.gate import working_tree
 from lshdb.apps.gate.options import GateOptions
-from lshdb.apps.passages import line_ends
+from lshdb.apps.passages import line_ends, positions
 from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
-from lshdb.apps.programs import boilerplate
+from lshdb.apps.programs import boilerplate, families, tokens
 from lshdb.json_text import loads
 from lshdb.options import OpenOptions
 from lshdb.read import encodings, paths
 from lshdb.read.session import session_of
-from lshdb.text import positions
 from lshdb.workers import in_processes
 
 _CODE = (
@@ -376,10 +375,43 @@ def _delete_others(index_directory: str, tag: str) -> None:
                 os.unlink(os.path.join(index_directory, name))
 
 
-def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, boilerplate.TokenCounts]:
+class TokenCounts(NamedTuple):
+    """How much of a text counts.
+
+    Attributes:
+        units: the number of units that count.
+        left_out: the number of units that do not count, by reason.
+        unmatched: markers of regions without a counterpart.
+    """
+
+    units: int
+    left_out: dict[boilerplate.Reason, int]
+    unmatched: list[boilerplate.Marker]
+
+
+def units_counted(text: str, shingling: Shingling) -> TokenCounts:
+    """How many units of a text count under a database's shingling, and how many do not."""
+    if "boilerplate" not in shingling.options:
+        return TokenCounts(len(positions.units_of([text], shingling).starts), {}, [])
+    if shingling.of_programs:
+        blanked = families.blanked(text)
+        stretches = boilerplate.in_program(text, blanked)
+        starts = tokens.cut_tokens([blanked]).places()[0]
+    else:
+        blanked, stretches = text, boilerplate.in_text(text)
+        starts = positions.cut([text], shingling.kind).starts
+    left_out: dict[boilerplate.Reason, int] = {}
+    for start, stop, reason in stretches:
+        low, high = np.searchsorted(starts, (start, stop)).tolist()
+        left_out[reason] = left_out.get(reason, 0) + high - low
+    units = len(starts) - sum(left_out.values())
+    return TokenCounts(units, left_out, boilerplate.unmatched(text, blanked))
+
+
+def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, TokenCounts]:
     key, content = item
     (text,) = line_ends.whole_words([content], shingling)
-    return key, boilerplate.counted(text, shingling)
+    return key, units_counted(text, shingling)
 
 
 @dataclass(eq=False)

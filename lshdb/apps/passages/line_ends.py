@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lshdb.text import folding, positions, shingles
+from lshdb.apps.passages import positions
+from lshdb.text import folding, shingles
 from lshdb.text.shingling import DIGITS, Shingling
 
 _HYPHENS = "-\u00ad\u2010"

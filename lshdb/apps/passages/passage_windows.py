@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.apps.passages import lookups, places
+from lshdb.apps.passages import lookups, places, positions
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.model import CommonPassage
 from lshdb.apps.passages.winnowing import (
@@ -37,7 +37,7 @@ from lshdb.errors import UsageError
 from lshdb.search import similarity
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
-from lshdb.text import positions, shingles
+from lshdb.text import shingles
 from lshdb.text.arrays import (
     NO_NUMBERS,
     IntArray,

@@ -16,8 +16,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from lshdb.apps.passages import positions
 from lshdb.apps.passages.line_ends import whole_words
-from lshdb.text import hashing, positions, shingles
+from lshdb.text import hashing, shingles
 from lshdb.text.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.text.shingling import Shingling
 

@@ -19,11 +19,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from lshdb.apps.passages.line_ends import whole_words
+from lshdb.apps.passages.positions import Units
 from lshdb.text import shingles
 from lshdb.text.arrays import NO_NUMBERS, IntArray, is_new
 from lshdb.text.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.text.kinds import Tokens
-from lshdb.text.positions import Units
 from lshdb.text.shingling import Content, Shingling
 
 _DROPPED = np.uint64(16)

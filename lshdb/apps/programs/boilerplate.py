@@ -17,13 +17,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-
-from lshdb.apps.programs import families
-from lshdb.apps.programs.tokens import cut_tokens
-from lshdb.text.positions import cut, units_of
-from lshdb.text.shingling import Shingling
-
 Reason = Literal["imports", "licences", "generated", "tables", "ignored"]
 REASONS: dict[Reason, str] = {
     "imports": "imports, includes, packages and namespaces",
@@ -299,39 +292,6 @@ def without(text: str, stretches: Sequence[Stretch]) -> str:
 def text_without(text: str) -> str:
     """A text for people with blanks in place of its boilerplate."""
     return without(text, in_text(text))
-
-
-class TokenCounts(NamedTuple):
-    """How much of a text counts.
-
-    Attributes:
-        units: the number of units that count.
-        left_out: the number of units that do not count, by reason.
-        unmatched: markers of regions without a counterpart.
-    """
-
-    units: int
-    left_out: dict[Reason, int]
-    unmatched: list[Marker]
-
-
-def counted(text: str, shingling: Shingling) -> TokenCounts:
-    """How many units of a text count under a database's shingling, and how many do not."""
-    if "boilerplate" not in shingling.options:
-        return TokenCounts(len(units_of([text], shingling).starts), {}, [])
-    if shingling.of_programs:
-        blanked = families.blanked(text)
-        stretches = in_program(text, blanked)
-        starts = cut_tokens([blanked]).places()[0]
-    else:
-        blanked, stretches = text, in_text(text)
-        starts = cut([text], shingling.kind).starts
-    left_out: dict[Reason, int] = {}
-    for start, stop, reason in stretches:
-        low, high = np.searchsorted(starts, (start, stop)).tolist()
-        left_out[reason] = left_out.get(reason, 0) + high - low
-    units = len(starts) - sum(left_out.values())
-    return TokenCounts(units, left_out, unmatched(text, blanked))
 
 
 def _regions(text: str, blanked: str) -> tuple[list[Stretch], list[tuple[int, str]]]:

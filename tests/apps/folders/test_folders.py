@@ -10,7 +10,7 @@ import pytest
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.text.positions import shingle_texts
+from lshdb.text.shingle_texts import shingle_texts
 from lshdb.text.shingling import Shingling
 
 SORT = """// sorts numbers, isn't slow

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lshdb.apps.passages.positions import cut
 from lshdb.apps.passages.winnowing import fingerprints, shingle_values, window_fingerprints
 from lshdb.text import shingles as shingles_module
-from lshdb.text.positions import cut
 from lshdb.text.shingling import Shingling
 
 RUNS = st.integers(3, 24)

@@ -7,16 +7,16 @@ import random
 import pytest
 from helpers import ended_if_hanging
 
+from lshdb.apps.gate.gate import units_counted as counted
+from lshdb.apps.passages.positions import units_of
 from lshdb.apps.programs import boilerplate, families, tokens
 from lshdb.apps.programs.boilerplate import (
     Stretch,
-    counted,
     in_program,
     in_text,
     unmatched,
     without,
 )
-from lshdb.text.positions import units_of
 from lshdb.text.shingling import Shingling
 
 PROGRAMS = {

@@ -11,8 +11,8 @@ from helpers import ended_if_hanging, shingle
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lshdb.apps.passages.positions import cut
 from lshdb.apps.programs import families
-from lshdb.text.positions import cut
 from lshdb.text.shingling import Shingling
 
 SIGNS = [

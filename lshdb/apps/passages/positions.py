@@ -1,4 +1,4 @@
-"""Texts cut into words, characters or other units, with their offsets; readable shingles.
+"""Texts cut into words, characters or other units, with their offsets.
 
 Folding (lshdb.text.folding) changes lengths. It works on stretches of a text one by one: a
 character that never combines with the one before it, and after it the marks and Hangul vowels that
@@ -8,17 +8,15 @@ character.
 """
 
 import dataclasses
-from collections.abc import Sequence, Set
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 
 from lshdb.text import arrays, folding, shingles
-from lshdb.text.content import cleaned
 from lshdb.text.hashing import PADDING, Offsets
 from lshdb.text.kinds import kind_of
-from lshdb.text.shingling import Content, Element, Shingling, ShinglingKind
+from lshdb.text.shingling import Shingling, ShinglingKind
 
 _SEPARATOR = "\0"
 """A character that never combines, does not fold and is no part of a word."""
@@ -147,44 +145,3 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     changed = np.array(longer, dtype=np.int64).reshape(-1, 2)
     counts[np.searchsorted(starts, changed[:, 0])] = changed[:, 1]
     return np.repeat(starts, counts), np.repeat(ends, counts)
-
-
-def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
-    """The distinct shingles of a document that no base text has, by their first occurrence.
-
-    Args:
-        content: a text; for `set` shingling a collection of strings and integers.
-        shingling: the kind and length of the shingles.
-
-    Returns:
-        Runs of characters of the folded text, in which each white-space run is one blank; runs of
-        words with a blank between two; runs of tokens, a character each; or the elements of the
-        set, integers first.
-
-    Raises:
-        ContentError: a set for text shingles, or a text for set shingles.
-
-    >>> shingle_texts("To be, or not to be", Shingling("word", 2))
-    ['to be', 'be or', 'or not', 'not to']
-    >>> shingle_texts("Banana", Shingling("char", 3))
-    ['ban', 'ana', 'nan']
-    """
-    clean = cleaned(content, shingling)
-    if not isinstance(clean, str):
-        return list(clean)
-    units = units_of([clean], shingling)
-    bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
-    names = [units.folded[begin:end].decode() for begin, end in bounds]
-    size, between = shingling.size, " " if shingling.kind == "word" else ""
-    runs = [(i, i + size) for i in range(max(len(names) - size, 0) + bool(names))]
-    if shingling.is_weighed:
-        first, last, _ = shingles.weighed_runs("".join(names), units.counts, size)
-        runs = [*zip(first.tolist(), last.tolist(), strict=True)]
-    texts = dict.fromkeys(between.join(names[slice(*run)]) for run in runs)
-    return [text for text in texts if text not in _base_shingles(shingling)]
-
-
-@lru_cache(maxsize=1)
-def _base_shingles(shingling: Shingling) -> Set[Element]:
-    without_base = dataclasses.replace(shingling, base=())
-    return {shingle for _, text in shingling.base for shingle in shingle_texts(text, without_base)}

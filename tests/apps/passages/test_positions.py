@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
+from lshdb.apps.passages.positions import Units, cut
 from lshdb.text.folding import never_combines
-from lshdb.text.positions import Units, cut
 from lshdb.text.shingling import Shingling
 
 SEED = 1
