@@ -18,6 +18,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
 from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions, ReadingOptions
+from lshdb.read.files import resolved
 from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path
 from lshdb.write.add import first_database
 
@@ -57,8 +58,6 @@ def add(
     Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
     inputs = _inputs_of(paths or [], options, key, files_from, null=null)
-    if files_from is None and not os.path.exists(file.db):
-        _check_any_exists(paths or [])
     with _opened_like(file, paths or [], options.root) as database:
         counts = documents.counts_printed(print_all=list_skipped)
         session = documents.session_for(
@@ -115,19 +114,21 @@ def _inputs_of(
     return chain(paths, listed(files.entries_of(files_from, null=null)))
 
 
-def _check_any_exists(paths: Sequence[str]) -> None:
-    """InputError if no input exists: then no empty database is made, either."""
-    missing = [*expanded(paths)]
-    if missing and STDIN not in missing and not any(map(os.path.lexists, missing)):
-        more = f", nor are {len(missing) - 1:,} more" if missing[1:] else ""
-        reason = f"no such file or directory{more}"
-        raise InputError(f"{printable_path(missing[0])}: {reason}")
-
-
 def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None) -> Database:
-    """The database; a new one has the settings of the first database that is added to it."""
-    is_filled = os.path.exists(file.db) and file.is_filled  # a name may be too long for a file
-    first = None if is_filled else first_database(paths, running.timeout())
+    """The database; a new one has the settings of the first database that is added to it.
+
+    Raises:
+        InputError: no input exists: then no empty database is made, either.
+    """
+    if os.path.exists(file.db) and file.is_filled:  # a name may be too long for a file
+        return file.open(root=root)
+    inputs = [*map(resolved, expanded(paths))]
+    if inputs and all(given.fault for given in inputs):
+        raise InputError(
+            f"{printable_path(inputs[0].path)}: no such file or directory"
+            + f", nor are {len(inputs) - 1:,} more" * (len(inputs) > 1)
+        )
+    first = first_database(inputs, running.timeout())
     if first is None:
         return file.open(root=root)
     path, settings = first

@@ -10,27 +10,16 @@ from typing import BinaryIO
 from lshdb import errors
 from lshdb.cli import running
 from lshdb.read import paths
-from lshdb.read.outputs import Output
+from lshdb.read.outputs import Output, is_stdout
 
 STDOUT = "-"
-_STDOUT_NUMBER = 1
 
 
 def output_to(path: str) -> Output:
     """A file to be written, see Output; from now on Ctrl-C leaves no half of it."""
-    if path != STDOUT:
+    if not is_stdout(path):
         running.clear_away_on_interrupt()
     return Output(path)
-
-
-def is_open_file(path: str) -> bool:
-    """Whether an output is `-`, or /dev/stdout and the like, which are written where they are."""
-    return path == STDOUT or paths.descriptor_of(path) is not None
-
-
-def is_stdout(path: str | None) -> bool:
-    """Whether an output is standard output, by any of its names."""
-    return path is not None and (path == STDOUT or paths.descriptor_of(path) == _STDOUT_NUMBER)
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
@@ -63,9 +52,10 @@ def _identity(path: str, stream: int) -> object:
 
 
 def entries_of(path: str, *, null: bool) -> Iterator[str]:
-    """The names that a file or `-` lists, read as they are taken."""
+    """The names that a file or `-` lists, one per line or each followed by a NUL byte."""
     with input_of(path, stdin()) as file:
-        yield from paths.entries(file, null=null)
+        names = file.read().split(b"\0") if null else (line.rstrip(b"\n") for line in file)
+        yield from map(os.fsdecode, filter(None, names))
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, uncommon
 from lshdb.opening import opened
 from lshdb.read import paths
+from lshdb.read.outputs import is_stream
 
 # documents
 
@@ -100,7 +101,7 @@ class Form(Options):
         if (
             paths.format_of(self.output) == "text"
             and not is_special
-            and not files.is_open_file(os.path.join(os.curdir, self.output))
+            and not is_stream(os.path.join(os.curdir, self.output))
         ):
             suffixes = ", ".join([*paths.FORMATS, *more_suffixes])
             raise UsageError(f"--output {self.output}: the name must end in {suffixes}")

@@ -24,6 +24,7 @@ from lshdb.cli import files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.json_text import encode
 from lshdb.read import paths
+from lshdb.read.outputs import is_stream
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
@@ -111,7 +112,7 @@ def write_results(
         _write_text(names, itertools.chain(first, rows), shown, form.heading, extras, root)
         return count
     path = files.STDOUT if form.output is None else form.output
-    is_screen = form.output is None or files.is_open_file(path)
+    is_screen = form.output is None or is_stream(path)
     _write_formatted(names, rows, form, path, is_screen=is_screen)
     if not is_screen:
         messages.message(f"{path}: {formatting.counted(count, *noun)}")

@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from typing import BinaryIO, Self
 
 from lshdb.read import compression
-from lshdb.read.paths import descriptor_of
 from lshdb.store import partial_files
 
 STDOUT = "-"
+
+
+def is_stdout(path: str) -> bool:
+    """Whether an output is standard output."""
+    return path in (STDOUT, "/dev/stdout")
+
+
+def is_stream(path: str) -> bool:
+    """Whether an output is written as it comes: standard output, a pipe or a device."""
+    if is_stdout(path) or path.startswith(("/dev/stderr", "/dev/fd/")):
+        return True
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 @dataclass(eq=False)
@@ -19,11 +30,10 @@ class Output:
     """A file to be written, compressed by its suffix, or standard output. A context manager.
 
     Writes to a file beside it, NAME.N.lshdb.partial, which takes its name at the end: an
-    interrupted job leaves no file that looks complete. A device or a pipe is written directly, and
-    so is an open file such as /dev/stdout, from where it is.
+    interrupted job leaves no file that looks complete. A device or a pipe is written directly.
 
     Attributes:
-        path: the file's path, or `-`.
+        path: the file's path; `-` or /dev/stdout is standard output, from where it is.
         sync: whether the file survives a power cut from when it has its name.
     """
 
@@ -35,22 +45,15 @@ class Output:
         suffix = compression.compression_of(self.path)
         if suffix is not None:
             compression.module_of(suffix)  # before the file is written
-        if self.path == STDOUT:
+        if is_stdout(self.path):
             sys.stdout.flush()  # what was printed before comes first
             self._raw: BinaryIO = sys.stdout.buffer
             # A person sees each row as it is found; the console of Windows is no file of bytes.
             if sys.stdout.isatty() and os.name == "posix":
                 self._raw = open(sys.stdout.fileno(), "wb", 0, closefd=False)  # noqa: SIM115
-        elif (descriptor := descriptor_of(self.path)) is not None:
-            for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
-                    stream.flush()
-            with self._named():
-                # Its position is shared: it may be at the end of a file that others write, too.
-                copy = os.dup(descriptor)
-            self._raw = open(copy, "wb", 0 if os.isatty(copy) else -1)  # noqa: SIM115
-        elif os.path.exists(self.path) and not os.path.isfile(self.path):
-            self._raw = open(self.path, "wb")  # noqa: SIM115  # closed by close
+        elif is_stream(self.path):
+            # Behind what is in a file that one of these names leads to.
+            self._raw = open(self.path, "ab")  # noqa: SIM115  # closed by close
         else:
             if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
                 raise PermissionError(13, "permission denied", self.path)
@@ -90,7 +93,7 @@ class Output:
         with self._named():
             if self._file is not self._raw:
                 self._file.close()
-            if self.path == STDOUT:
+            if is_stdout(self.path):
                 self._raw.flush()
             else:
                 self._raw.close()
@@ -123,5 +126,5 @@ class Output:
             raise
 
     def _name(self, error: OSError) -> None:
-        if self.path != STDOUT:
+        if not is_stdout(self.path):
             error.filename = self.path

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 _PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-_MAX_LINKS = 40
-"""Links one after the other, as for Linux."""
 BUFFER = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
@@ -176,41 +174,9 @@ def pattern_top(path: str) -> str | None:
     return top or os.curdir
 
 
-def descriptor_of(path: str) -> int | None:
-    """The number of the open file that /dev/stdout, /dev/fd/3 and the like, or a link, lead to.
-
-    None for other paths. A file is not opened again by such a name, but written where it is open:
-    standard output may be at the end of a log.
-    """
-    for _ in range(_MAX_LINKS):
-        directory, name = os.path.split(os.path.abspath(path))
-        directory = os.path.realpath(directory)
-        if name.isdecimal() and (
-            directory == os.path.realpath("/dev/fd")
-            or re.fullmatch(rf"/proc/{os.getpid()}(/task/\d+)?/fd", directory)
-        ):
-            return int(name)
-        if not os.path.islink(path):
-            return None
-        path = os.path.join(directory, os.readlink(path))
-    return None
-
-
 def listed(names: Iterable[str]) -> Iterator[str]:
     """The paths that a list names, lazily; none is a pattern or `-`."""
     return (literal(os.path.join(os.curdir, name) if name == STDIN else name) for name in names)
-
-
-def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
-    """The names in a list, unchanged, one per line or (`null`) each followed by a NUL byte."""
-    end = b"\0" if null else b"\n"
-    unfinished = b""
-    # A pipe returns what is available.
-    while data := getattr(file, "read1", file.read)(BUFFER):
-        *whole, unfinished = (unfinished + data).split(end)
-        yield from map(os.fsdecode, filter(None, whole))
-    if unfinished:
-        yield os.fsdecode(unfinished)
 
 
 def literal(name: str) -> str:

@@ -8,7 +8,6 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 import contextlib
 import dataclasses
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, BinaryIO
 
 from lshdb import options as groups
@@ -31,7 +30,7 @@ from lshdb.read import (
 from lshdb.read import paths as names
 from lshdb.read.batch import Batch
 from lshdb.read.compression import compression_of
-from lshdb.read.counts import ReadCounts, failure_of, reason
+from lshdb.read.counts import ReadCounts, failure_of
 from lshdb.read.files import Archives, File, FilesRead
 from lshdb.read.kinds import PROBE
 from lshdb.read.paths import STDIN, printable_path
@@ -243,7 +242,13 @@ class Session:
         options, counts = self.options, self.counts
         try:
             with self._opened(file) as stream:
-                source = self._input(stream, file)
+                peek = getattr(stream, "peek", lambda _: b"")
+                if file.path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
+                    raise inputs.Skipped(
+                        "pointers", "a pointer of Git LFS, not its file: git lfs pull"
+                    )
+                name = printable_path(file.path)
+                source = inputs.Input(stream, name, options, counts.add_bytes)
                 for batch in self._batches_of(source, file):
                     if source.invalid_texts:
                         batch = dataclasses.replace(
@@ -314,35 +319,20 @@ class Session:
 
     def read_one(self, path: str) -> Batch:
         """The one document that a file or `-` holds, by its path; InputError if it does not."""
-        key = printable_path(path)
-        file = self.resolved(path, key)
-        try:
-            with self._opened(file) as stream:
-                source = self._input(stream, file)
-                if self.options.of_sets or path == STDIN:
-                    text = source.whole_text(None if self.options.of_sets else lambda: None)
-                    self._note_guess(source)
-                    batch = Batch([key], [self.options.content_of(text)])
-                else:
-                    batches = [*self._text(source, file)]
-                    for _, failure in chain.from_iterable(batch.failures for batch in batches):
-                        raise InputError(failure.reason)
-                    batch = Batch.joined(batches)
-                    if len(batch.contents) != 1:
-                        raise InputError(f"it has {'several' if batch.contents else 'no'} messages")
-                self.counts.replaced += batch.replaced + source.invalid_texts
-                return batch
-        except (InputError, OSError) as error:
-            raise InputError(f"{key}: {reason(error)}") from error
-
-    def digest_of(self, file: File) -> bytes | None:
-        """The digest of the bytes of a file or an archive's member; None if it cannot be read."""
-        with contextlib.suppress(InputError, OSError):
-            return self.read_digest(file)
-        return None
+        file = dataclasses.replace(self.resolved(path), key=printable_path(path))
+        batch = Batch.joined([*self.like(format="text", stdin_key=file.key).file(file)])
+        for _, failure in batch.failures:
+            raise InputError(f"{failure.where}: {failure.reason}")
+        if len(batch.contents) != 1:
+            raise InputError(f"{file.key}: it has {'several' if batch.contents else 'no'} messages")
+        return batch
 
     def read_digest(self, file: File) -> bytes:
-        """The same; InputError or OSError if it cannot be read, InputError for an open database."""
+        """The digest of the bytes of a file or an archive's member.
+
+        Raises:
+            InputError, OSError: it cannot be read, or is an open database.
+        """
         with self._opened(file, unpacks=False) as stream:
             return identity.digest_of(stream)
 
@@ -365,13 +355,6 @@ class Session:
             return names.opened(file.place, self.options.stdin)
         return open(file.place, "rb")
 
-    def _input(self, stream: BinaryIO, file: File) -> inputs.Input:
-        name = printable_path(file.path)
-        peek = getattr(stream, "peek", lambda _: b"")
-        if file.path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
-            raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
-        return inputs.Input(stream, name, self.options, self.counts.add_bytes)
-
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options
         if options.stdin_key is not None:
@@ -388,8 +371,14 @@ class Session:
 
     def _text(self, source: inputs.Input, file: File) -> Iterator[Batch]:
         """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
-        peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self._kind_of(file, peek(PROBE)) if file.is_regular else None
+        kind = None
+        if self.documents and file.is_regular:
+            peek = getattr(source.file, "peek", lambda _: b"")
+            kind = self.documents.kind_of(file.path, peek(PROBE))
+        elif file.is_archive:
+            raise inputs.Skipped("archives", f"archive: {readers.MISSING}")
+        elif (other := kinds.kind_of(file.path)) and not kinds.KINDS[other].is_text:
+            raise inputs.Skipped("documents", readers.why_unread(other))
         if kind != "mbox" and file.status and not file.status.st_size:
             kind = None  # an empty file of any kind is an empty text
         if self.documents and kind and not self.options.of_sets:
@@ -399,17 +388,6 @@ class Session:
         # it has no longer, and never of others than those that were read.
         is_packed = file.is_regular and compression_of(file.path) and file.member is None
         yield self._whole(source, file, self.read_digest(file) if is_packed else None)
-
-    def _kind_of(self, file: File, start: bytes) -> str | None:
-        """How a file is read that is not one of rows; None for a text."""
-        if self.documents:
-            return self.documents.kind_of(file.path, start)
-        if file.is_archive:
-            raise inputs.Skipped("archives", f"archive: {readers.MISSING}")
-        kind = kinds.kind_of(file.path)
-        if kind and not kinds.KINDS[kind].is_text:
-            raise inputs.Skipped("documents", readers.why_unread(kind))
-        return None
 
     def _whole(self, source: inputs.Input, file: File, packed: bytes | None = None) -> Batch:
         """The batch of a text as one document.
@@ -424,18 +402,14 @@ class Session:
             source.hasher = hasher
         text = source.whole_text(lambda: self.options.stored_guess(key))
         if self.options.of_sets:
-            raise InputError("a text, and this database holds sets: give JSON lines")
+            return Batch([key], [self.options.content_of(text)], size=len(text))
         text, _, _ = self.options.text_document(key, text, None)
-        self._note_guess(source)
-        state = file.state(source.guess, packed or hasher.digest())
-        states = () if state is None else [(key, state)]
-        return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
-
-    def _note_guess(self, source: inputs.Input) -> None:
-        """Count a text whose encoding was guessed."""
         if source.guess is not None:
             guess = inputs.encoding_of(source.guess)
             self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
+        state = file.state(source.guess, packed or hasher.digest())
+        states = () if state is None else [(key, state)]
+        return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
 
 def unknown_root(option: str) -> str:

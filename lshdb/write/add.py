@@ -22,9 +22,8 @@ from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.read import counts, long_tables
-from lshdb.read.files import File, resolved
+from lshdb.read.files import File
 from lshdb.read.identity import is_same_file
-from lshdb.read.paths import expanded
 from lshdb.read.session import Session, session_of
 from lshdb.search.pair_filters import filters_of
 from lshdb.sketch.settings import Settings
@@ -202,9 +201,9 @@ def _of_paths(
                 yield from _merged(job, session, file, options)
 
 
-def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
+def first_database(files: Iterable[File], timeout: float) -> tuple[str, Settings] | None:
     """The first database among files that can be opened, and its settings; None without one."""
-    for file in filter(File.is_database, map(resolved, expanded(paths))):
+    for file in filter(File.is_database, files):
         # Adding one that cannot be opened reports why.
         with contextlib.suppress(errors.InputError), merging.opened(file.path, timeout) as source:
             return file.path, source.settings

@@ -95,10 +95,10 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
         '{"id": 2}': "no field 'set': name it with --set-field",
     }
     expected = [f"-:{n}: {reason}" for n, reason in enumerate(lines.values(), 1) if reason]
-    expected.append("file.txt: a text, and this database holds sets: give JSON lines")
+    wanted = "a set is a JSON array, or an object with the array as 'set'"
+    expected.append(f"file.txt: not JSON (... at character 1): {wanted}")
     assert failures(command, "-", "file.txt", stdin="\n".join(lines).encode()) == expected
     assert contents(command) == {"1": '[1,"a"]'}
-    wanted = "a set is a JSON array, or an object with the array as 'set'"
     for text, reason in (
         ('{"a": 1}', "an object"),
         ("a b", "not JSON (... at character 1)"),

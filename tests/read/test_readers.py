@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -159,6 +159,52 @@ def test_format_goes_by_the_suffix_unless_it_is_given(
     write(name, line)
     expected = Document("k", "t\r\n") if of_lines else Document(name, line)
     assert read(name, format=format) == [expected]
+
+
+class CountedEntry:
+    """An entry of a directory that notes when it is asked for the status of its file."""
+
+    def __init__(self, entry: os.DirEntry[str], asked: list[str]) -> None:
+        self._entry, self._asked = entry, asked
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._entry, name)
+
+    def stat(self) -> os.stat_result:
+        self._asked.append(self._entry.path)
+        return self._entry.stat()
+
+
+def test_the_status_of_a_file_in_a_folder_is_asked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["d/a.txt", "d/b.jsonl", "d/c.md", "d/inner/d.py", "d/e.html"]
+    for name in names:
+        write(name, '{"id": 1, "text": "a"}')
+    asked: list[str] = []
+    scandir, stat, lstat = os.scandir, os.stat, os.lstat
+
+    @contextmanager
+    def counted(path: str) -> Iterator[list[CountedEntry]]:
+        with scandir(path) as entries:
+            yield [CountedEntry(entry, asked) for entry in entries]
+
+    def noted(ask: Any) -> Any:
+        def status(path: Any, **others: Any) -> os.stat_result:
+            asked.append(path)
+            result: os.stat_result = ask(path, **others)
+            return result
+
+        return status
+
+    monkeypatch.setattr(os, "scandir", counted)
+    monkeypatch.setattr(os, "stat", noted(stat))
+    monkeypatch.setattr(os, "lstat", noted(lstat))
+    read_documents = keys("d", ignore=False)
+    monkeypatch.undo()
+    assert len(read_documents) == len(names)
+    real = [os.path.realpath(path) for path in asked if isinstance(path, str)]
+    assert {name: real.count(os.path.realpath(name)) for name in names} == dict.fromkeys(names, 1)
 
 
 # walking: git itself says what .gitignore excludes, and keys are one for a file

@@ -33,9 +33,8 @@ from lshdb.progress import Progress
 from lshdb.read import formats, identity, proof, sinks
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import resolved
-from lshdb.read.outputs import STDOUT, Output
+from lshdb.read.outputs import STDOUT, Output, is_stream
 from lshdb.read.paths import (
-    descriptor_of,
     expanded,
     file_of_message,
     is_named_as_text,
@@ -494,5 +493,4 @@ def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
 
 def _is_file(path: str) -> bool:
     """Whether an output is a file that gets its name at the end, and no stream or device."""
-    is_stream = path == STDOUT or descriptor_of(path) is not None
-    return not is_stream and (not os.path.exists(path) or os.path.isfile(path))
+    return not (is_stream(path) or os.path.isdir(path))

@@ -14,6 +14,7 @@ import os
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -485,7 +486,9 @@ def _contents(
     for key, (file, state) in plan.read.items():
         known = plan.known.get(key)
         if state.size in sizes and (known is None or known.state):
-            file_digest = session.digest_of(file)
+            file_digest = None
+            with suppress(InputError, OSError):
+                file_digest = session.read_digest(file)
             plan.read[key] = file, replace(state, digest=file_digest)
             new[key] = file_digest, kind_of(key)
     return old, new

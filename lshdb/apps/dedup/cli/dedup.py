@@ -17,6 +17,7 @@ from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
 from lshdb.options import SettingsOptions
+from lshdb.read.outputs import is_stdout
 from lshdb.read.paths import path_from_here, path_of_key
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _job(
     named = {
         name: files.STDOUT
         for name in ("output", "annotate", "dropped", "cuts")
-        if files.is_stdout(getattr(outputs, name))
+        if is_stdout(getattr(outputs, name))
     }
 
     def opens(settings_options: SettingsOptions) -> Store:

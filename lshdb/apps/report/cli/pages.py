@@ -9,20 +9,20 @@ from typing import Any
 from lshdb import errors
 from lshdb.cli import files, messages, running
 from lshdb.progress import Progress, shown
-from lshdb.read.outputs import Output
+from lshdb.read.outputs import Output, is_stream
 from lshdb.read.paths import printable_path
 
 
 def say_next(drawn: str, database: Path | None = None, command: str = "", why: str = "") -> None:
     """At a terminal, say what opens a file that was drawn, and which command goes on from there."""
-    if not files.is_open_file(drawn):
+    if not is_stream(drawn):
         further = f"; {command} -d {shlex.quote(str(database))} {why}" if database else ""
         messages.hint(f"open {printable_path(drawn)} in a browser{further}")
 
 
 def check_name(name: str, *suffixes: str) -> None:
     """UsageError for an output whose name has another suffix."""
-    if not files.is_open_file(name) and not name.lower().endswith(suffixes):
+    if not is_stream(name) and not name.lower().endswith(suffixes):
         raise errors.UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
 
 
@@ -33,7 +33,7 @@ def drawn(name: str, *read: Path) -> Iterator[tuple[Any, Output, Progress]]:
     web = drawing()
     with files.output_to(name) as output, shown(messages.shows_progress(), "drawing") as progress:
         yield web, output, progress
-    if not files.is_open_file(name):
+    if not is_stream(name):
         messages.message(f"wrote {printable_path(name)}")
 
 

@@ -25,6 +25,7 @@ from lshdb.maintain.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, re
 from lshdb.options import GroupBy, PurposeOptions, ReindexOptions, SettingsOptions
 from lshdb.progress import shown
 from lshdb.read import paths
+from lshdb.read.outputs import is_stdout, is_stream
 from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.store import Store
 
@@ -120,7 +121,7 @@ def report(
         pages.say_next(html[0], file.db, "lshdb serve --review", "to decide what stays")
     elif html:
         pages.say_next(html[0])
-    if not any(files.is_stdout(name) for name, _ in outputs):
+    if not any(is_stdout(name) for name, _ in outputs):
         results.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
 
@@ -179,7 +180,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
     """The files to write, with the form of rows; None for a page."""
     outputs: list[tuple[str, Form | None]] = []
     for name in output or ():
-        is_page = files.is_open_file(name) or name.lower().endswith(_HTML)
+        is_page = is_stream(name) or name.lower().endswith(_HTML)
         form = None if is_page else Form(output=name)
         if form is not None:
             if paths.format_of(name) == "text":
@@ -193,7 +194,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
         outputs.append((files.STDOUT, Form(as_json=True)))
     if not outputs:
         raise UsageError("give --output FILE.html, a file of rows such as FILE.csv, or --json")
-    if sum(files.is_stdout(name) for name, _ in outputs) > 1:
+    if sum(is_stdout(name) for name, _ in outputs) > 1:
         raise UsageError("give one of --output - and --json: both are written to standard output")
     files.check_distinct((), [name for name, _ in outputs])
     return outputs
