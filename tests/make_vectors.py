@@ -63,6 +63,7 @@ SETS: tuple[list[oracles.Element], ...] = (
 BROKEN = (
     "A con-\nstitutional conven-\r\n\t tion, a well-\nknown one: well\xad\nknown things known well",
     "every-\nthing\u2010\n in 1914-\n1918: every thing, EVERYTHING, cafe\u0301-\ntier, -\nend-\n",
+    "x\u2474-\n\xa8y, a-\n\u2475b, 3-\n\u2160v of words",
 )
 """Texts in which line ends break words, and words that only look so."""
 SPELLINGS = (
@@ -135,6 +136,7 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
         [f"{BROKEN[1]} d\xe9j\xe0-\nvu: in \u0967\u096f\u0967\u096a, {NUMBERS[0]}"],
     ),
     (USUAL | {"shingle": "char:5", "passages": 20}, [BROKEN[0]]),
+    (USUAL | {"shingle": "char:3-cjk", "passages": 8}, [MIXED[0]]),
     (USUAL | {"shingle": "bag"}, BAGS),
     (USUAL | {"shingle": "char:3", "records": True}, RECORDS),
 )
@@ -214,15 +216,15 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "passages" in settings:
         run, seed = settings["passages"], settings["seed"]
-        prints = oracles.fingerprints(content, kind, run, seed, options)
+        prints = oracles.fingerprints(content, kind, run, seed, {*options} - {"cjk"})
         facts["fingerprints"] = sorted(prints.items()) if shingles else []
     if "reworded" in settings:
         facts["terms"] = oracles.terms(content)
     if "records" in settings:
         spaced = dict.fromkeys(oracles.shingles(oracles.spaced(content), *how))
         record = [oracles.shingle_hash(shingle, kind, settings["seed"]) for shingle in spaced]
-        facts["record_shingles"] = sorted(value - (value >> 63 << 64) for value in record)
-        facts["record_shingles"] += [-1] * bool(record)
+        every = [(1 << 64) - 1] * bool(record)
+        facts["record_shingles"] = hexadecimal(sorted(record) + every)
     if hashes:
         sign = oracles.fast_signature if settings["sketch"] == "fast" else oracles.minhash_signature
         lanes = sign(hashes, settings["permutations"], settings["seed"])

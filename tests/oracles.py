@@ -269,16 +269,14 @@ def with_whole_words(text: str) -> str:
     """The text in which words that line ends break are whole, as passages and terms are cut."""
     breaks = []
     for match in re.finditer("([-\xad\u2010])\r?\n[ \t]*", text):
-        before, after = fold(text[: match.start()]), text[match.end() :]
+        before, after = without_silent(text[: match.start()]), text[match.end() :]
         if (
-            before
-            and is_part_of_word(before[-1])
-            and after
-            and not (combines(after[0]) or is_silent(after[0]))
+            any(map(is_part_of_word, fold(before[-1:])))
+            and any(map(is_part_of_word, fold(after[:1])))
+            and not (is_silent(after[0]) or is_digit(after[0]))
+            and not combines(without_optional(unicodedata.normalize("NFKD", after[0]))[0])
         ):
-            first = fold(after[0])[:1]
-            if first and is_part_of_word(first) and unicodedata.category(after[0]) != "Nd":
-                breaks.append((match.span(), words(before)[-1], words(after)[0]))
+            breaks.append((match.span(), words(before)[-1], words(after)[0]))
     known = Counter(words(text))
     known.subtract(half for _, *halves in breaks for half in halves)
     for (begin, end), first, second in reversed(breaks):

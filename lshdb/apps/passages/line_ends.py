@@ -64,7 +64,8 @@ def joined(text: str) -> str:
 def _breaks(text: str, units: positions.Units) -> Iterator[tuple[int, int, int]]:
     """The bounds of each break between two words, and the index of the second of these.
 
-    None is before a digit, as in `1914-` and `1918`, a mark, or a sign that folding drops.
+    None is before a digit, as in `1914-` and `1918`, a mark, a sign that folding drops, or one that
+    begins a word by a mark after it alone.
     """
     spans = np.array([match.span() for match in re.finditer(_BREAK, text)], dtype=np.int64)
     begins, ends = spans.reshape(-1, 2).T
@@ -73,5 +74,8 @@ def _breaks(text: str, units: positions.Units) -> Iterator[tuple[int, int, int]]
     # A soft hyphen belongs to the word.
     is_between &= np.append(0, units.stops)[after] >= begins
     for begin, end, index in np.stack([begins, ends, after])[:, is_between].T.tolist():
-        if ord(text[end]) not in DIGITS and folding.never_combines(text[end]):
+        follows = text[end]
+        classes = folding.character_classes()[folding.code_points(folding.fold(follows))]
+        is_word = (classes & (folding.WORD | folding.IDEOGRAPH)).any()
+        if is_word and ord(follows) not in DIGITS and folding.never_combines(follows):
             yield begin, end, index
