@@ -1,8 +1,4 @@
-"""Submissions that nothing could be read of are named in the report and on standard error.
-
-Teachers asked for the names and the reasons in the report of another tool: jplag/JPlag#54,
-jplag/JPlag#2382, jplag/JPlag#2286.
-"""
+"""Submissions that nothing could be read of are named in the report and on standard error."""
 
 from __future__ import annotations
 
@@ -12,8 +8,6 @@ import zipfile
 import documents
 import pytest
 from helpers import Command
-
-pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 
 PROGRAM = "for i in range(10):\n    print(i * {}, i + {}, [i, {}])\n"
 REASONS = {
@@ -61,6 +55,7 @@ def submissions(command: Command) -> Command:
 
 
 def test_each_is_named_with_its_reason(submissions: Command) -> None:
+    """jplag/JPlag#54, jplag/JPlag#2382, jplag/JPlag#2286: teachers asked for names and reasons."""
     done = submissions("report", "hw", "--for", "programs", "-o", "out.html")
     assert done.status == 1
     named = dict(re.findall("(?m)^lshdb: (.*?): (.*)$", done.err))
