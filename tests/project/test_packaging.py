@@ -127,6 +127,30 @@ def test_workflows_run_scripts_that_exist_and_only_the_one_that_publishes_may() 
     assert all((ROOT / "tests" / name).exists() for name in core), "tests of the wheel"
 
 
+def test_the_archive_of_the_format_has_all_that_its_page_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one folder; the same bytes each time."""
+    program = runpy.run_path(str(PACKAGING / "format_archive"))
+    packed = set()
+    for name in "one", "two":
+        monkeypatch.setattr(sys, "argv", ["format_archive", str(tmp_path / name)])
+        program["main"]()
+        (path,) = (tmp_path / name).iterdir()
+        packed.add(path.read_bytes())
+    assert len(packed) == 1
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / path.name.removesuffix(".tar.gz")
+    page = (folder / "format.md").read_text("utf-8")
+    beside = {path.name for path in folder.iterdir()} - {"format.md", "example.db", "LICENSE"}
+    linked = {link for link in re.findall(r"\]\(([^)#:]+)\)", page) if not link.endswith(".md")}
+    assert len(linked) == 9
+    assert linked == beside
+    assert lshdb.check(folder / "example.db", deep=True).documents > 5
+    assert runpy.run_path(str(folder / "plain_lshdb.py"))["TABLE"].parent == folder
+
+
 def test_a_shell_completes_commands() -> None:
     """Bash is asked: the file is what --show-completion prints, as a test of what is made says."""
     script = """
