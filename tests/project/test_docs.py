@@ -138,15 +138,15 @@ def test_the_command_for_each_role_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "index.md").read_text("utf-8")
     table = [line.split(" | ")[1] for line in page.splitlines() if line.startswith("| a")]
     commands = re.findall("`(lshdb .*?)`", " ".join(table))
-    assert (len(table), len(commands)) == (7, 6), "and one in Python"
+    assert (len(table), len(commands)) == (8, 10), "and one in Python"
     command = Command(tmp_path)
     texts = [f"the {word} ferry to the island leaves every hour from six on" for word in "ab"]
-    for name in ("rows.jsonl", "today.jsonl"):
+    for name in ("rows.jsonl", "articles.jsonl", "today.jsonl"):
         command.write(name, ({"id": text, "text": text} for text in texts))
     for text in texts:
         command.write(f"notes/{text}.txt", text)
+        command.write(f"scans/{text}.txt", text)
         command.write(f"submissions/{text}.txt", text)
-    lshdb.open(tmp_path / "archive.db").close()
     git = "git -c user.name=Ann -c user.email=ann@example.org"
     shown(f"git init -q -b main . && {git} commit -q --allow-empty -m Begin", tmp_path)
     for line in commands[:-1]:  # the server of the last one is that of docs/agents.md
