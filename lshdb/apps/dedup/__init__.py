@@ -16,7 +16,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   files as the source of a run, for Database.dedup_files
     rows, data_frames, row_sinks, arrow_tables  rows of files and of a program, and their writers
-    job         the door of the command: input_tables, run_outputs, cutting (at its boundaries)
+    input_tables, run_outputs, cutting (at its boundaries)  what the command's job reads and writes
     spool       documents that wait until they are decided on, in a temporary file
     statements  the SQL that changes runs.sql, and that of the temporary file
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote

@@ -216,11 +216,18 @@ for toy in ({}, {"toy": True}):
 DOORS_OF_SPARK = """
 import inspect
 import lshdb.spark
+from lshdb.apps.dedup.rules import rule_of
+from lshdb.apps.spark.deduplicating import _JOINS
+from lshdb.apps.spark.identical import identical
+from lshdb.apps.spark.options import SparkRuleOptions
 
 assert "toy" in inspect.signature(lshdb.spark.dedup).parameters
+for given in ({}, {"toy": True}):
+    rule = rule_of(SparkRuleOptions(**given).of_rows)
+    assert (_JOINS[type(rule)][1] is identical) == bool(given)
 toy = {}
 command("spark-dedup", "--help-all")
-"""  # what Spark does with an option is the rule's: its start would take longer than all else here
+"""  # which rows are joined is the rule's: to start Spark would take longer than all else here
 
 
 @pytest.mark.parametrize("spark", [False, pytest.param(True, marks=pytest.mark.extra("spark"))])

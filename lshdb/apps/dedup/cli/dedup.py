@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.apps.dedup.options import ComparisonOptions, DedupOutputs, RowsOptions
-from lshdb.cli import documents, files, messages, options, parameters, proving, results, running
-from lshdb.database import store_of
+from lshdb.cli import documents, files, messages, options, proving, results, running
 from lshdb.errors import Cut, UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, Options, replaced, uncommon
 from lshdb.json_text import dumps
-from lshdb.options import SettingsOptions
 from lshdb.read.outputs import is_stdout
 from lshdb.read.paths import path_from_here, path_of_key
 
 if TYPE_CHECKING:
-    from lshdb.apps.dedup.job import DedupJob
+    from lshdb.apps.dedup.cli.job import DedupJob
 
 
 class EarlierRuns(Options):
@@ -66,7 +64,24 @@ def dedup(
 
     Example: lshdb dedup a.csv --against b.csv:text=q --only-against -o c.csv
     """
-    job = _job(inputs, outputs, earlier, comparison.settings, rows, print_all=list_skipped)
+    from lshdb.apps.dedup.cli.job import DedupJob
+    from lshdb.apps.dedup.references import reference_of_text
+
+    references = [*map(reference_of_text, rows.choice.drop.against or ())]
+    # By the first of its names this command knows standard output.
+    named = {
+        name: files.STDOUT
+        for name in ("output", "annotate", "dropped", "cuts")
+        if is_stdout(getattr(outputs, name))
+    }
+    job = DedupJob(
+        inputs=inputs,
+        rows=replaced(rows, against=references or None),
+        settings=comparison.settings,
+        outputs=replaced(outputs, **named),
+        database=earlier.db,
+        reading=documents.counts_printed(print_all=list_skipped),
+    )
     files.check_distinct(job.files_read, job.files_written)
     if null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
@@ -97,50 +112,6 @@ def dedup(
     _report(job, notes, as_json=as_json)
     if proving.report_left(job.left) or job.reading.failures.count:
         raise typer.Exit(running.FAILED)
-
-
-def _job(
-    inputs: list[str],
-    outputs: DedupOutputs,
-    earlier: EarlierRuns,
-    settings: SettingsOptions,
-    rows: RowsOptions,
-    *,
-    print_all: bool,
-) -> "DedupJob":
-    """What is to be done, from the options; UsageError and InputError if it cannot be."""
-    from lshdb.apps.dedup.job import DedupJob
-    from lshdb.apps.dedup.references import reference_of_text
-    from lshdb.store.store import Store
-
-    references = [*map(reference_of_text, rows.choice.drop.against or ())]
-
-    # By the first of its names this command knows standard output.
-    named = {
-        name: files.STDOUT
-        for name in ("output", "annotate", "dropped", "cuts")
-        if is_stdout(getattr(outputs, name))
-    }
-
-    def opens(settings_options: SettingsOptions) -> Store:
-        file = options.DatabaseFile(db=earlier.db or parameters.DATABASE)
-        return store_of(file.open(settings=settings_options))
-
-    return DedupJob(
-        inputs=inputs,
-        rows=replaced(rows, against=references or None),
-        settings=settings,
-        outputs=replaced(outputs, **named),
-        database=earlier.db,
-        opens=opens,
-        timeout=running.timeout(),
-        stdin=files.stdin(),
-        naming=options.NAMING,
-        reading=documents.counts_printed(print_all=print_all),
-        on_settings=messages.note_settings,
-        note=messages.message,
-        progress=messages.shows_progress(),
-    )
 
 
 def _report(job: "DedupJob", notes: list[str], *, as_json: bool) -> None:

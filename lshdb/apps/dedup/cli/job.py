@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lshdb import model
 from lshdb.apps.dedup import (
@@ -24,12 +24,13 @@ from lshdb.apps.dedup import (
 from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
+from lshdb.cli import files, messages, options, parameters, running
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import replaced
 from lshdb.keys import is_key_of
 from lshdb.maintain.resolve import OF_INDEX, as_in, resolve
 from lshdb.options import SettingsOptions
-from lshdb.progress import Progress
 from lshdb.read import formats, identity, proof, sinks
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import resolved
@@ -64,14 +65,7 @@ class DedupJob:
         settings: those that are asked for.
         outputs: what is written.
         database: the file of an earlier run; None without one.
-        opens: opens the database with some settings.
-        timeout: seconds to wait while another process writes to it.
-        stdin: standard input; None if it is closed.
-        naming: how messages name options of fields.
         reading: counts what is read, and has the failures.
-        on_settings: called with the settings of an index, those asked for, and the threshold.
-        note: called with what a person may want to know.
-        progress: whether a bar is shown.
         counts: of rows, when all are decided.
         paths: the tables, or files and directories of texts.
         are_texts: whether texts are compared as files and listed, and none is written.
@@ -84,14 +78,7 @@ class DedupJob:
     settings: SettingsOptions
     outputs: DedupOutputs
     database: Path | None
-    opens: Callable[[SettingsOptions], Store]
-    timeout: float
-    stdin: BinaryIO | None
-    naming: str
     reading: ReadCounts
-    on_settings: Callable[[Settings, SettingsOptions, float], object]
-    note: Callable[[str], object]
-    progress: bool | Progress
     counts: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -168,7 +155,7 @@ class DedupJob:
                 appends=self.database is not None,
                 overwrites=out.overwrite,
                 option="--overwrite",
-                note=self.note,
+                note=messages.message,
                 annotates=annotates,
             )
             for output, annotates in ((kept, False), (out.annotate, True))
@@ -232,14 +219,11 @@ class DedupJob:
         with contextlib.ExitStack() as stack:
             settings, store = self._settings(stack)
             threshold = self.settings.shape.threshold
-            self.on_settings(
-                settings,
-                self._request,
-                settings.threshold if threshold is None else threshold,
-            )
+            threshold = settings.threshold if threshold is None else threshold
+            messages.note_settings(settings, self._request, threshold)
             for reference in self.references:
                 if not reference.is_database:
-                    self.note(
+                    messages.message(
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
             if store is not None:
@@ -257,7 +241,7 @@ class DedupJob:
             with (
                 contextlib.suppress(_Left),
                 self._writing(session) as write,
-                session.shown(self.progress, "dedup", self.paths) as run.progress,
+                session.shown(messages.shows_progress(), "dedup", self.paths) as run.progress,
                 contextlib.closing(run.decided()) as decided,
             ):
                 for rows in decided:
@@ -276,11 +260,11 @@ class DedupJob:
         if counts["kept"]:
             return
         if run.is_repeated(outputs):
-            self.note(f"{names}: left as an earlier run of the same rows wrote it")
+            messages.message(f"{names}: left as an earlier run of the same rows wrote it")
             raise _Left
         if outputs and not counts["dropped"] and self.reading.failures.count:
             if names:
-                self.note(f"{names}: left as before, as no row could be read")
+                messages.message(f"{names}: left as before, as no row could be read")
             raise _Left
 
     def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
@@ -288,18 +272,18 @@ class DedupJob:
         request, database = self.settings, self.database
         if database is not None and database.exists() and database.stat().st_size:
             self._request = replaced(request, threshold=None)
-            store = stack.enter_context(contextlib.closing(self.opens(self._request)))
+            store = stack.enter_context(contextlib.closing(self._open()))
             # Opening it has noted what the file has of its own.
             self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
-                with contextlib.closing(Store.open(name, "read", self.timeout)) as known:
+                with contextlib.closing(Store.open(name, "read", running.timeout())) as known:
                     threshold = request.shape.threshold
                     request = as_in(request, known.settings)
                     if threshold is not None:
-                        self.on_settings(known.settings, SettingsOptions(), threshold)
+                        messages.note_settings(known.settings, SettingsOptions(), threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.drop.similarity.estimate and database is None:
@@ -309,6 +293,10 @@ class DedupJob:
         settings = resolve(request)
         self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
         return settings, None
+
+    def _open(self) -> Store:
+        file = options.DatabaseFile(db=self.database or parameters.DATABASE)
+        return store_of(file.open(settings=self._request))
 
     def _session(self, settings: Settings, store: Store | None) -> Session:
         rows, others = self.rows, dict[str, Any]()
@@ -323,9 +311,9 @@ class DedupJob:
             rows,
             settings,
             counts=self.reading,
-            stdin=self.stdin,
+            stdin=files.stdin(),
             root=self.root if store is None else store.root,
-            naming=self.naming,
+            naming=options.NAMING,
             **others,
         )
         if not self.are_texts and rows.read.table.format == "auto":
@@ -346,9 +334,9 @@ class DedupJob:
             settings=settings,
             source=file_rows.FilesOfRows(self.paths, session),
             of_references=of_references,
-            timeout=self.timeout,
-            shows_progress=self.progress,
-            database=None if self.database is None else lambda: self.opens(self._request),
+            timeout=running.timeout(),
+            shows_progress=messages.shows_progress(),
+            database=None if self.database is None else self._open,
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
             on_failure=self.reading.failures,
@@ -466,7 +454,7 @@ class DedupJob:
     def _of_database(self, name: str) -> dict[str, proof.Compared]:
         """The documents of a reference that is a database, by their keys."""
         if name not in self._references:
-            with contextlib.closing(Store.open(Path(name), "read", self.timeout)) as store:
+            with contextlib.closing(Store.open(Path(name), "read", running.timeout())) as store:
                 self._references[name] = _documents(store, self.root)
         return self._references[name]
 
