@@ -1,9 +1,7 @@
 """`lshdb check`: check whether the file is whole."""
 
-from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any
 
 import lshdb
 from lshdb.cli import messages, results, running
@@ -41,16 +39,13 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=running.timeout()))
     if report.problems or not form.is_text:
         shown = ("table", "key", "stored", "expected")
-        results.write_results(_PROBLEM, _problems(report), form, shown=shown)
+        problems = (  # with their number in the column, also after repair
+            (*astuple(found), report.counts[found.table], report.remaining.get(found.table, 0))
+            for found in report.problems
+        )
+        results.write_results(_PROBLEM, problems, form, shown=shown)
     (messages.message if report.ok else messages.warn)(_conclusion(file.db, report, options.repair))
     return not report.ok
-
-
-def _problems(report: findings.CheckReport) -> Iterator[tuple[Any, ...]]:
-    """The problems as rows of _PROBLEM, with their number in the column, also after repair."""
-    for problem in report.problems:
-        counts = report.counts[problem.table], report.remaining.get(problem.table, 0)
-        yield *astuple(problem), *counts
 
 
 def _conclusion(db: Path, report: findings.CheckReport, repair: bool) -> str:

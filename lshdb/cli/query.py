@@ -24,7 +24,6 @@ from lshdb.text import shingling
 
 if TYPE_CHECKING:
     from lshdb.read.batch import Batch
-    from lshdb.read.session import Session
 
 _Answer = tuple[str, list[Match]]
 _ADVICE = "a text itself goes with --text, a key with --key"
@@ -110,7 +109,14 @@ def query(
                 from lshdb.read import long_tables
 
                 batches = long_tables.grouped(batches, session.options, databases[0].path.parent)
-            answers = _answers(databases, batches, options, session)
+            from lshdb.write.queries import answer_many
+
+            answers = answer_many(
+                [store_of(database) for database in databases],
+                batches,
+                QueryManyOptions(ranking=options),
+                on_failure=session.counts.failures,
+            )
         else:
             name = counts.key_noted("".join(files), store_of(databases[0]).files_root)
             if session is None:
@@ -178,23 +184,6 @@ class _QueryCounts:
         """Print the counts, and how many queries failed."""
         bad = f", failed {failed:,}" if failed else ""
         messages.message(f"queries {self.queries:,}, with a match {self.matched:,}{bad}")
-
-
-def _answers(
-    databases: Sequence[Database],
-    batches: "Iterable[Batch]",
-    options: RankingOptions,
-    session: "Session",
-) -> Iterator[_Answer]:
-    """The answers to batches of queries; what cannot be one is a failure of the session."""
-    from lshdb.write.queries import answer_many
-
-    return answer_many(
-        [store_of(database) for database in databases],
-        batches,
-        QueryManyOptions(ranking=options),
-        on_failure=session.counts.failures,
-    )
 
 
 def _write_matches(

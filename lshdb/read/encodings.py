@@ -48,11 +48,11 @@ apart texts that differ, which U+FFFD does not."""
 _SHORT, _FEW = 32, 3
 """Bytes of a text, and bytes in it that are not ASCII, below both of which nothing is guessed."""
 _SAMPLE = 1 << 17
-"""Bytes that are guessed from: from the first ones on that are not UTF-8."""
+"""Bytes that are guessed from."""
 _PROBE = 8192
 """Bytes in which a NUL is looked for."""
 _LINE = 4096
-"""How far before these a line is looked for."""
+"""How far before the first byte that is not ASCII these begin."""
 
 
 class Guess(NamedTuple):
@@ -104,7 +104,9 @@ def guess(data: bytes | bytearray) -> Guess | None:
 
     from chardet import detect
 
-    sample = bytes(data[:_SAMPLE] if is_wide else _sample(data))
+    strange = None if is_wide else re.search(rb"[\x80-\xff]", data)
+    start = 0 if strange is None else max(0, strange.start() - _LINE)
+    sample = bytes(data[start : start + _SAMPLE])
     detected = detect(
         sample,
         include_encodings=_WIDE if is_wide else GUESSED,
@@ -130,17 +132,3 @@ def _mixes_scripts(text: str) -> bool:
     """Whether Latin letters are in more than a third of the words that have other letters."""
     words = [word for word in re.findall(r"\w+", text) if _OTHER_LETTER.search(word)]
     return 3 * sum(re.search("[A-Za-z]", word) is not None for word in words) > len(words)
-
-
-def _sample(data: bytes | bytearray) -> bytes | bytearray:
-    """The part of bytes that says most about their encoding."""
-    if len(data) <= _SAMPLE:
-        return data
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        first = error.start
-        line = data.rfind(b"\n", max(0, first - _LINE), first) + 1
-        start = line or first
-        return data[start : start + _SAMPLE]
-    return data[:_SAMPLE]

@@ -10,7 +10,7 @@ from typing import cast
 
 from lshdb import json_text
 from lshdb.errors import InputError
-from lshdb.read import inputs, paths, sinks
+from lshdb.read import inputs, sinks
 from lshdb.read.batch import Batch, Origin, Record, TableSchema
 from lshdb.read.records import (
     BOM,
@@ -49,19 +49,14 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     is_array = format == "json"
     text = _element_lines(source.text) if is_array else source.text
     for block in _checked(line_blocks(text, largest), source.options):
-        holder = [block]
-        del block
-        batch = _batch(holder, number, source, is_array)
+        batch = _batch(block, number, source, is_array)
         number += batch.count
         yield batch
-        del batch  # before another is read: a line may have a hundred megabytes
+        del batch, block  # before another is read: a line may have a hundred megabytes
 
 
 def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
-    """Cut lines, given in chunks, into blocks of whole lines; None for one that is too long.
-
-    A block is not held here while it is used.
-    """
+    """Cut lines, given in chunks, into blocks of whole lines; None for one that is too long."""
     # The beginning of a line: pieces of a long one would leave as much unusable.
     block, skipping = bytearray(), False
     for chunk in chunks:
@@ -76,12 +71,10 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
                 block, skipping = bytearray(), not end
                 yield None
             elif end:
-                holder, block = [cast(bytes, block)], bytearray()
-                yield holder.pop()
+                yield cast(bytes, block)
+                block = bytearray()
     if block:
-        holder = [cast(bytes, block)]
-        del block
-        yield holder.pop()
+        yield cast(bytes, block)
 
 
 def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator[bytes | None]:
@@ -112,15 +105,14 @@ def lines_in(block: bytes) -> list[bytes]:
     return [block] if is_single else io.BytesIO(block).readlines()
 
 
-def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_array: bool) -> Batch:
-    """The documents of a block of lines, the first of which has this number; empties the list."""
-    data, options = holder.pop(), source.options
+def _batch(data: bytes | None, number: int, source: inputs.Input, is_array: bool) -> Batch:
+    """The documents of a block of lines, the first of which has this number."""
+    options = source.options
     if data is None:
         documents = Collector(options, Origin(source.name, [number]))
         documents.fail(0, longer_than(options.limits.largest_document))
         return documents.batch()
     size, lines = len(data), lines_in(data)
-    del data
     numbers = range(number, number + len(lines))
     documents = Collector(options, Origin(source.name, numbers))
     largest = options.limits.largest_text
@@ -134,11 +126,7 @@ def _batch(holder: list[bytes | None], number: int, source: inputs.Input, is_arr
             record, is_invalid_utf8, has_large = _record_of(line, options)
         except InputError as error:
             if not is_blank(line):
-                hint = ""
-                if numbers[index] == 1 and paths.is_named_as_text(source.name):
-                    how = options.option("--format text", 'Database.dedup_files, format="text"')
-                    hint = f"; if the file is one text, give {how}"
-                documents.fail(index, f"{error}{hint}")
+                documents.fail(index, str(error))
         else:
             if has_large:
                 documents.note_texts(record)

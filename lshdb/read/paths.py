@@ -432,8 +432,3 @@ def partition_of(path: str) -> dict[str, str | None]:
         match[1]: None if match[2] == _NULL_PARTITION else unquote(match[2])
         for match in filter(None, named)
     }
-
-
-def is_named_as_text(path: str) -> bool:
-    """Whether the suffix is that of a text, and of no rows."""
-    return compression.without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))

@@ -289,15 +289,17 @@ class Walk:
         if self._include and not self._include.match_file(entry.path[self._pattern_start :]):
             return "ignored", NOT_INCLUDED
         path = os.path.realpath(entry.path) if is_link else entry.path
-        database = _database_of(path)
+        # Of a file beside a database; empty for others.
+        database = path.rpartition("-")[0] if path.endswith(_SQLITE_SUFFIXES) else ""
         if (entry.inode() in inodes and guard.is_open(path)) or (
             database and guard.is_open(database)
         ):
             return "open", ""
-        if database and _is_database(database):
-            return "binary", "a part of an SQLite database"
-        if options.max_filesize is not None and _size(entry) > options.max_filesize:
-            return "large", f"larger than {options.max_filesize:,} bytes"
+        with suppress(OSError):  # reading it says why it cannot be read
+            if database and is_database(database):
+                return "binary", "a part of an SQLite database"
+            if options.max_filesize is not None and entry.stat().st_size > options.max_filesize:
+                return "large", f"larger than {options.max_filesize:,} bytes"
         return "", ""
 
     def _why_ignored(self, entry: Entry, is_dir: bool, rules: _Rules) -> str:
@@ -322,13 +324,6 @@ class Walk:
 def _is_postponed(entry: Entry) -> bool:
     """Whether an entry is read when all else of the run has been read: a link, or a bin."""
     return entry.is_symlink() or (entry.is_dir() and is_bin_name(entry.name))
-
-
-def _size(entry: Entry) -> int:
-    """The size of a file; 0 if it is unknown: reading the file then gives the reason."""
-    with suppress(OSError):
-        return entry.stat().st_size
-    return 0
 
 
 def _ignore_files(left_out: Set[str] | None) -> tuple[str, ...]:
@@ -390,15 +385,3 @@ def _spec_of(lines: Iterable[str], refuse: Callable[[str], object]) -> "GitIgnor
             except (ValueError, re.error):
                 refuse(line)
     return GitIgnoreSpec(patterns)
-
-
-def _database_of(path: str) -> str:
-    """The database that a file beside it belongs to by its name; empty for other files."""
-    database, dash, suffix = path.rpartition("-")
-    return database if dash + suffix in _SQLITE_SUFFIXES else ""
-
-
-def _is_database(path: str) -> bool:
-    with suppress(OSError):
-        return is_database(path)
-    return False

@@ -10,11 +10,11 @@ from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.read import counts, formats, outputs, readers, walking
+from lshdb.read.compression import without_compression
 from lshdb.read.files import File, FilesRead, resolved
 from lshdb.read.paths import (
     binary_kind,
     expanded,
-    is_named_as_text,
     is_spreadsheet,
     opened,
     pattern_top,
@@ -151,6 +151,11 @@ def _has_no_rows(path: str) -> bool:
     """Whether a file of JSON is neither an array nor several lines, as what describes data."""
     start = _start_of_text(path)
     return start is not None and not start.startswith(b"[") and not _LINES.search(start)
+
+
+def is_named_as_text(path: str) -> bool:
+    """Whether the suffix is that of a text, and of no rows."""
+    return without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))
 
 
 def begins_with_row(path: str) -> bool | None:

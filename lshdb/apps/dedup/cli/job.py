@@ -38,7 +38,6 @@ from lshdb.read.outputs import STDOUT, Output, is_stream
 from lshdb.read.paths import (
     expanded,
     file_of_message,
-    is_named_as_text,
     path_of_key,
     printable_path,
 )
@@ -118,7 +117,7 @@ class DedupJob:
         are_named_so = (
             rows.read.table.format == "auto"
             and bool(paths)
-            and all(map(is_named_as_text, paths))
+            and all(map(input_tables.is_named_as_text, paths))
             and not any(map(input_tables.begins_with_row, paths))
         )
         is_listed = out.output is None and out.annotate is None
