@@ -17,7 +17,7 @@ from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
-from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions, ReadingOptions
+from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions
 from lshdb.read.files import resolved
 from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path
 from lshdb.write.add import first_database
@@ -81,7 +81,12 @@ def add(
             total = sum(batches, AddReport())
             _report(total, counts.skipped.counts(), as_json)
             if total.repeated and not as_json:
-                _report_repeated(total.repeated, options.read)
+                how = "--auto-key without --key-field numbers rows"
+                if options.read.names.key_field == "id":
+                    how = "--key-field names another field"
+                messages.message(
+                    f"repeated {total.repeated:,}: the last text of each key stays; {how}"
+                )
     if interrupted:
         raise running.failed(_INTERRUPTED, running.INTERRUPTED)
     return total.failed > 0
@@ -163,14 +168,6 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         decisions = formatting.counted(total.decisions, "decision")
         messages.message(f"added {decisions} of added databases")
     documents.report_reading(skipped_files, total.replaced, total.empty)
-
-
-def _report_repeated(count: int, read: ReadingOptions) -> None:
-    """Note that documents of this run took the place of others, and how to keep all."""
-    how = "--auto-key without --key-field numbers rows"
-    if read.names.key_field == "id":
-        how = "--key-field names another field"
-    messages.message(f"repeated {count:,}: the last text of each key stays; {how}")
 
 
 def _report_conflicts(total: AddReport) -> None:

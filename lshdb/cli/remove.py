@@ -77,7 +77,8 @@ def remove(
         if keys is not None:
             keys = stored_keys(database, keys, as_keys=as_keys)
         request = RemoveOptions(keys, removal=options)
-        if not (options.dry_run or yes) and _is_interactive():
+        can_answer = bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
+        if can_answer and not (options.dry_run or yes):
             confirmed_keys = removed(store_of(database), groups.replaced(request, dry_run=True))
             if len(confirmed_keys) > (0 if by_condition else _MAX_UNCONFIRMED):
                 _ask(len(confirmed_keys), len(database))
@@ -99,11 +100,6 @@ def _report(count: int, missing: int, options: RemovalOptions, path: str) -> Non
             "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "
             f"-d {shlex.quote(path)}"
         )
-
-
-def _is_interactive() -> bool:
-    """Whether a person reads the messages and can answer."""
-    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
 def _ask(documents: int, stored: int) -> None:

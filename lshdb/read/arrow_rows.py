@@ -237,7 +237,12 @@ def document_batches(
         for table_batch in batches:
             batch = table_batch.select(options.wanted_columns(_names(table_batch.schema)))
             for column in (batch if head is None else table_batch).columns:
-                _validate(column)
+                column.validate()
+                # Bad UTF-8 costs its row, later; some encodings have no such view.
+                with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                    kind = with_values(column.type, lambda kind: _BYTES.get(kind, kind))
+                    column = column.view(kind)
+                column.validate(full=True)
             rows_done = 0
             for part in _cut(batch, options.limits.largest_row):
                 size, rows = part.nbytes, None
@@ -247,8 +252,16 @@ def document_batches(
                 numbers = range(number + rows_done, number + rows_done + part.num_rows)
                 origin = Origin(name, numbers, in_file=bool(unreadable), schema=head)
                 documents = Collector(options, origin)
-                if not options.only_rows:
-                    _collect(part, batch.slice(rows_done, part.num_rows), documents, options)
+                if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
+                    documents.fail(0, longer_than(options.limits.largest_row))
+                elif not options.only_rows:
+                    in_types = batch.slice(rows_done, part.num_rows)
+                    documents.order_values = _categories(in_types, options.order_field)
+                    records, is_invalid_utf8 = records_of(part)
+                    take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
+                    for index, record in enumerate(records):
+                        documents.note_texts(record)
+                        take(index, record)
                 yield documents.batch(size, rows)
                 rows_done += part.num_rows
             number += rows_done
@@ -262,21 +275,6 @@ def decoded(column: pa.Array) -> pa.Array:
         values = plain(column.dictionary)  # pyarrow cannot take views
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return column
-
-
-def _collect(
-    part: pa.RecordBatch, table_rows: pa.RecordBatch, documents: Collector, options: RecordOptions
-) -> None:
-    """Add the documents of all rows; `table_rows` has them in the types of their table."""
-    if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
-        documents.fail(0, longer_than(options.limits.largest_row))
-        return
-    records, is_invalid_utf8 = records_of(part)
-    documents.order_values = _categories(table_rows, options.order_field)
-    take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
-    for index, record in enumerate(records):
-        documents.note_texts(record)
-        take(index, record)
 
 
 def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | None]:
@@ -312,18 +310,6 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
-
-
-def _validate(column: pa.Array) -> None:
-    """ArrowInvalid if offsets are outside of a column's data, as in a damaged file.
-
-    Bad UTF-8 is allowed here: it costs at most its row, later.
-    """
-    column.validate()
-    # Some encodings have no such view: they must be UTF-8.
-    with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        column = column.view(with_values(column.type, lambda kind: _BYTES.get(kind, kind)))
-    column.validate(full=True)
 
 
 def with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:

@@ -180,8 +180,8 @@ class RecordOptions:
 
     def text_document(
         self, key: str, text: str, fields: Record | None
-    ) -> tuple[str, str | None, bool]:
-        """The text and stored metadata of a document that is a file or in one.
+    ) -> tuple[Content, str | None, bool]:
+        """The text, or the set in it, and stored metadata of a document that is a file or in one.
 
         Args:
             key: as it is to be stored.
@@ -189,7 +189,7 @@ class RecordOptions:
             fields: the metadata; None if there is none.
 
         Returns:
-            The text, the metadata, and whether lone surrogates are replaced in the text.
+            The text or set, the metadata, and whether lone surrogates are replaced in the text.
 
         Raises:
             InputError: the document cannot be stored.
@@ -197,13 +197,15 @@ class RecordOptions:
         if fault := key_fault(key):
             raise InputError(f"its key {fault}")
         try:
-            clean = str(normalized(text, self.limits.largest_document))
+            content = self.content_of(text)
+            clean = normalized(content, self.limits.largest_document, self.of_sets)
             metadata = None if fields is None else self.kept_fields(fields)
         except ContentError as error:
             raise InputError(str(error)) from error
-        if clean is not text and self.strict:
+        is_replaced = content is text and clean is not text
+        if is_replaced and self.strict:
             raise InputError("its text has a lone surrogate, which is not Unicode text")
-        return clean, metadata, clean is not text
+        return clean, metadata, is_replaced
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""

@@ -401,15 +401,13 @@ class Session:
         if packed is None:
             source.hasher = hasher
         text = source.whole_text(lambda: self.options.stored_guess(key))
-        if self.options.of_sets:
-            return Batch([key], [self.options.content_of(text)], size=len(text))
-        text, _, _ = self.options.text_document(key, text, None)
+        content, _, _ = self.options.text_document(key, text, None)
         if source.guess is not None:
             guess = inputs.encoding_of(source.guess)
             self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
         state = file.state(source.guess, packed or hasher.digest())
         states = () if state is None else [(key, state)]
-        return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
+        return Batch([key], [content], states=states, size=text.__sizeof__() + len(key))
 
 
 def unknown_root(option: str) -> str:

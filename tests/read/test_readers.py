@@ -411,8 +411,8 @@ def test_a_text_too_large_is_refused() -> None:
     ("of_sets", "text", "expected"),
     [
         (False, '["a"]', '["a"]'),
-        (True, '["a", 1]', ["a", 1]),
-        (True, ' {"set": [], "id": 5}\n', []),
+        (True, '["a", 1]', (1, "a")),
+        (True, ' {"set": [], "id": 5}\n', ()),
         (True, '{"text": "a"}', InputError("an object: a set is a JSON array, or")),
         (True, '{"set": "a"}', InputError("field 'set' is a string that is not a JSON array")),
         (True, "[null]", InputError("element 1 of the set is null, not a string or integer")),
@@ -426,6 +426,13 @@ def test_the_one_document_of_a_query(of_sets: bool, text: str, expected: Any) ->
             reader.read_one("-")
     else:
         assert reader.read_one("-").contents == [expected]
+
+
+def test_a_file_is_one_set_if_all_of_it_is_read() -> None:
+    write("one.json", '["b", "a", "a", 1]')
+    assert read("one.json", reader=new_session(True, format="text")) == [
+        Document("one.json", (1, "a", "b"))
+    ]
 
 
 # whatever comes
