@@ -111,19 +111,6 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
 # bytes
 
 
-def test_keys_that_would_become_one_are_failures_of_their_lines(command: Command) -> None:
-    """Lone surrogates and bytes that are not UTF-8 could only be replaced by the same character."""
-    row = b'{"id": "%s", "text": "one text of some words"}\n'
-    command.write("in.jsonl", b"".join(row % key for key in (b"a\\ud800", b"a\xff", b"good")))
-    reason = "field 'id' has a lone surrogate or bytes that are not UTF-8"
-    expected = [f"in.jsonl:{line}: {reason}" for line in (1, 2)]
-    assert failures(command, "in.jsonl") == expected
-    assert command.keys() == ["good"]
-    result = command("query", "in.jsonl")
-    said = [line.removeprefix("lshdb: ") for line in result.err.splitlines()]
-    assert (result.status, said[:2]) == (1, expected)
-
-
 @pytest.mark.app("dedup", "review")
 def test_ids_that_give_no_key_are_dropped_and_never_decided(command: Command) -> None:
     row = b'{"id": "%s", "text": "one text of some words"}\n'

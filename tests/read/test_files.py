@@ -66,14 +66,3 @@ def test_a_pipe_with_a_writer_is_read(folder: Command) -> None:
     folder.done("add", "d/pipe", "--format", "text")
     writer.join()
     assert folder.rows("SELECT key, content FROM documents") == [("d/pipe", f"{TEXT} again")]
-
-
-def test_a_substituted_process_is_read(folder: Command) -> None:
-    # As `lshdb add <(cat d/a.txt)`, whose writer may be done before lshdb opens the pipe.
-    source, given = os.pipe()
-    with open(given, "w") as file:
-        file.write(TEXT)
-    process = folder.start("add", f"/dev/fd/{source}", "--format", "text", pass_fds=[source])
-    os.close(source)
-    assert process.wait() == 0
-    assert folder.rows("SELECT content FROM documents") == [(TEXT,)]

@@ -107,6 +107,7 @@ def test_sync_makes_one_document_and_removes_none(folder: Command) -> None:
 
 @pytest.mark.app("dedup", "folders")
 def test_a_file_has_one_document_whichever_name_leads_to_it(folder: Command) -> None:
+    """geeqie #782: what a link leads to was deleted as a copy."""
     folder.done("add", "d")
     folder.done("add", "link")
     two = ["d/sub/a.txt", "d/sub/b.txt"]

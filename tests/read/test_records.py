@@ -289,7 +289,7 @@ def bad_bytes(name: str) -> bytes:
     if name == "x.jsonl":
         return (
             b'{"id": "k", "text": "caf\xe9", "x": "\xe7\x8b"}\n{"id": "b", "text": "\xc3\xa9"}\n'
-            b'{"id": "k\xff", "text": "caf\xe9"}\n{"id": "k\xfe", "text": "th\xe9"}'
+            b'{"id": "k\xff", "text": "caf\xe9"}\n{"id": "k\\ud800", "text": "th\xe9"}'
         )
     if name == "x.csv":
         return b"id,text,x\nk,caf\xe9,\xe7\x8b\nb,\xc3\xa9,\nk\xff,caf\xe9,\nk\xfe,th\xe9,\n"

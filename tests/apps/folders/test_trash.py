@@ -30,16 +30,6 @@ def trashed(command: Command, *options: str) -> dict[str, str | None]:
     return {**dict.fromkeys(row["key"] for row in done.records), **left_files(done)}
 
 
-def test_a_file_that_a_link_leads_to_stays(command: Command) -> None:
-    """geeqie #782, mergerfs-tools #124: what a link leads to was deleted as a copy."""
-    command.write("d/a.txt", TEXT)
-    command.path("link").symlink_to("d")
-    command.done("add", "d")
-    assert command.done("add", "link/a.txt").err.startswith("added 0, updated 0, unchanged 1")
-    assert command.keys() == ["d/a.txt"]
-    assert command.done("clusters", "--drop-list").out == ""
-
-
 def test_a_link_on_the_way_is_followed_no_more_than_one_at_the_end(command: Command) -> None:
     command.write("d/sub/a.txt", TEXT)
     command.write("kept.txt", TEXT)
@@ -65,29 +55,6 @@ def test_a_file_without_a_copy_goes_only_with_yes(command: Command) -> None:
     assert command.done("decisions", "--drop", "--files", "--yes").lines == names
     assert trashed(command, "--yes") == dict.fromkeys(names)
     assert not command.path("both/a.txt").exists()
-
-
-def gone(path: Path) -> str:
-    path.unlink()
-    return "kept.txt does not stay for it: no file of it is there"
-
-
-def changed(path: Path) -> str:
-    before = path.stat()
-    path.write_text(TEXT.swapcase())
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    return "kept.txt does not stay for it: it has changed since it was read"
-
-
-@pytest.mark.parametrize("lose", [gone, changed])
-def test_the_kept_file_must_hold_the_document_now(
-    command: Command, lose: Callable[[Path], str]
-) -> None:
-    files_to_drop(command, BOTH, "copy.txt")
-    why = lose(command.path("kept.txt"))
-    assert trashed(command) == {"copy.txt": why + YES}
-    assert command.path("copy.txt").read_text() == TEXT
-    assert trashed(command, "--yes") == {"copy.txt": None}
 
 
 def test_a_kept_file_that_became_a_link_is_no_copy(command: Command) -> None:
