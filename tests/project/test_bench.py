@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from helpers import ROOT, Command
-from measure.bench import command, contamination, dedup_peers, pages, peers, scale
+from measure.bench import command, contamination, dedup_peers, lance, pages, peers, scale
 from measure.common import commands, generate
 from measure.harness import corpora, engines, figures, lab, tasks
 
@@ -77,6 +77,7 @@ def test_the_list_of_benchmarks_says_how_long_each_takes(
     ("name", "module", "pattern"),
     [
         ("table", peers, "*.jsonl"),
+        ("lance", lance, "lance.jsonl"),
         ("scale", scale, "scale/*.jsonl"),
         ("pages", pages, "pages.jsonl"),
         ("dropped", dedup_peers, "peers/dedup.jsonl"),
@@ -92,8 +93,9 @@ def test_the_table_of_a_page_is_that_of_the_results(name: str, module: Any, patt
 
 def test_figures_of_the_readme_are_those_of_their_page() -> None:
     page = (ROOT / "docs" / "figures.md").read_text("utf-8")
-    lines = (ROOT / "README.md").read_text("utf-8").split("\n- ")
-    lines = [line.partition("\n\n")[0] for line in lines if "](docs/figures.md#" in line]
+    items = (ROOT / "README.md").read_text("utf-8").split("\n- ")
+    lines = [item.partition("\n\n")[0] for item in items]
+    lines = [line for line in lines if "](docs/figures.md#" in line]
     assert len(lines) == 3
     for number in re.findall(r"\d[\d.,]*\d", " ".join(lines)):
         assert number in page

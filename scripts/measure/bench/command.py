@@ -29,6 +29,7 @@ from measure.bench import (
     dedup,
     dedup_peers,
     gate,
+    lance,
     pages,
     passages,
     peers,
@@ -54,6 +55,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "scale": scale,
     "service": service,
     "gate": gate,
+    "lance": lance,
     "against": against,
 }
 

@@ -122,7 +122,7 @@ def _ids(path: Path) -> list[str]:
 
 def nearest(texts: Sequence[str], indices: Iterable[int]) -> list[float]:
     """Of some texts, the exact Jaccard similarity to the most similar other one, by brute force."""
-    sets = [_shingles(text) for text in texts]
+    sets = [shingles_of(text) for text in texts]
     holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
     for index, shingles in enumerate(sets):
         for shingle in shingles:
@@ -137,7 +137,7 @@ def nearest(texts: Sequence[str], indices: Iterable[int]) -> list[float]:
     return best
 
 
-def _shingles(text: str) -> set[tuple[str, ...]]:
+def shingles_of(text: str) -> set[tuple[str, ...]]:
     words = re.findall(r"\w+", text.casefold())
     if 0 < len(words) < 3:
         return {tuple(words)}

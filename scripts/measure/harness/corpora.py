@@ -4,7 +4,6 @@ A corpus is a JSONL file of documents with numbers as keys, so that all engines 
 its position.
 """
 
-import hashlib
 import itertools
 import json
 import os
@@ -12,7 +11,7 @@ import random
 import re
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +43,28 @@ def write_generated(path: Path, documents: int, size: int, duplicates: float = 0
     """Write documents of about `size` bytes, of which a share are near duplicates."""
     generated = texts(documents, size, duplicates=duplicates, similarity=SIMILARITY)
     return _write(path, (text for _, text in generated), size_name(size))
+
+
+def write_headed(path: Path, documents: int, size: int, block: int) -> Corpus:
+    """Write documents of about `size` bytes, of which every tenth block begins with one header.
+
+    The header is half of a document. A tenth of the documents are near duplicates, of others in
+    their own thousand.
+    """
+    generated = texts(documents, size, duplicates=0.1, similarity=SIMILARITY)
+    _, header = next(texts(1, size, seed=2))
+    head = header.split()[: len(header.split()) // 2]
+
+    def text_of(number: int, text: str) -> str:
+        return " ".join(head + text.split()[len(head) :]) if is_headed(number, block) else text
+
+    contents = (text_of(number, text) for number, (_, text) in enumerate(generated))
+    return _write(path, contents, size_name(size))
+
+
+def is_headed(number: int, block: int) -> bool:
+    """Whether `write_headed` gives the document of this number the header."""
+    return number // block % 10 == 0
 
 
 def write_alike(path: Path, copies: int, headed: int, words: int, share: float) -> Corpus:
@@ -84,17 +105,6 @@ def _renamed(source: str, number: int) -> str:
     return re.sub(r"[A-Za-z_]\w{3,}", lambda name: f"{name[0]}{number}", source)
 
 
-def with_random_keys(path: Path, corpus: Corpus) -> Corpus:
-    """Write the same documents with other keys, in random order."""
-    with corpus.path.open("rb") as file, path.open("wb") as out:
-        for line in file:
-            number = line.split(b'"', 4)[3]
-            key = hashlib.blake2b(number, digest_size=8).hexdigest().encode()
-            out.write(line.replace(number, key, 1))
-    flush(path)
-    return replace(corpus, path=path)
-
-
 def read_texts(path: Path | str, limit: int | None = None) -> list[str]:
     """The texts of a corpus."""
     with open(path, encoding="utf-8") as lines:
@@ -118,15 +128,18 @@ def flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def write_queries(path: Path, corpus: Corpus, count: int) -> None:
+def write_queries(path: Path, corpus: Corpus, count: int, block: int = 0) -> None:
     """Write queries as JSON lines {"text", "near"}, of two kinds in turn.
+
 
     Near duplicates of documents of the corpus, a few words replaced by words of another document
     (`near` is the position of the first); and documents like nothing in it, the words of one of its
-    documents in another order (`near` is null), so that they are of the same vocabulary.
+    documents in another order (`near` is null), so that they are of the same vocabulary. With the
+    `block` of `write_headed`, all are made of documents with the header, and keep it.
     """
     choose = random.Random(1)
-    indices = sorted(choose.choices(range(corpus.documents), k=count))
+    numbers = [i for i in range(corpus.documents) if not block or is_headed(i, block)]
+    indices = sorted(choose.choices(numbers, k=count))
     wanted = set(indices)
     with corpus.path.open(encoding="utf-8") as lines:
         chosen = {i: json.loads(line)["text"] for i, line in enumerate(lines) if i in wanted}
@@ -138,6 +151,9 @@ def write_queries(path: Path, corpus: Corpus, count: int) -> None:
                 other = chosen[choose.choice(indices)].split() or words
                 words = [choose.choice(other) if choose.random() < replaced else w for w in words]
             else:
-                choose.shuffle(words)
+                head = words[: len(words) // 2] if block else []
+                rest = words[len(head) :]
+                choose.shuffle(rest)
+                words = head + rest
             row = {"text": " ".join(words), "near": index if is_near else None}
             file.write(json.dumps(row) + "\n")

@@ -21,6 +21,7 @@ MAX: Final = "max ms"
 FIRST: Final = "first s"
 SECONDS: Final = "seconds"
 CPU: Final = "CPU seconds"
+CPU_MS: Final = "CPU ms"
 
 Values = dict[str, float]
 """The measures of one run."""

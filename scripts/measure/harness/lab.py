@@ -70,10 +70,10 @@ class Lab:
             self._corpora[name] = write_generated(self.fresh(".jsonl"), *name)
         return self._corpora[name]
 
-    def queries(self, corpus: Corpus, count: int = 1000) -> Path:
-        """Queries to a corpus, half of them near duplicates of its documents."""
+    def queries(self, corpus: Corpus, count: int = 1000, block: int = 0) -> Path:
+        """Queries to a corpus, half of them near duplicates of its documents: `write_queries`."""
         path = self.fresh(".queries.jsonl")
-        write_queries(path, corpus, self.scaled(count, count // 5))
+        write_queries(path, corpus, self.scaled(count, count // 5), block)
         return path
 
     def add(

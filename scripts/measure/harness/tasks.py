@@ -5,6 +5,7 @@
 The result is JSON on the last line. Times begin after documents are read and modules imported.
 """
 
+import itertools
 import json
 import statistics
 import sys
@@ -18,7 +19,7 @@ import numpy as np
 
 from measure.harness import engines
 from measure.harness.corpora import read_texts
-from measure.harness.figures import P50, P99, SECONDS, SPEED, Values
+from measure.harness.figures import CPU_MS, P50, P99, SECONDS, SPEED, Values
 
 _WARM_UP: Final = 20
 
@@ -76,26 +77,15 @@ def join(engine: str, shingle: str, path: str, database: str) -> Values:
     return {SECONDS: time.perf_counter() - begun, "pairs": len(pairs)}
 
 
-def add(database: str, path: str, shingle: str) -> dict[str, Any]:
-    """What `lshdb add` does, with the time at which each transaction was in the file.
-
-    Returns the curve, pairs of a number of documents and the seconds until they were in the file;
-    and the seconds until it was closed, with the log copied into it.
-    """
+def admit(database: str, queries: str) -> Values:
+    """Milliseconds until a document is compared, and is in the file unless similar ones are."""
     import lshdb
-    from lshdb.model import AddReport
-    from lshdb.read.session import Session, SessionOptions
 
-    curve: list[tuple[int, float]] = [(0, 0.0)]
-    with lshdb.open(database, shingle=shingle) as db:
-        begun = time.perf_counter()
-
-        def stamp(report: AddReport) -> None:
-            curve.append((curve[-1][0] + report.documents, time.perf_counter() - begun))
-
-        session = Session(SessionOptions(of_sets=False, format="jsonl"))
-        db.add_files([path], reader=session, on_batch=stamp)
-    return {"curve": curve, "closed": time.perf_counter() - begun}
+    texts = [json.loads(line)["text"] for line in Path(queries).read_text("utf-8").splitlines()]
+    keys = (f"new {number}" for number in itertools.count())
+    with lshdb.open(database) as db, warnings.catch_warnings():
+        warnings.simplefilter("ignore", lshdb.LimitWarning)
+        return _timed(lambda text: db.add_unless_similar(next(keys), text), texts)[1]
 
 
 def _indexed(engine: str, shingle: str, path: str, database: str) -> engines.Lshdb | engines.Peer:
@@ -119,9 +109,12 @@ def _timed(
     for text in texts[:warm_up]:
         ask(text)
     answers, taken = [], []
+    cpu = time.process_time()
     for text in texts:
         begun = time.perf_counter()
         answers.append(ask(text))
         taken.append(1000 * (time.perf_counter() - begun))
+    cpu = 1000 * (time.process_time() - cpu) / len(taken)
     median, late = np.percentile(taken, (50, 99), method="inverted_cdf").tolist()
-    return answers, {P50: median, P99: late, "queries/s": 1000 * len(taken) / sum(taken)}
+    rate = 1000 * len(taken) / sum(taken)
+    return answers, {P50: median, P99: late, CPU_MS: cpu, "queries/s": rate}
