@@ -15,6 +15,8 @@ import documents
 import pytest
 from helpers import Command, files_to_drop, left_files
 
+pytestmark = pytest.mark.app("dedup", "folders", "review")
+
 A = "the ferry leaves the island at noon and comes back at six in the evening every day"
 B = "nobody has written these other words in any file before the summer of that long year"
 CHANGED = "it has changed since it was read"

@@ -1,4 +1,6 @@
-"""Files that only links lead to, folders behind links, and folders of deleted files."""
+"""Walks of folders: files that only links lead to, folders behind links, recycle bins."""
+
+from __future__ import annotations
 
 import json
 from pathlib import Path
@@ -28,6 +30,7 @@ def link(command: Command, name: str, target: str) -> None:
     path.symlink_to(target)
 
 
+@pytest.mark.app("folders")
 def test_a_link_is_read_where_its_file_is_not(command: Command) -> None:
     command.write("d/z.txt", TEXTS[0])
     command.write("outside/b.txt", TEXTS[1])
@@ -65,6 +68,7 @@ def test_no_link_leads_to_what_was_left_out(command: Command) -> None:
 
 
 @pytest.mark.parametrize("kind", ["tables", "texts"])
+@pytest.mark.app("dedup")
 def test_a_folder_of_links_alone_is_read(command: Command, kind: str) -> None:
     """As in the cache of a hub of models: contents are in `blobs`, names in `snapshots`."""
     rows = [{"text": text} for text in TEXTS]
@@ -89,6 +93,7 @@ def test_a_folder_of_links_alone_is_read(command: Command, kind: str) -> None:
         assert "kept 4, dropped 4, failed 0" in done.err
 
 
+@pytest.mark.app("folders")
 def test_followed_links_end(command: Command) -> None:
     command.write("d/sub/a.txt", TEXTS[0])
     command.write("other/b/c.txt", TEXTS[1])
@@ -105,6 +110,7 @@ def test_followed_links_end(command: Command) -> None:
     assert json.loads(done.out)["unchanged"] == 2
 
 
+@pytest.mark.app("dedup")
 def test_bins_and_locks_are_hidden_and_come_last(command: Command) -> None:
     bins = [
         *("$RECYCLE.BIN", "sub/#recycle", "@Recycle", "RECYCLER", ".Trash-1000", ".Trashes"),
