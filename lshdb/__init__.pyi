@@ -3,15 +3,22 @@
 # fmt: off
 
 __version__: str
-__all__ = ['Admission', 'Similar', 'DecidedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'CommonPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Decision', 'Arrived', 'Service', 'ServiceStats', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Repair', 'Measured', 'MeasuredRecall', 'Restored', 'restore_backup', 'AddReport', 'Bucket', 'Change', 'Cluster', 'Comparison', 'CopiedPassage', 'Document', 'DroppedRow', 'Failure', 'Info', 'Match', 'Pair', 'Passage', 'Reindexed', 'Rename', 'SharedBucket', 'StoredDocument', 'WordMatches', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'SignatureSet', 'Sketching', 'register_functions', 'Shingling']
+__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Decision', 'Arrived', 'Service', 'ServiceStats', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Repair', 'Measured', 'MeasuredRecall', 'Restored', 'restore_backup', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'WordMatches', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'SignatureSet', 'Sketching', 'register_functions', 'Shingling']
 from lshdb.apps.compare.admission import Admission
 from lshdb.apps.compare.admission import Similar
+from lshdb.apps.compare.model import Change
+from lshdb.apps.compare.model import Comparison
+from lshdb.apps.compare.model import Passage
+from lshdb.apps.compare.model import Rename
+from lshdb.apps.compare.model import SharedBucket
 from lshdb.apps.dedup.file_rows import DecidedRow
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.folders.sync import SyncChange
 from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.frames.frames import Deduplicated
 from lshdb.apps.frames.frames import dedup
 from lshdb.apps.passages.model import CommonPassage
+from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.model import PassagePair
 from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.model import Source
@@ -57,20 +64,13 @@ from lshdb.maintain.restoring import Restored
 from lshdb.maintain.restoring import restore_backup
 from lshdb.model import AddReport
 from lshdb.model import Bucket
-from lshdb.model import Change
 from lshdb.model import Cluster
-from lshdb.model import Comparison
-from lshdb.model import CopiedPassage
 from lshdb.model import Document
-from lshdb.model import DroppedRow
 from lshdb.model import Failure
 from lshdb.model import Info
 from lshdb.model import Match
 from lshdb.model import Pair
-from lshdb.model import Passage
 from lshdb.model import Reindexed
-from lshdb.model import Rename
-from lshdb.model import SharedBucket
 from lshdb.model import StoredDocument
 from lshdb.model import WordMatches
 from lshdb.opening import open

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from lshdb.apps.compare.admission import Admission
+from lshdb.apps.compare.model import Comparison
 from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.apps.dedup.file_rows import DecidedRow
 from lshdb.apps.dedup.options import DedupOptions
@@ -17,7 +18,6 @@ from lshdb.apps.passages.options import PassagesOptions
 from lshdb.apps.passages.passage_results import PassageResults
 from lshdb.apps.review.decisions import Decision
 from lshdb.groups import takes
-from lshdb.model import Comparison
 from lshdb.model import Verdict
 
 class AppMethods:

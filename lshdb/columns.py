@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from lshdb import model
@@ -52,24 +51,6 @@ MEMBER: Columns = {
     "identical": bool,
     "same_text": bool,
 }
-DROPPED: Columns = columns_of(model.DroppedRow, "passage", "references")
-REFERENCES: Columns = {"references": list}
-"""The column of all documents of references that a row matches, if it is wanted."""
-_COPIED_FIELDS = {
-    "start": "start",
-    "end": "end",
-    "kept_start": "stored_start",
-    "kept_end": "stored_end",
-    "words": "words",
-    "text": "text",
-}
-COPIED: Columns = {
-    name: columns_of(model.CopiedPassage)[field] for name, field in _COPIED_FIELDS.items()
-}
-"""Columns of the longest passage for which a row is dropped: its positions in both rows, its number
-of words, its text."""
-copied_values = attrgetter(*_COPIED_FIELDS.values())
-"""Gives the values of a passage for the columns of `COPIED`."""
 
 
 def rows_of(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -114,105 +114,6 @@ Outcome = Literal["added", "updated", "unchanged", "similar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change(Result):
-    """A difference between two texts: the words of each.
-
-    Attributes:
-        given: the words of the new text; empty if it lacks them.
-        stored: the words of the stored text; empty if it lacks them.
-    """
-
-    given: str
-    stored: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rename(Result):
-    """A name of a program that another program has under another name.
-
-    Attributes:
-        a: the name in A.
-        b: the name in B, which stands wherever both have the same code.
-        times: how often.
-    """
-
-    a: str
-    b: str
-    times: int
-
-
-@dataclass(frozen=True, slots=True)
-class SharedBucket(Result):
-    """A bucket that two documents share: the number of its band, and its key."""
-
-    band_no: int
-    bucket_key: int
-
-
-@dataclass(frozen=True, slots=True)
-class Passage(Result):
-    """A run of shingles that two texts share, as offsets in code points into each.
-
-    Attributes:
-        a_start, a_end: its bounds in the first text: text[a_start:a_end].
-        b_start, b_end: its bounds in the second text.
-        shingles: the number of consecutive shingles.
-        a_line, b_line: the lines in which it begins, from 1.
-    """
-
-    a_start: int
-    a_end: int
-    b_start: int
-    b_end: int
-    shingles: int
-    a_line: int
-    b_line: int
-
-
-@dataclass(frozen=True, slots=True)
-class CopiedPassage(Result):
-    """A run of words that a text and a stored document share, or several with small gaps.
-
-    Offsets are in code points, lines count from 1; an end is the first character after it.
-
-    Attributes:
-        start, end: where it is in the text.
-        line, end_line: its first and last line there.
-        stored_start, stored_end: where it is in the stored document.
-        stored_line, stored_end_line: its lines there.
-        words: how many words both share (characters for `char` shingles, a run of blanks as one).
-        similarity: the share of these in the words of the longer side; 1 without gaps.
-        text: the passage as it is in the text.
-        kind: `copied`, or `reworded`: then `words` is how many the passage has in the text.
-        score: for a reworded passage, and for one that is copied within it, the weighted
-            similarity of the two windows that are most alike (see apps.passages.reworded); it is
-            also their `similarity`.
-        file, stored_file: when folders are compared, the keys of the files that contain the
-            passage, to which all offsets and lines refer; else None.
-        page, stored_page: the pages on which it begins, in texts of PDF files; else None, and in
-            folders.
-    """
-
-    start: int
-    end: int
-    line: int
-    end_line: int
-    stored_start: int
-    stored_end: int
-    stored_line: int
-    stored_end_line: int
-    words: int
-    similarity: float
-    text: str
-    kind: str = "copied"
-    score: float | None = None
-    file: str | None = None
-    stored_file: str | None = None
-    page: int | None = None
-    stored_page: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WordMatches(Result):
     """Documents whose contents have some words; see Database.find_words.
 
@@ -223,92 +124,6 @@ class WordMatches(Result):
 
     documents: tuple[tuple[str, str], ...]
     following: int | None
-
-
-@dataclass(frozen=True)
-class Comparison(Result):
-    """What two documents A and B have in common; see Database.compare.
-
-    Fields that need the contents are None where the database does not keep them.
-
-    Attributes:
-        a, b: their keys.
-        a_shingles, b_shingles: how many distinct shingles each has.
-        shared: how many distinct shingles both have.
-        union: how many distinct shingles at least one of them has.
-        similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents.
-        identical, same_text: whether both have the same bytes, and text, as for Match.
-        a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
-        b_in_a: shared / b_shingles, likewise.
-        estimate: the similarity by how many lanes agree, 0 with an empty document.
-        standard_error: the estimate's, about sqrt(J (1 - J) / lanes), with the exact J if it is
-            known.
-        agreeing_lanes: how many lanes agree.
-        lanes: how many lanes a signature has.
-        shared_buckets: the buckets that both are in.
-        bands: how many bands the index has.
-        candidates: whether a query for one of them would find the other: they share a bucket, or
-            for a cascade, enough buckets.
-        candidate_probability: the probability that two documents of this similarity (exact if it
-            is known, else the estimate) are candidates.
-        passages: what two texts share, in the order of A; None for sets.
-        shared_elements: what two sets share, integers first; None for texts.
-        a_content, b_content: the documents.
-        base: the names of the base texts, whose shingles are left out of all values but the
-            contents.
-    """
-
-    a: str
-    b: str
-    a_shingles: int | None
-    b_shingles: int | None
-    shared: int | None
-    union: int | None
-    similarity: float | None
-    identical: bool
-    same_text: bool
-    a_in_b: float | None
-    b_in_a: float | None
-    estimate: float
-    standard_error: float
-    agreeing_lanes: int
-    lanes: int
-    shared_buckets: tuple[SharedBucket, ...]
-    bands: int
-    candidates: bool
-    candidate_probability: float
-    passages: tuple[Passage, ...] | None = field(repr=False)
-    shared_elements: tuple[Element, ...] | None = field(repr=False)
-    a_content: str | tuple[Element, ...] | None = field(repr=False)
-    b_content: str | tuple[Element, ...] | None = field(repr=False)
-    base: tuple[str, ...] = field(repr=False)
-    _changes: Callable[[], list[Change]] = field(default=list, repr=False, compare=False)
-    _renames: Callable[[], list[Rename]] = field(default=list, repr=False, compare=False)
-
-    @property
-    def changes(self) -> list[Change]:
-        """The words in which two texts differ, in order; found when they are wanted."""
-        return self._changes()
-
-    @property
-    def renames(self) -> list[Rename]:
-        """The names that differ between two programs in step, in a database of programs, the most
-        frequent first; found when they are wanted.
-        """
-        return self._renames()
-
-    def record(self) -> dict[str, Any]:
-        """The fields by their names, for JSON: without the contents, and with shared texts and
-        renamed names.
-        """
-        record = asdict(replace(self, _changes=list, _renames=list))
-        del record["_changes"], record["_renames"]
-        record["renames"] = [asdict(rename) for rename in self.renames]
-        text = record.pop("a_content")
-        del record["b_content"]
-        for passage in record["passages"] or () if isinstance(text, str) else ():
-            passage["text"] = text[passage["a_start"] : passage["a_end"]]
-        return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,47 +303,6 @@ class Info(Result):
             "Settings": settings_in_words(self.settings),
             "Size": sizes,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedRow(Result):
-    """A row or document that is dropped, and the kept one that is most similar to it.
-
-    Attributes:
-        key: its key; `row:NUMBER` or FILE:NUMBER, from 1, for a row without one.
-        file: the file that it is from; None for rows of a table and documents of a program.
-        line: its line in the file, or its row in the table, from 1; for CSV its first line; None
-            for a text file and a document of a program.
-        kept: the key of the kept row or document.
-        kept_file, kept_line: file and line of the kept row, if it is of the same run or of a
-            reference that is not a database; None for a document that was stored before.
-        similarity: the similarity of the two, exact or estimated, in [0, 1]; by the rule
-            `copied`, the share of the dropped document's words in passages of the kept one.
-        exact: whether `similarity` is exact.
-        identical, same_text: whether both have the same bytes, and text, as for Match.
-        reference: the name of the reference (`against`) that has the kept document; None if it was
-            kept by this run.
-        metadata, kept_metadata: the requested fields of each, as for Match.
-        passage: by the rule `copied`, the longest passage that it copies from the kept document.
-        references: with `all_references`, the keys of the documents of references that it matches,
-            the most similar first: at most ten, then how many more; else None.
-    """
-
-    key: str
-    file: str | None
-    line: int | None
-    kept: str
-    kept_file: str | None
-    kept_line: int | None
-    similarity: float
-    exact: bool
-    identical: bool = False
-    same_text: bool = False
-    reference: str | None = None
-    metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
-    kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
-    passage: CopiedPassage | None = None
-    references: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

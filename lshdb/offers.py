@@ -76,6 +76,8 @@ OF_OPTIONS = {
 """What does the work of options that the core has, for pairs and clusters."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
 """What adds a part of one database to another one, after its documents; see write.add."""
+CHECKS = {"decisions": "lshdb.apps.review.decision_rows:problems"}
+"""What finds problems in a part that no texts give, by a guard.Connection of `check`."""
 KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}
 """Kinds of shingles: a ShingleKind each (lshdb.text.kinds)."""
 LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
@@ -104,10 +106,12 @@ SELECTING = {"on_similar": "lshdb.apps.dedup.deciding:selecting"}
 """Makes what adds only documents that are not similar to others, of the options of `add_many`."""
 _NAMES = {
     "lshdb.apps.compare.admission": "Admission Similar",
+    "lshdb.apps.compare.model": "Change Comparison Passage Rename SharedBucket",
     "lshdb.apps.dedup.file_rows": "DecidedRow",
+    "lshdb.apps.dedup.model": "DroppedRow",
     "lshdb.apps.folders.sync": "SyncChange SyncReport",
     "lshdb.apps.frames.frames": "Deduplicated dedup",
-    "lshdb.apps.passages.model": "CommonPassage PassagePair Passages Source",
+    "lshdb.apps.passages.model": "CommonPassage CopiedPassage PassagePair Passages Source",
     "lshdb.apps.passages.passage_results": "PassageResults",
     "lshdb.apps.review.decisions": "Decision",
     "lshdb.apps.service.arrivals": "Arrived",
@@ -126,8 +130,8 @@ _NAMES = {
     "lshdb.maintain.measuring": "Measured MeasuredRecall",
     "lshdb.maintain.restoring": "Restored restore_backup",
     "lshdb.model": """
-        AddReport Bucket Change Cluster Comparison CopiedPassage Document DroppedRow Failure Info
-        Match Pair Passage Reindexed Rename SharedBucket StoredDocument WordMatches
+        AddReport Bucket Cluster Document Failure Info Match Pair Reindexed StoredDocument
+        WordMatches
     """,
     "lshdb.opening": "open",
     "lshdb.search.result_tables": "Matches Results SqlRows",
@@ -140,7 +144,7 @@ _NAMES = {
 NAMES = {name: f"{module}:{name}" for module, names in _NAMES.items() for name in names.split()}
 """The names that `import lshdb` gives."""
 _OPTIONS = {
-    "compare": "AdmissionOptions",
+    "compare": "DocumentArguments AdmissionOptions",
     "dedup": """
         ComparisonOptions EstimateOptions DropOptions RuleOptions RowsOptions DedupOutputs
         DedupOptions

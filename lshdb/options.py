@@ -20,7 +20,7 @@ from lshdb.offers import OPTIONS, offered
 from lshdb.progress import Progress
 
 if TYPE_CHECKING:
-    from lshdb.model import AddReport, DroppedRow, Failure
+    from lshdb.model import AddReport, Failure
     from lshdb.text.shingling import Content
 
 
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> object:
     """Groups of apps, and the types above for a signature: `--help` needs none of them."""
     if name in OPTIONS:
         return offered(OPTIONS, name)
-    if name not in ("AddReport", "Content", "DroppedRow", "Failure", "Settings"):
+    if name not in ("AddReport", "Content", "Failure", "Settings"):
         raise AttributeError(f"module 'lshdb.options' has no attribute {name!r}")
     return getattr(import_module("lshdb.model"), name)
 
@@ -533,8 +533,8 @@ class AddManyOptions(Options):
         Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
     on_skip: Annotated[
-        "Callable[[DroppedRow], None] | None",
-        argument("Called with each document left out, when its batch is in the file."),
+        Callable[[Any], None] | None,
+        argument("Called with a DroppedRow for each document left out, once its batch is stored."),
     ] = None
 
 
@@ -556,16 +556,6 @@ class AddFilesOptions(Options):
     root: Root = None
     reader: AnyReader = None
     on_failure: OnFailure = None
-
-
-class DocumentArguments(Options):
-    """A document that is given to be added."""
-
-    key: Annotated[Any, argument("The document's key.", convert=_key)] = field(kw_only=False)
-    content: Annotated["Content", argument("The document.")] = field(kw_only=False)
-    metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
-        default=None, kw_only=False
-    )
 
 
 class ColumnOptions(Options):

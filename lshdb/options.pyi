@@ -14,8 +14,9 @@ from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncom
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.offers import OPTIONS, offered
 from lshdb.progress import Progress
-from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
+from lshdb.apps.compare.options import DocumentArguments as DocumentArguments
 from lshdb.apps.compare.options import AdmissionOptions as AdmissionOptions
 from lshdb.apps.dedup.options import ComparisonOptions as ComparisonOptions
 from lshdb.apps.dedup.options import EstimateOptions as EstimateOptions
@@ -401,7 +402,7 @@ class WritingOptions(Options):
 class AddManyOptions(Options):
     write: WritingOptions
     on_similar: OnSimilar
-    on_skip: Callable[[DroppedRow], None] | None
+    on_skip: Callable[[Any], None] | None
     @overload
     def __init__(
         self,
@@ -410,7 +411,7 @@ class AddManyOptions(Options):
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        on_skip: Callable[[DroppedRow], None] | None = None,
+        on_skip: Callable[[Any], None] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -418,7 +419,7 @@ class AddManyOptions(Options):
         *,
         write: WritingOptions = ...,
         on_similar: OnSimilar = 'keep',
-        on_skip: Callable[[DroppedRow], None] | None = None,
+        on_skip: Callable[[Any], None] | None = None,
     ) -> None: ...
 
 class AddFilesOptions(Options):
@@ -464,7 +465,7 @@ class AddFilesOptions(Options):
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        on_skip: Callable[[DroppedRow], None] | None = None,
+        on_skip: Callable[[Any], None] | None = None,
         on_conflict: OnConflict = 'replace',
         root: Root = None,
         reader: AnyReader = None,
@@ -483,11 +484,6 @@ class AddFilesOptions(Options):
         reader: AnyReader = None,
         on_failure: OnFailure = None,
     ) -> None: ...
-
-class DocumentArguments(Options):
-    key: Any = field(kw_only=False)
-    content: Content = field(kw_only=False)
-    metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
 
 class ColumnOptions(Options):
     key: str = 'id'
@@ -514,7 +510,7 @@ class AddTableOptions(Options):
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
         on_similar: OnSimilar = 'keep',
-        on_skip: Callable[[DroppedRow], None] | None = None,
+        on_skip: Callable[[Any], None] | None = None,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
         on_failure: OnFailure = None,

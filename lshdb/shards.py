@@ -2,7 +2,6 @@
 
 import contextlib
 import glob
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,37 +11,9 @@ from lshdb.database import Database
 from lshdb.errors import TIMEOUT
 from lshdb.model import Match
 from lshdb.opening import open as open_database
-from lshdb.options import QueryOptions, SqlValue
+from lshdb.options import QueryOptions
 from lshdb.search import result_tables
 from lshdb.search.query import best
-from lshdb.sketch.settings import Settings
-from lshdb.store import partial_files
-from lshdb.store import statements as sql
-from lshdb.store.store import Store
-
-
-@contextlib.contextmanager
-def new_file(path: Path, settings: Settings) -> Iterator[Database]:
-    """A new database, made on this machine's own disk; at the end it is copied to the path.
-
-    It has its name when it is complete, and none if the caller fails.
-    """
-    with partial_files.temporary_directory(None) as directory:
-        local_path = directory / path.name
-        with Database(Store.open(local_path, "create", TIMEOUT, lambda: settings)) as database:
-            yield database
-        partial = partial_files.PartialFile(path)
-        try:
-            with local_path.open("rb") as file:
-                shutil.copyfileobj(file, partial.file)
-            partial.take_name(sync=True)
-        finally:
-            partial.discard()
-
-
-def document_rows(database: Database) -> Iterator[Sequence[SqlValue]]:
-    """All documents: doc_id, key, shingles, content or None, packed signature or None."""
-    return database.sql(sql.ALL_DOCUMENTS).rows()
 
 
 @contextlib.contextmanager

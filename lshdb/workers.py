@@ -18,8 +18,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,8 +34,6 @@ _ALONE = 2
 """Items done before processes are started: a small job ends sooner than they start."""
 _MAX_WORKERS = 3
 """Processes that one writer to SQLite can keep busy."""
-_AHEAD = 4
-"""Items of `in_processes` under way: a worker has the next ones while this process does one."""
 _HOME = str(Path(__file__).resolve().parents[1])
 _PROGRAM = """
 import sys
@@ -166,26 +163,6 @@ class Workers(Generic[T, R]):
         assert process.stdin is not None
         _send(process.stdin, self.run)
         return process
-
-
-def in_processes(run: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The results of a function for items, in their order, from another process and this one.
-
-    More would need too much memory, as each job has large arrays of its own. One saves a third of
-    the time of passages of all pairs: `scripts/bench passages` shows 10 seconds of CPU in 6.1.
-
-    Args:
-        run: the function.
-        items: read as they are needed.
-    """
-    with Workers(run, min(default_workers(), 1)) as pool:
-        waiting = deque[Pending[R]]()
-        for item in items:
-            waiting.append(pool.submit(item))
-            if len(waiting) == _AHEAD:
-                yield pool.result(waiting.popleft())
-        while waiting:
-            yield pool.result(waiting.popleft())
 
 
 def _can_start() -> bool:

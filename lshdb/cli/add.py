@@ -5,17 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from lshdb import formatting, groups
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
-from lshdb.columns import DROPPED
+from lshdb.columns import columns_of
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
-from lshdb.model import AddReport, DroppedRow
+from lshdb.model import AddReport
 from lshdb.opening import made_with
 from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions
 from lshdb.read.files import resolved
@@ -142,9 +142,10 @@ def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None
     return database
 
 
-def _print_dropped(dropped: DroppedRow, *, as_json: bool) -> None:
+def _print_dropped(dropped: Any, *, as_json: bool) -> None:
     if as_json:
-        results.json_line({name: getattr(dropped, name) for name in DROPPED})
+        names = columns_of(dropped, "passage", "references")
+        results.json_line({name: getattr(dropped, name) for name in names})
     else:
         kind = results.exactness(dropped.exact, dropped.identical, dropped.same_text)
         cells = str(formatting.number(dropped.similarity)), kind, dropped.key, dropped.kept

@@ -138,7 +138,7 @@ class Examination:
             return
         whole = self._apply("documents", self._documents(self.settings))
         self._apply("the index", self._index(whole))
-        self._apply("decisions", self._decisions())
+        self._apply("what apps store", self._of_apps())
 
     def _add(self, problem: Problem) -> None:
         """Count a problem, and list the first ones of its table and column."""
@@ -227,13 +227,10 @@ class Examination:
             yield Problem(SETTINGS, "", stored, f"at most {MAX_NUMBER}")
 
     def _add_part(self, name: str) -> None:
-        app = offers.TABLES[name]
         if self.deep:
-            offers.check_is_there(app, name)
-        if offers.is_there(app):
+            offers.check_is_there(offers.TABLES[name], name)
+        if self._has_app(name):
             self.tables[name] = TableComparison()
-        else:
-            self._add(_unchecked(name, f"checked where the app {app!r} is installed"))
 
     def _documents(self, settings: Settings) -> Iterator[Problem]:
         contents = parts_of(settings) or settings.shingling.of_sets
@@ -269,11 +266,18 @@ class Examination:
                 stored = f"{compared.stored} rows{', some of them wrong' if same else ''}"
                 yield Problem(name, "", stored, f"{compared.expected} rows")
 
-    def _decisions(self) -> Iterator[Problem]:
-        has_decisions = ("decisions",) in self._rows(sql.TABLES)
-        for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS) if has_decisions else ():
-            if wrong or texts is None or not _is_valid(str.encode, texts):
-                yield Problem("decisions", str(number), "rows that disagree", "a decision")
+    def _of_apps(self) -> Iterator[Problem]:
+        """The parts that apps have beside the index."""
+        tables = self._rows(sql.TABLES)
+        for part in offers.CHECKS:
+            if (part,) in tables and self._has_app(part):
+                yield from offers.offered(offers.CHECKS, part)(self.connection)
+
+    def _has_app(self, part: str) -> bool:
+        """Whether the app of a part is there; otherwise the part is unchecked."""
+        if not offers.is_there(app := offers.TABLES[part]):
+            self._add(_unchecked(part, f"checked where the app {app!r} is installed"))
+        return offers.is_there(app)
 
 
 @dataclasses.dataclass(eq=False)

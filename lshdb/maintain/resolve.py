@@ -168,17 +168,6 @@ def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shinglin
     return shingling
 
 
-def as_in(request: options.SettingsOptions, other: Settings) -> options.SettingsOptions:
-    """The request, completed with the settings of another file."""
-    names = ["permutations", "sketch", "seed"]
-    shape = request.shape
-    if not (shape.bands or shape.rows or shape.construction):
-        names += ["threshold", "recall"]
-    usual = {name: getattr(other, name) for name in names}
-    usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
-    return groups.replaced(request, **(usual | _given_settings(request)))
-
-
 def last_level(
     kind: Literal["and", "or"],
     of_size: Callable[[int], Construction],

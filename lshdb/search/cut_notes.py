@@ -45,16 +45,6 @@ def queries_cut(queries: int, read: int) -> Cut:
     )
 
 
-def runs_cut(runs: int, shortest: int, read: int) -> Cut:
-    """These fingerprints of a query by containment are in too many documents."""
-    return Cut(
-        "query",
-        runs,
-        f"runs of {shortest} words of the query are in more than {read:,} documents; "
-        "documents that share nothing else with it may be missing: exhaustive compares with all",
-    )
-
-
 def shingles_cut(where: str, shingles: int) -> Cut:
     """These shingles of records lead to too many others."""
     return Cut(
@@ -114,15 +104,6 @@ def sample_cut(documents: int, sample: int, rows: int) -> Cut:
     )
 
 
-def text_cut(characters: int, limit: int) -> Cut:
-    """These characters of a text come after those that are searched for passages."""
-    return Cut(
-        "compare",
-        characters,
-        f"only the first {limit:,} characters of each text are searched for passages",
-    )
-
-
 def filter_missing(part: str, app: str) -> Cut:
     """A part of the file keeps pairs apart, and what reads it is not there."""
     return Cut(
@@ -130,14 +111,4 @@ def filter_missing(part: str, app: str) -> Cut:
         1,
         f"the {part} in this file do not count: they belong to the app {app!r}, which is not "
         "installed",
-    )
-
-
-def pair_cut(runs: int, limit: int) -> Cut:
-    """Two documents share more passages than are listed."""
-    return Cut(
-        "passages",
-        runs - limit,
-        f"two documents share {runs:,} passages, of which the first {limit:,} are listed; their "
-        "shares count all",
     )

@@ -2,11 +2,10 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb import errors
 from lshdb.columns import Block
@@ -33,9 +32,9 @@ from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
-from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, Shares, chunks, chunks_of, int_array, runs
 
-ScoredPairs = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
+ScoredPairs = tuple[IntArray, IntArray, Shares]
 """Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
@@ -176,9 +175,7 @@ class Join:
         verdicts: dict[int, Verdict] = {-1: "keep", 1: "drop"}
         return [verdicts.get(rank) or ("different" if apart else None) for rank, apart in rows]
 
-    def rare_enough(
-        self, left: IntArray, right: IntArray, scores: npt.NDArray[np.float64]
-    ) -> ScoredPairs:
+    def rare_enough(self, left: IntArray, right: IntArray, scores: Shares) -> ScoredPairs:
         """Those of similar pairs int64[c] that have the requested weighted similarity."""
         minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
@@ -211,7 +208,7 @@ class Join:
         are_rows = np.fromiter((state is None for state in states), np.bool_, len(members))
         return are_rows | self.sameness(members, kept)[0]
 
-    def block(self, left: IntArray, right: IntArray, scores: npt.NDArray[np.float64]) -> Block:
+    def block(self, left: IntArray, right: IntArray, scores: Shares) -> Block:
         """The columns of similar pairs int64[c]: the fields of Pair, metadata if requested."""
         count = len(left)
         estimates = self.estimates.scores(left, right, 0) if self.exact else scores
@@ -484,35 +481,11 @@ def all_clusters(
             numbers = numbers[np.argsort(-mean[numbers], kind="stable")][: similar.top]
         clustered, count = join.doc_ids[members], len(sizes)
         for part in chunks_of(sizes[numbers], join.limits.pairs_rows):
-            member_lists = [
-                members[begins[number] : ends[number]] for number in numbers[part].tolist()
-            ]
-            described_members = np.concatenate(member_lists)
-            described = join.described(described_members)
-            keys, metadata = iter(described[0]), iter(described[1])
-            of_kept = described_members, keeper[described_members]
-            identical, same_text = map(iter, map(np.ndarray.tolist, join.sameness(*of_kept)))
-            copies = iter(join.copies(*of_kept).tolist())
-            decided = iter(join.decided(*of_kept))
-            for number, cluster_members in zip(numbers[part].tolist(), member_lists, strict=True):
-                member_keys = tuple(islice(keys, len(cluster_members)))
-                kept = int(keeper[cluster_members[0]])
-                others = scores[cluster_members[cluster_members != kept]]
-                yield Cluster(
-                    cluster=number + 1,
-                    keep=member_keys[cluster_members.tolist().index(kept)],
-                    members=member_keys,
-                    similarities=tuple(scores[cluster_members].tolist()),
-                    lowest=float(others.min()),
-                    mean=float(mean[number]),
-                    below=int((others < join.threshold).sum()),
-                    exact=join.exact,
-                    identical=tuple(islice(identical, len(cluster_members))),
-                    same_text=tuple(islice(same_text, len(cluster_members))),
-                    copies=tuple(islice(copies, len(cluster_members))),
-                    decided=tuple(islice(decided, len(cluster_members))),
-                    metadata=tuple(islice(metadata, len(cluster_members))) or None,
-                )
+            chosen_numbers = numbers[part].tolist()
+            groups = [members[begins[number] : ends[number]] for number in chosen_numbers]
+            yield from _clusters_of(
+                join, groups, chosen_numbers, mean[numbers[part]], keeper, scores
+            )
         if request.min_size == 1:
             others = np.setdiff1d(reader.doc_ids(), clustered)
             left = None if similar.top is None else similar.top - len(numbers)
@@ -521,32 +494,60 @@ def all_clusters(
 
 def _singles(join: Join, doc_id: int | None, count: int, top: int | None) -> Iterator[Cluster]:
     """Clusters of one document, with the numbers after `count`: all, or that of one document."""
-    chosen = np.arange(len(join)) if doc_id is None else np.flatnonzero(join.doc_ids == doc_id)
-    chosen = chosen[:top]
-    is_known = not join.settings.shingling.foreign
-    for part in chunks(len(chosen), join.limits.pairs_rows):
-        chosen_part = chosen[part]
-        keys, metadata = join.described(chosen_part)
-        decided = join.decided(chosen_part, chosen_part)
-        for index, (number, key) in enumerate(zip(chosen_part.tolist(), keys, strict=True)):
-            yield Cluster(
-                cluster=count + number + 1,
-                keep=key,
-                members=(key,),
-                similarities=(1.0,),
-                lowest=1.0,
-                mean=1.0,
-                below=0,
-                exact=join.exact,
-                identical=(is_known,),
-                same_text=(is_known,),
-                copies=(True,),
-                decided=(decided[index],),
-                metadata=(metadata[index],) if metadata else None,
-            )
+    keeper, ones = np.arange(len(join)), np.ones(len(join))
+    chosen = keeper if doc_id is None else np.flatnonzero(join.doc_ids == doc_id)
+    for part in chunks(len(chosen[:top]), join.limits.pairs_rows):
+        documents = chosen[:top][part]
+        groups, numbers = documents[:, np.newaxis], (count + documents).tolist()
+        yield from _clusters_of(join, groups, numbers, ones[documents], keeper, ones)
 
 
-def _components(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _clusters_of(
+    join: Join,
+    groups: Sequence[IntArray] | IntArray,
+    numbers: Iterable[int],
+    means: Shares,
+    keeper: IntArray,
+    scores: Shares,
+) -> Iterator[Cluster]:
+    """Clusters, at least one, with what is stored of their members.
+
+    Args:
+        join: has the documents.
+        groups: the members of each, int64[any].
+        numbers: of each, counted from 0.
+        means: float64[c], the mean similarity of the other members of each to the kept one.
+        keeper: int64[m], for each document the kept one of its cluster.
+        scores: float64[m], the similarity to that.
+    """
+    members = np.concatenate([*groups])
+    kept = keeper[members]
+    keys, metadata = join.described(members)
+    identical, same_text = (column.tolist() for column in join.sameness(members, kept))
+    copies, decided = join.copies(members, kept).tolist(), join.decided(members, kept)
+    end = 0
+    for number, group, mean in zip(numbers, groups, means.tolist(), strict=True):
+        begin, end = end, end + len(group)
+        part, is_kept = slice(begin, end), group == keeper[group[0]]
+        others = scores[group[~is_kept]]
+        yield Cluster(
+            cluster=number + 1,
+            keep=keys[begin + int(is_kept.argmax())],
+            members=tuple(keys[part]),
+            similarities=tuple(scores[group].tolist()),
+            lowest=float(others.min(initial=1)),
+            mean=mean,
+            below=int((others < join.threshold).sum()),
+            exact=join.exact,
+            identical=tuple(identical[part]),
+            same_text=tuple(same_text[part]),
+            copies=tuple(copies[part]),
+            decided=tuple(decided[part]),
+            metadata=tuple(metadata[part]) or None,
+        )
+
+
+def _components(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     """Connected components: for each document the kept one, and the similarity to it.
 
     Equal documents count as one. The members of a bucket are first compared with its first one,
@@ -580,7 +581,7 @@ def _components(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.f
     return keeper, scores
 
 
-def _stars(join: Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     """Stars: in order, each document takes the similar ones that are not taken yet.
 
     Documents are renumbered by their index in the order; the first of equal ones stands for all.
@@ -652,9 +653,9 @@ class Components:
 def take_greedily(
     takers: IntArray,
     similar: IntArray,
-    similarity: npt.NDArray[np.float64],
+    similarity: Shares,
     taken: IntArray,
-    similarities: npt.NDArray[np.float64],
+    similarities: Shares,
 ) -> None:
     """Let documents take those that are similar to them, unless they were taken themselves.
 

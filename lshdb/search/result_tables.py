@@ -24,17 +24,13 @@ from typing import (
 
 from lshdb import model, offers, progress
 from lshdb.columns import (
-    COPIED,
-    DROPPED,
     MATCH,
     MEMBER,
     PAIR,
-    REFERENCES,
     STORED_PAIR,
     WEIGHTED,
     Columns,
     columns_of,
-    copied_values,
     rows_of,
 )
 from lshdb.errors import UsageError
@@ -54,7 +50,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _COUNTED = 500
 """Queries between two updates of their progress."""
-_dropped = attrgetter(*DROPPED)
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
@@ -71,30 +66,6 @@ def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict
                 column = f"metadata.{column}"
             all_columns[column] = object
     return all_columns
-
-
-def dropped_columns(
-    fields: Iterable[str], *, copied: bool = False, references: bool = False
-) -> dict[str, type]:
-    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept row, kept.NAME.
-
-    Rows that are dropped because of copied passages have the columns of `COPIED` too, and those
-    with all references that they match the column of `REFERENCES`.
-    """
-    others = {**(REFERENCES if references else {}), **(COPIED if copied else {})}
-    return with_fields({**DROPPED, **others}, fields, "", "kept.")
-
-
-def dropped_row(
-    row: model.DroppedRow, *, copied: bool = False, references: bool = False
-) -> tuple[Any, ...]:
-    """The values of `dropped_columns`."""
-    metadata, kept_metadata = row.metadata or {}, row.kept_metadata or {}
-    passage: tuple[Any, ...] = ()
-    if copied:
-        passage = (None,) * len(COPIED) if row.passage is None else copied_values(row.passage)
-    matching = (row.references and [*row.references],) if references else ()
-    return *_dropped(row), *matching, *passage, *metadata.values(), *kept_metadata.values()
 
 
 class Tabular(Result):
@@ -161,12 +132,6 @@ class Matches(Listed[model.Match]):
         names = [name for name, kind in MATCH.items() if self.columns.get(name) is kind]
         for match in self:
             yield *[getattr(match, name) for name in names], *(match.metadata or {}).values()
-
-
-class Dropped(Listed[model.DroppedRow]):
-    """Dropped rows: a list, and a table without their metadata and passages."""
-
-    columns = dict.fromkeys(DROPPED, object)
 
 
 class Buckets(Listed[model.Bucket]):

@@ -138,7 +138,7 @@ class Connection(sqlite3.Connection):
 
     def errors(self) -> contextlib.AbstractContextManager[None]:
         """Raise lshdb's errors about this file in place of SQLite's."""
-        return translated_errors(self.path, self.real_path, reading=self.read_only)
+        return translated_errors(self.path, self.real_path)
 
     @contextlib.contextmanager
     def waiting(self, seconds: float) -> Iterator[None]:

@@ -10,12 +10,11 @@ import json
 import os
 import re
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -40,7 +39,7 @@ from lshdb.store.rows import (
     typed_column,
 )
 from lshdb.text.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
-from lshdb.text.content import DIGEST_BYTES, LARGEST, digest
+from lshdb.text.content import DIGEST_BYTES, LARGEST
 
 _T = TypeVar("_T")
 _SAMPLED = 1_000
@@ -62,32 +61,6 @@ class DocumentRow:
     metadata: str | None
     content: str | None
     signature: Lanes | None
-
-
-@dataclass(frozen=True)
-class DecisionRow:
-    """A decision about one document.
-
-    `present` is the digest of the document of its key now, and `holds` whether it has, or its file,
-    that of the decision: None if there is none. `spent` is 1 if the file that was to go is gone.
-    """
-
-    decision: int
-    verdict: str
-    key: str
-    digest: bytes
-    file_digest: bytes | None
-    note: str | None
-    who: str
-    decided: str
-    spent: int | None
-    present: bytes | None
-    holds: int | None
-
-    @property
-    def document(self) -> tuple[str, bytes]:
-        """The key, and the digest of the text: the present one if this is about that document."""
-        return self.key, self.present if self.present and self.holds else self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +140,7 @@ class StoreReader:
         self.path, self.real_path = connection.path, connection.real_path
         self.limits = connection.limits
         self._connection = connection
-        self._rows = connection.rows
+        self.rows = connection.rows
         self.integers = connection.integers
         self._settings_row: Any = ()
         with self._connection.errors():
@@ -265,14 +238,14 @@ class StoreReader:
         table = np.concatenate(tables)
         return table[:, 0], table[:, 1]
 
-    def _records(self, kind: type[_T], statement: str, *parameters: SqlValue) -> list[_T]:
+    def records(self, kind: type[_T], statement: str, *parameters: SqlValue) -> list[_T]:
         """The rows of a result as objects, whose attributes are its columns."""
-        return [record(kind, row) for row in self._rows(statement, *parameters)]
+        return [record(kind, row) for row in self.rows(statement, *parameters)]
 
     def document(self, key: str) -> DocumentRow | None:
         """The document of a key, None if there is none."""
         try:
-            rows = self._rows(sql.DOCUMENT_OF_KEY, key)
+            rows = self.rows(sql.DOCUMENT_OF_KEY, key)
         except UnicodeEncodeError:  # a lone surrogate, which no stored key has
             return None
         kinds = (int, str, int, str | None, str | None, bytes | None)
@@ -321,7 +294,7 @@ class StoreReader:
 
     def has_files(self) -> bool:
         """Whether a document was read from a file."""
-        return self._number(sql.LAST_FILE) > 0
+        return self.number(sql.LAST_FILE) > 0
 
     def have_same_bytes(self, a: IntArray, b: IntArray) -> Mask:
         """Which pairs int64[c] of documents with the same text have the same bytes, bool[c]."""
@@ -336,21 +309,17 @@ class StoreReader:
         It ends with a slash, or is empty for all keys.
         """
         end = directory[:-1] + chr(ord("/") + 1) if directory else "\U0010ffff"
-        return self._records(StoredFile, sql.FILES_BELOW, directory, end)
+        return self.records(StoredFile, sql.FILES_BELOW, directory, end)
 
     def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
         """The existing ones of these documents, with the files that they were read from."""
-        return self._records(StoredFile, sql.FILES_OF, dumps(list(doc_ids)))
+        return self.records(StoredFile, sql.FILES_OF, dumps(list(doc_ids)))
 
     def keys_of_files(self) -> Iterator[tuple[int, str]]:
         """The ids and keys of all documents that were read from files, read lazily."""
         for row in self._connection.each(sql.KEYS_OF_FILES):
             doc_id, key = typed(row, int, str)
             yield doc_id, key
-
-    def files_of_inodes(self, inodes: Iterable[int]) -> list[StoredFile]:
-        """The documents that were read from files with these inodes, of any device."""
-        return self._records(StoredFile, sql.FILES_OF_INODES, dumps(list(inodes)))
 
     def lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
@@ -389,7 +358,7 @@ class StoreReader:
     def _all_rows_of(self, statement: str, doc_ids: IntArray) -> list[tuple[Any, ...]]:
         """The same rows read at once, in half of the time, where they are short."""
         parts = chunks(len(doc_ids), self.limits.documents_read)
-        read = (self._rows(statement, dumps(doc_ids[part].tolist())) for part in parts)
+        read = (self.rows(statement, dumps(doc_ids[part].tolist())) for part in parts)
         rows = [*chain.from_iterable(read)]
         self._check_complete(len(rows), doc_ids)
         return rows
@@ -402,7 +371,7 @@ class StoreReader:
 
     def signatures(self, doc_ids: IntArray) -> index.Signatures:
         """The ids of those documents that have a signature, and the signatures [n, k]."""
-        rows = self._rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
+        rows = self.rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
 
     def signatures_of(self, doc_ids: IntArray) -> Lanes:
@@ -456,14 +425,6 @@ class StoreReader:
         codes, members = np.concatenate(tables, axis=1)
         order = buckets.argsort()
         return order[buckets[order].searchsorted(codes)], members
-
-    def mean_shingles(self) -> tuple[int, int]:
-        """About how many documents there are, and the mean shingles of a document, by a sample."""
-        last = self._number(sql.LAST_DOC_ID)
-        # A damaged file may have a number that no float is exact for.
-        sample = np.unique(np.linspace(1, min(last, 1 << 40), _SAMPLED).astype(np.int64))
-        ((mean,),) = self._rows(sql.MEAN_SHINGLES, dumps(sample.tolist()))
-        return last, checked(mean, int)
 
     def all_signatures(
         self, max_rows: int | None = None, after: int = 0
@@ -527,7 +488,7 @@ class StoreReader:
 
     def unindexed(self) -> int:
         """How many documents wait for some of their band rows."""
-        return self._number(sql.COUNT_UNINDEXED)
+        return self.number(sql.COUNT_UNINDEXED)
 
     def warn_of_unindexed(self, what: str) -> None:
         """A LimitWarning if documents wait for their band rows: buckets do not show them yet."""
@@ -551,22 +512,19 @@ class StoreReader:
 
     def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
-        return self._records(Bucket, sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
+        return self.records(Bucket, sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
 
     def largest_buckets(self, top: int) -> list[Bucket]:
         """The buckets with the most documents, largest first."""
-        return self._records(Bucket, sql.LARGEST_BUCKETS, top)
-
-    def data_version(self) -> int:
-        """A number that changes when other connections change the file."""
-        return self._number(sql.DATA_VERSION)
+        return self.records(Bucket, sql.LARGEST_BUCKETS, top)
 
     def count(self) -> tuple[int, int]:
         """How many documents there are, and how many of them have no shingle."""
-        return self._number(sql.COUNT_DOCUMENTS), self._number(sql.COUNT_EMPTY)
+        return self.number(sql.COUNT_DOCUMENTS), self.number(sql.COUNT_EMPTY)
 
-    def _number(self, statement: str) -> int:
-        ((number,),) = self._rows(statement)
+    def number(self, statement: str) -> int:
+        """The integer that a statement gives."""
+        ((number,),) = self.rows(statement)
         return checked(number, int)
 
     def all_keys(self) -> Iterator[tuple[IntArray, list[str]]]:
@@ -575,7 +533,7 @@ class StoreReader:
         The caller may write meanwhile: no statement is open while one of them is used.
         """
         last = 0
-        while rows := self._rows(sql.KEYS_AFTER, last, self.limits.documents_read):
+        while rows := self.rows(sql.KEYS_AFTER, last, self.limits.documents_read):
             doc_ids, keys = zip(*rows, strict=True)
             yield integers([doc_ids]), [checked(key, str) for key in keys]
             if doc_ids[-1] <= last:  # in a damaged table it would never end
@@ -584,7 +542,7 @@ class StoreReader:
 
     def key_of(self, doc_id: int) -> str | None:
         """The key of a document; None if there is none with this doc_id."""
-        for next_id, key in self._rows(sql.KEYS_AFTER, doc_id - 1, 1):
+        for next_id, key in self.rows(sql.KEYS_AFTER, doc_id - 1, 1):
             return checked(key, str) if next_id == doc_id else None
         return None
 
@@ -596,59 +554,12 @@ class StoreReader:
         """Up to `max_rows` keys from this text on, in the order of their UTF-8 bytes."""
         return self._keys(sql.KEYS_FROM, first, max_rows)
 
-    def keys_containing(self, part: str, searched: int, max_rows: int) -> list[str]:
-        """Up to `max_rows` of the first keys with a text in them, whatever the case of ASCII.
-
-        Accents may be part of letters, or characters of their own, as on macOS.
-        """
-        composed, apart = (normalize(form, part.lower()) for form in ("NFC", "NFD"))
-        return self._keys(sql.KEYS_CONTAINING, composed, searched, max_rows, apart)
-
     def _keys(self, statement: str, *parameters: SqlValue) -> list[str]:
-        return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
+        return [checked(key, str) for (key,) in self.rows(statement, *parameters)]
 
     def not_found(self, key: str) -> errors.KeyNotFound:
         """The error for a missing key."""
         return errors.KeyNotFound(f"no document has the key {key!r}")
-
-    def decisions(self) -> list[DecisionRow]:
-        """All decisions in order, the rows of each by key."""
-        return self._records(DecisionRow, sql.DECISIONS) if self._has_decisions else []
-
-    @property
-    def _has_decisions(self) -> bool:
-        return "decisions" in self.parts
-
-    def decided(self) -> list[tuple[int, str, int]]:
-        """The decisions about the documents of their keys as they are now, the earliest first.
-
-        Returns:
-            The number of each decision, its verdict and a doc_id.
-        """
-        rows = self._rows(sql.DECIDED) if self._has_decisions else []
-        return [cast(Any, typed(row, int, str, int)) for row in rows]
-
-    def different_texts(self) -> list[tuple[int, bytes, int, str]]:
-        """The documents whose texts, or files, were marked different, under any key.
-
-        Returns:
-            The number of the decision, the digest of the text in it, the doc_id and the key.
-        """
-        if not self._has_decisions:
-            return []
-        marks: defaultdict[bytes, set[tuple[int, bytes]]] = defaultdict(set)
-        empty = digest(b"")
-        rows = self._rows(sql.DIFFERENT, empty)
-        for decision, text, file_digest in (typed(row, int, bytes, bytes | None) for row in rows):
-            for value in filter(None, (text, file_digest)):
-                marks[value].add((decision, text))
-        rows = self._rows(sql.WITH_DIFFERENT, empty) if marks else []
-        texts = {
-            (decision, text, doc_id, key)
-            for value, doc_id, key in (typed(row, bytes, int, str) for row in rows)
-            for decision, text in marks[value]
-        }
-        return sorted(texts)
 
     def documents_with(
         self, words: Sequence[str], after: int, max_rows: int, seconds: float
@@ -680,17 +591,17 @@ class StoreReader:
 
         Reads the whole file. None where SQLite was built without the table dbstat.
         """
-        if not self._number(sql.HAS_DBSTAT):
+        if not self.number(sql.HAS_DBSTAT):
             return None
         sizes: dict[str, int] = {}
-        for row in self._rows(sql.TABLE_BYTES):
+        for row in self.rows(sql.TABLE_BYTES):
             table, count = typed(row, str, int)
             sizes[table] = sizes.get(table, 0) + count
         return dict(sorted(sizes.items(), key=lambda size: -size[1]))
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""
-        return self._number(sql.FREE_PAGES) * self._number(sql.PAGE_SIZE)
+        return self.number(sql.FREE_PAGES) * self.number(sql.PAGE_SIZE)
 
     def sql(
         self, statement: str, parameters: Parameters

@@ -12,16 +12,15 @@ from lshdb.store import location
 
 RESTORE = "restore it from a backup (lshdb backup --restore)"
 """The advice about a damaged file. A copy over it would leave the old log beside the new file."""
-_TMPDIR = "TMPDIR names another directory for them"
 _NO_DESCRIPTORS = "this process may not open more files: close some, or raise ulimit -n"
 _TOO_MANY = (errno.EMFILE, errno.ENFILE)
 _DESCRIPTORS = 4
 """The file, its -wal and -shm, and its directory, which is synced."""
-_MIN_FREE_BYTES = 1 << 20
-"""Free bytes below which a full disk is the reason for errors of reading and writing."""
 _ADVICE = {
-    sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
-    sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",
+    sqlite3.SQLITE_FULL: "a disk is full, its own or that of temporary files (the variable TMPDIR "
+    "names another directory for these); nothing of the last batch was written",
+    sqlite3.SQLITE_IOERR: "reading or writing it failed, as on a disk that is full; nothing of the "
+    "last batch was written",
     sqlite3.SQLITE_TOOBIG: "a document is larger than SQLite's limit of 1 GB",
     sqlite3.SQLITE_NOMEM: "out of memory",
 }
@@ -35,11 +34,10 @@ class translated_errors:  # noqa: N801  # used like the functions of contextlib
     Args:
         path: the file, as messages name it.
         real_path: where it is; None for `path` itself.
-        reading: whether the block only reads it.
     """
 
-    def __init__(self, path: Path, real_path: Path | None = None, *, reading: bool = False) -> None:
-        self._path, self._real_path, self._reading = path, real_path or path, reading
+    def __init__(self, path: Path, real_path: Path | None = None) -> None:
+        self._path, self._real_path = path, real_path or path
 
     def __enter__(self) -> None:
         pass
@@ -49,7 +47,7 @@ class translated_errors:  # noqa: N801  # used like the functions of contextlib
     ) -> None:
         path = self._path
         if isinstance(error, sqlite3.Error):
-            raise _translate(error, path, self._real_path, self._reading) from error
+            raise _translate(error, path, self._real_path) from error
         if isinstance(error, OSError) and error.errno in _TOO_MANY:
             raise errors.StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}") from error
         if isinstance(error, UnicodeDecodeError):
@@ -59,7 +57,7 @@ class translated_errors:  # noqa: N801  # used like the functions of contextlib
             ) from error
 
 
-def _translate(error: sqlite3.Error, path: Path, real_path: Path, reading: bool) -> Exception:
+def _translate(error: sqlite3.Error, path: Path, real_path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None and isinstance(error, sqlite3.OperationalError):
         # The sqlite3 module's own error about a text; its message has the whole text.
@@ -79,37 +77,17 @@ def _translate(error: sqlite3.Error, path: Path, real_path: Path, reading: bool)
         return _not_opened(primary, path, real_path)
     if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
         return errors.QueryError(f"{path}: {error}")
-    if code == sqlite3.SQLITE_IOERR_GETTEMPPATH:
-        return errors.StoreError(
-            f"{path}: SQLite finds no directory for a temporary file: {_TMPDIR}"
-        )
-    if primary == sqlite3.SQLITE_FULL and reading:
-        return errors.StoreError(
-            f"{path}: the disk for SQLite's temporary files is full: {_TMPDIR}"
-        )
-    if primary == sqlite3.SQLITE_IOERR and _disk_is_full(real_path):
-        # Even to read, SQLite needs 32 KB beside the file.
-        return errors.StoreError(f"{path}: its disk is full: make room and try again")
     return errors.StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
 
 
 def _not_opened(primary: int, path: Path, real_path: Path) -> errors.StoreError:
     """An error for a file that could not be opened, or not be written."""
-    if not may_open_files():
-        return errors.StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
     # Where the file may not be written, neither may its log: then the file is the reason.
     access = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
     logs = [Path(f"{real_path}{end}") for end in ("-wal", "-shm")]
     existing_logs = [log for log in logs if log.exists()]
     if os.path.isfile(real_path) and not all(os.access(log, access) for log in existing_logs):
         names = " and ".join(str(path.with_name(log.name)) for log in existing_logs)
-        is_empty = not any(log.stat().st_size for log in existing_logs if log == logs[0])
-        if is_empty and all(os.access(log, os.R_OK) for log in existing_logs):
-            return errors.ReadOnly(
-                f"{path} cannot be written while {names} are beside it, without permission "
-                "to write them, as another user's reading leaves them: there is no document in "
-                "them, so delete them when nobody has the database open"
-            )
         return errors.ReadOnly(
             f"{path} cannot be opened: no permission to write {names} beside it, which another "
             "process left: have their owner open the database once, or give you permission; do not "
@@ -121,15 +99,6 @@ def _not_opened(primary: int, path: Path, real_path: Path) -> errors.StoreError:
     missing = "there is no such file, and its directory may not be written"
     reason = why_not_opened(path, real_path, missing)
     return errors.StoreError(f"{path} cannot be opened: {reason}")
-
-
-def _disk_is_full(real_path: Path) -> bool:
-    import shutil
-
-    try:
-        return shutil.disk_usage(real_path.absolute().parent).free < _MIN_FREE_BYTES
-    except OSError:
-        return False
 
 
 def why_not_opened(path: Path, real_path: Path, missing: str) -> str:

@@ -81,12 +81,6 @@ FILES_OF = """
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""
 KEYS_OF_FILES = "SELECT doc_id, d.key FROM files JOIN documents AS d USING (doc_id)"
-# A scan of the table.
-FILES_OF_INODES = """
-    SELECT d.doc_id, d.key, d.digest,
-        f.size, f.mtime_ns, f.extracted, f.ctime_ns, f.device, f.inode, f.file_digest
-    FROM files AS f CROSS JOIN documents AS d USING (doc_id)
-    WHERE f.inode IN (SELECT value FROM json_each(?))"""
 SET_KEY = "UPDATE documents SET key = ?2 WHERE doc_id = ?1"
 INSERT_SIGNATURE = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE = "DELETE FROM signatures WHERE doc_id = ?"
@@ -100,10 +94,6 @@ INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
 DELETE_BANDS = "DELETE FROM bands"
 DELETE_BAND = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
 DROP_PART = {name: f"DROP TABLE IF EXISTS {name}" for name in _PARTS}
-MEAN_SHINGLES = """
-    SELECT CAST(round(coalesce(avg(d.shingles), 0)) AS INTEGER)
-    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-
 # A bucket is (band_no << 48) + its key (lshdb.sketch.banding.bucket_codes); 2^47 more has the
 # band in its upper bits. The inner SELECT is an index lookup for each bucket; a window function
 # would read all members. Without ?2 it takes 60% of the time. Members are counted by the caller:
@@ -171,58 +161,12 @@ KEYS_FROM = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
 DOCUMENTS_AFTER = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
     WHERE doc_id > ? AND content IS NOT NULL ORDER BY doc_id"""
-KEYS_CONTAINING = """
-    SELECT key FROM (SELECT key FROM documents ORDER BY key LIMIT ?2)
-    WHERE instr(lower(key), ?1) OR instr(lower(key), ?4) LIMIT ?3"""
-
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 LENGTHS = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-
-_ABOUT = "(x.digest = d.digest OR x.file_digest = f.file_digest)"
-"""Whether a decision is about a document or its file as they are now; NULL for no."""
-# With the digests of the documents of their keys now, and whether they are about these: NULL if
-# there is none.
-DECISIONS = f"""
-    SELECT x.decision, x.verdict, x.key, x.digest, x.file_digest, x.note, x.who, x.decided, x.spent,
-        d.digest, CASE WHEN d.doc_id IS NOT NULL THEN {_ABOUT} IS TRUE END
-    FROM decisions AS x
-    LEFT JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
-    ORDER BY x.decision, x.key"""
-DECIDED = f"""
-    SELECT x.decision, x.verdict, d.doc_id
-    FROM decisions AS x
-    CROSS JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
-    WHERE {_ABOUT} AND x.spent IS NULL
-    ORDER BY x.decided, x.decision"""
-# Without the empty text, whose digest is ?1: it says nothing.
-DIFFERENT = """
-    SELECT decision, digest, file_digest FROM decisions
-    WHERE verdict = 'different' AND digest <> ?1"""
-# The documents with these digests, of texts or of files: each IN is a lookup in a temporary index.
-WITH_DIFFERENT = f"""
-    SELECT digest, doc_id, key FROM documents
-    WHERE digest IN (SELECT digest FROM ({DIFFERENT}))
-    UNION
-    SELECT f.file_digest, d.doc_id, d.key FROM files AS f CROSS JOIN documents AS d USING (doc_id)
-    WHERE f.file_digest IN (SELECT file_digest FROM ({DIFFERENT}))"""
-# A decision that already has a row for the new key keeps the old one.
-MOVE_DECISIONS = """
-    UPDATE OR IGNORE decisions SET key = ?2
-    WHERE key = (SELECT key FROM documents WHERE doc_id = ?1)
-        AND (digest = (SELECT digest FROM documents WHERE doc_id = ?1)
-            OR file_digest = (SELECT file_digest FROM files WHERE doc_id = ?1))"""
-SPEND_DROPS = "UPDATE decisions SET spent = 1 WHERE key = ? AND verdict = 'drop'"
-LAST_DECISION = "SELECT coalesce(max(decision), 0) FROM decisions"
-INSERT_DECISION = """
-    INSERT INTO decisions (decision, verdict, key, digest, note, who, decided, file_digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-DELETE_DECISION = "DELETE FROM decisions WHERE decision = ?"
-HAS_RUN = "SELECT 1 FROM main.runs WHERE digest = ?"
-INSERT_RUN = "INSERT OR IGNORE INTO runs VALUES (?)"
 
 
 # Documents that are merged into another file.
@@ -232,12 +176,6 @@ WHOLE_DOCUMENTS = """
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) LEFT JOIN files AS f USING (doc_id)
     ORDER BY d.doc_id"""
 
-# For Spark, on connections that only read.
-ALL_DOCUMENTS = """
-    SELECT doc_id, key, shingles, content, signature
-    FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id"""
-
-DATA_VERSION = "PRAGMA data_version"
 COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
 COUNT_EMPTY = "SELECT count(*) FROM documents WHERE shingles = 0"
 HAS_DBSTAT = "SELECT sqlite_compileoption_used('ENABLE_DBSTAT_VTAB')"
@@ -321,15 +259,6 @@ ALL_AS_STORED = """
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
     ORDER BY d.doc_id"""
 BAND_ROWS = "SELECT band_no, bucket_key, doc_id FROM bands"
-# Each decision, and whether it is invalid: its rows disagree, or are too many or too few for its
-# verdict.
-JUDGED_DECISIONS = """
-    SELECT decision, group_concat(key || coalesce(note, '') || who || decided, ''),
-        decision NOT BETWEEN 1 AND 1 << 40 OR min(verdict) NOT IN ('keep', 'drop', 'different')
-            OR (count(*) > 1) <> (min(verdict) = 'different')
-            OR count(DISTINCT json_array(verdict, note, who, decided)) > 1
-            OR max(length(digest) <> 16 OR key = '' OR instr(key, char(0)))
-    FROM decisions GROUP BY decision"""
 CHECK_STRUCTURE = "PRAGMA integrity_check(100)"
 # All without what indexes should have; and some tables with it.
 CHECK_PAGES = "PRAGMA quick_check(100)"

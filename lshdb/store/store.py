@@ -56,7 +56,7 @@ class Store(lookups.StoreReader):
     def __init__(self, connection: guard.Connection) -> None:
         super().__init__(connection)
         self.index = index.Index(connection)
-        self._run_many = connection.run_many
+        self.run_many = connection.run_many
 
     @classmethod
     def open(
@@ -165,10 +165,11 @@ class Store(lookups.StoreReader):
 
     def last_doc_id(self) -> int:
         """The largest doc_id in use, 0 if there is none."""
-        return self._last(sql.LAST_DOC_ID, "document")
+        return self.last(sql.LAST_DOC_ID, "document")
 
-    def _last(self, statement: str, what: str) -> int:
-        last = self._number(statement)
+    def last(self, statement: str, what: str) -> int:
+        """The largest number of a document or the like, which another one may follow."""
+        last = self.number(statement)
         if last > MAX_NUMBER:
             raise errors.DamagedFile(
                 f"{self.path} is damaged: a {what} has the number {last}, so none can follow"
@@ -178,7 +179,7 @@ class Store(lookups.StoreReader):
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """The stored documents among these keys."""
         # A lone surrogate, which only Python's json writes, is in no document's key.
-        documents = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
+        documents = self.records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
         return {document.key: document for document in documents}
 
     def beginnings(self, keys: Sequence[str], size: int) -> dict[str, tuple[str | None, str, int]]:
@@ -209,16 +210,16 @@ class Store(lookups.StoreReader):
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""
-        self._run_many(sql.INSERT_DOCUMENT, documents)
+        self.run_many(sql.INSERT_DOCUMENT, documents)
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Update stored documents, whose old signatures and bands are already deleted."""
-        self._run_many(sql.UPDATE_DOCUMENT, documents)
+        self.run_many(sql.UPDATE_DOCUMENT, documents)
 
     def set_metadata(self, documents: Sequence[tuple[int, str | None]]) -> None:
         """Set the metadata of stored documents, named by their ids."""
         if documents:
-            self._run_many(sql.UPDATE_METADATA, documents)
+            self.run_many(sql.UPDATE_METADATA, documents)
 
     def set_files(self, files: Iterable[tuple[str | int, FileState]]) -> None:
         """Note the files that stored documents were read from.
@@ -257,64 +258,18 @@ class Store(lookups.StoreReader):
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
         """Forget that documents were read from files."""
-        self._run_many(sql.DELETE_FILE, zip(doc_ids))
-
-    def set_keys(self, moves: Sequence[tuple[int, str, str]]) -> None:
-        """Give documents other keys, also in the decisions about them; they may exchange keys.
-
-        Args:
-            moves: the doc_id, the present key and the new one, which no other document has.
-        """
-        new_keys = {key for _, _, key in moves}
-        # No key has a NUL.
-        taken = [(doc_id, f"\0{doc_id}") for doc_id, key, _ in moves if key in new_keys]
-        self._set_keys(taken)
-        self.spend_drops(new_keys)  # of other files that had these keys
-        self._set_keys([(doc_id, key) for doc_id, _, key in moves])
-
-    def _set_keys(self, keys: Sequence[tuple[int, str]]) -> None:
-        if self._has_decisions:
-            self._run_many(sql.MOVE_DECISIONS, keys)
-        self._run_many(sql.SET_KEY, keys)
-
-    def spend_drops(self, keys: Iterable[str]) -> None:
-        """Note that the files of these keys that were decided to be dropped are gone."""
-        if self._has_decisions:
-            self._run_many(sql.SPEND_DROPS, zip(keys))
+        self.run_many(sql.DELETE_FILE, zip(doc_ids))
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents, whose signatures and bands are already deleted."""
-        self._run_many(sql.DELETE_DOCUMENT, zip(doc_ids))
+        self.run_many(sql.DELETE_DOCUMENT, zip(doc_ids))
 
-    def last_decision(self) -> int:
-        """The largest number of a decision, 0 if there is none."""
-        return self._last(sql.LAST_DECISION, "decision") if self._has_decisions else 0
-
-    def insert_decisions(self, rows: Iterable[Sequence[options.SqlValue]]) -> None:
-        """Insert rows of decisions: all columns but `spent`."""
-        self._make_part("decisions")
-        self._run_many(sql.INSERT_DECISION, rows)
-
-    def _make_part(self, part: str) -> None:
+    def make_part(self, part: str) -> None:
         """Make the tables of a part if the file has none."""
         with self._connection.errors():
             if part not in self.parts:
                 schema.make_part(self._connection, part)
                 self._read_settings()
-
-    def insert_run(self, digest: bytes) -> None:
-        """Note a run of dedup, by the digest of what it read and wrote; see runs.sql."""
-        self._make_part("runs")
-        self._run_many(sql.INSERT_RUN, [(digest,)])
-
-    def has_run(self, digest: bytes) -> bool:
-        """Whether this run of dedup is noted."""
-        return "runs" in self.parts and bool(self._rows(sql.HAS_RUN, digest))
-
-    def delete_decision(self, decision: int) -> None:
-        """Delete the rows of a decision."""
-        if self._has_decisions:
-            self._run_many(sql.DELETE_DECISION, [(decision,)])
 
     def replace_pairs(self, pairs: Iterable[Sequence[options.SqlValue]], threshold: float) -> int:
         """Write the table `similar_pairs` and the time of writing; return the number of pairs.
@@ -328,35 +283,35 @@ class Store(lookups.StoreReader):
             UnsafeFile: code in the file would run when the table is written.
         """
         for name, definition in sql.SIMILAR_PAIRS.items():
-            stored_definitions = self._rows(sql.DEFINITION_OF, name)
+            stored_definitions = self.rows(sql.DEFINITION_OF, name)
             if stored_definitions and stored_definitions != [(definition,)]:
                 raise errors.StoreError(
                     f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
                 )
             if not stored_definitions:
-                self._rows(definition)
+                self.rows(definition)
         definitions = [("table", *table) for table in sql.SIMILAR_PAIRS.items()]
         writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
         for danger in schema.dangers(self._connection, definitions, writes):
             raise errors.UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
         for name in sql.SIMILAR_PAIRS:
-            self._rows(sql.DELETE_PAIRS[name])
-        self._run_many(sql.INSERT_PAIR, pairs)
-        self._run_many(sql.STAMP_PAIRS, [(threshold,)])
-        return self._number(sql.COUNT_PAIRS)
+            self.rows(sql.DELETE_PAIRS[name])
+        self.run_many(sql.INSERT_PAIR, pairs)
+        self.run_many(sql.STAMP_PAIRS, [(threshold,)])
+        return self.number(sql.COUNT_PAIRS)
 
     def set_indexed(self, to: int | None, bucket: int | None) -> None:
         """Note which band rows are written, see schema.sql; None for all."""
-        self._run_many(sql.SET_INDEXED, [(to, bucket)])
+        self.run_many(sql.SET_INDEXED, [(to, bucket)])
         if to is None:
-            self._rows(sql.DELETE_INDEXED)
+            self.rows(sql.DELETE_INDEXED)
         with self._connection.errors():
             self._read_settings()
 
     def note_indexed(self, doc_ids: Iterable[int]) -> None:
         """Note that documents need no late band rows: they have them, or are removed."""
         if self.indexed_to is not None:
-            self._run_many(sql.NOTE_INDEXED, zip(doc_ids))
+            self.run_many(sql.NOTE_INDEXED, zip(doc_ids))
 
     def set_index(self, settings: Settings) -> None:
         """Write the settings of the index."""

@@ -8,10 +8,7 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     merging     reads the documents of another database, with their signatures
     queries     read | sign | answer: a stream of documents that are queries only
     doc_ids     which documents a run has written, to count keys that repeat
-    versions    documents of one key, which stay beside each other under keys of their own
-    locations   where the documents of a run are from
     temporary   a private file of documents
 
-Doors: add, batches, doc_ids, locations, merging, parts, queries, signatures, tables,
-temporary, versions, writing.
+Doors: add, batches, doc_ids, merging, parts, queries, signatures, tables, temporary, writing.
 """

@@ -22,6 +22,7 @@ from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.read import counts, long_tables
+from lshdb.read.batch import RowPlace
 from lshdb.read.files import File
 from lshdb.read.identity import is_same_file
 from lshdb.read.session import Session, session_of
@@ -34,14 +35,15 @@ from lshdb.store.store import Store
 from lshdb.text.arrays import chunks
 from lshdb.write import merging, writing
 from lshdb.write.batches import Addable, Job, signed
-from lshdb.write.locations import Locations
 
 Select = Callable[[Job, Iterable[Addable]], Iterator[AddReport]]
 """Adds some of the documents of a job; the report of each batch."""
 
 
 def added(
-    job: Job, items: Iterable[Addable], locations: Locations | None = None
+    job: Job,
+    items: Iterable[Addable],
+    locate: Callable[[int, RowPlace], object] | None = None,
 ) -> Iterator[AddReport]:
     """Add documents, or blocks of them, in batches.
 
@@ -51,7 +53,7 @@ def added(
     Args:
         job: how they are read.
         items: documents, or blocks of them.
-        locations: of documents that are all new: notes where they are from.
+        locate: of documents that are all new, called with the doc_id of each and where it is from.
 
     Yields:
         The report of each batch when it is in the file.
@@ -76,9 +78,9 @@ def added(
                         writer = writing.Writer(store, is_late, job.on_conflict, job.of_run)
                     # The first parts are written while the last ones are still being signed.
                     for part in batch:
-                        if locations is not None:
+                        if locate is not None:
                             for doc_id, where in enumerate(part.batch.where(), writer.next_id):
-                                locations.add(doc_id, where)
+                                locate(doc_id, where)
                         report += writer.write(part)
                         stream.sign = bool(writer.signed) or not writer.report.documents
                     # In order, the rows of all batches take half the time of those of one by one.

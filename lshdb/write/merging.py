@@ -19,7 +19,7 @@ from pathlib import Path
 from lshdb import errors
 from lshdb.keys import key_fault
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import NAMED_CONFLICTS, AddReport
+from lshdb.model import NAMED_CONFLICTS
 from lshdb.read import paths
 from lshdb.read.batch import Batch
 from lshdb.read.metadata import from_json
@@ -27,14 +27,13 @@ from lshdb.read.session import unknown_root
 from lshdb.sketch.banding import bucket_keys
 from lshdb.sketch.settings import Settings, settings_record
 from lshdb.sketch.signing import Signed, base_of
-from lshdb.store import guard, late, migrating
+from lshdb.store import guard, migrating
 from lshdb.store.lookups import DocumentColumns
 from lshdb.store.store import Store
 from lshdb.text.content import digest, from_stored
-from lshdb.write.batches import PARTS, Job, signed
+from lshdb.write.batches import PARTS
 from lshdb.write.parts import SignedPart
-from lshdb.write.versions import Versions
-from lshdb.write.writing import Writer, conflict, conflicts_of
+from lshdb.write.writing import conflict, conflicts_of
 
 _OF_FOREIGN = ("shingle", "permutations")
 _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed")
@@ -177,52 +176,6 @@ def check_keys(store: Store, source: Store, new_keys: Rebased | None) -> None:
         keys += conflicts[: NAMED_CONFLICTS - len(keys)]
     if keys:
         raise conflict(store, keys, count)
-
-
-def merge_whole(store: Store, source: Store, run: bytes | None = None) -> AddReport:
-    """Add all documents of a private file of this process, all in one transaction.
-
-    A file replaces the stored document of its key. Another document whose key has another content
-    stays beside that, under a key of its own.
-
-    Args:
-        store: where they are added.
-        source: the private file, in which keys may be repeated.
-        run: the digest of the run of dedup that adds them, which is noted, too.
-
-    Raises:
-        SettingsMismatch: another process has replaced the database by one with other signatures.
-        StoreError: writing failed; then nothing is added.
-    """
-    late.complete(store)
-    with store.writing(), signed(Job(store), documents_of(source, store.settings)) as stream:
-        writer = Writer(store)
-        for batch in stream:
-            for part in batch:
-                writer.write(_distinct_key(store, part))
-            if writer.is_full:
-                writer.finish()
-        writer.finish()
-        if run is not None:
-            store.insert_run(run)
-    return writer.report
-
-
-def _distinct_key(store: Store, part: SignedPart) -> SignedPart:
-    """The documents, each row under a key that no other content has; only one of equal ones."""
-    versions = Versions(store)
-    versions.look_up(part.keys, part.digests)
-    rows = enumerate(zip(part.keys, part.digests, strict=True))
-    files = {key for key, _ in part.batch.states}
-    # Of equal documents the first is enough.
-    index_of_key: dict[str, int] = {}
-    for index, (key, content_digest) in rows:
-        index_of_key.setdefault(versions.keep(key, content_digest, beside=key not in files), index)
-    keys, indices = [*index_of_key], [*index_of_key.values()]
-    if keys == part.keys:
-        return part
-    part = part.take(indices)
-    return replace(part, batch=replace(part.batch, keys=keys))
 
 
 def _differences(of_source: Store, settings: Settings) -> Sequence[str]:

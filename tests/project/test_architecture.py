@@ -25,7 +25,6 @@ ROOMS = (
         "errors",
         "formatting",
         "groups",
-        "json_schema",
         "json_text",
         "keys",
         "limits",

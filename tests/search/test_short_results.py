@@ -94,7 +94,6 @@ VALUES: dict[Any, Any] = {
     Path: Path(LONG),
     lshdb.Construction: lshdb.Construction.parse("and 4, or 4, and 4, or 4"),
     lshdb.Shingling: lshdb.Shingling("word", 3, base=((LONG, LONG),)),
-    result_tables.Dropped: result_tables.Dropped([]),
 }
 
 
@@ -114,7 +113,6 @@ MADE: dict[str, Callable[[lshdb.Database], Any]] = {
     "Tabular": lambda db: db.query(key="a"),
     "Listed": lambda db: db.buckets("a"),
     "Matches": lambda db: many(db.query(key="a", fields=["field", HOSTILE])),
-    "Dropped": listed(result_tables.Dropped),
     "Buckets": listed(result_tables.Buckets),
     "Results": lambda db: db.clusters(fields=[HOSTILE], threshold=0.1),
     "PairResults": lambda db: db.pairs(fields=["field", HOSTILE]),
@@ -123,6 +121,11 @@ MADE: dict[str, Callable[[lshdb.Database], Any]] = {
     "Row": lambda db: next(db.sql("SELECT content, key, content FROM documents")),
 }
 """Results that are no dataclasses, or whose values are checked."""
+if is_there("dedup"):
+    from lshdb.apps.dedup.model import Dropped
+
+    VALUES[Dropped] = Dropped([])
+    MADE["Dropped"] = listed(Dropped)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 In: two documents. Out: their rows, aligned, and what differs in them.
 
     methods      those of `Database`
-    options      groups of options
+    options, model  groups of options; results
     admission    adds a document unless a similar one is stored, and says what differs
     compare      exact similarity, signatures and shared buckets of two documents
     alignment    the words that two texts have in common, in the same order or moved
@@ -12,5 +12,5 @@ In: two documents. Out: their rows, aligned, and what differs in them.
     renaming     names of two programs that differ in step
     cli          `lshdb compare`
 
-Doors: admission, options, beside, cli.compare, differences.
+Doors: admission, beside, cli.compare, differences, options.
 """

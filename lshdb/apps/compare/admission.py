@@ -6,10 +6,11 @@ from typing import Literal
 
 from lshdb import model
 from lshdb.apps.compare import differences
+from lshdb.apps.compare.model import Change
 from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
-from lshdb.model import Change, StoredDocument
+from lshdb.model import StoredDocument
 from lshdb.options import RankingOptions
 from lshdb.results import Result
 from lshdb.search.query import answers, comparison_at
@@ -144,13 +145,13 @@ def _admitted(
 def _similar(store: Store, match: model.Match, content: Content) -> Similar:
     """A match with the differences."""
     stored = stored_document(store, match.key).content
-    changes: Sequence[model.Change] = ()
+    changes: Sequence[Change] = ()
     if isinstance(stored, str) and isinstance(content, str):
         changes = differences.changed_words(content, stored)
     elif stored is not None:
         only_given, only_stored, _ = differences.sets_beside([*content], [*stored])
-        changes = [model.Change(str(element), "") for element in only_given]
-        changes += [model.Change("", str(element)) for element in only_stored]
+        changes = [Change(str(element), "") for element in only_given]
+        changes += [Change("", str(element)) for element in only_stored]
     likeness = match.similarity, match.exact, match.identical, match.same_text
     return Similar(match.key, *likeness, stored, tuple(changes))
 

@@ -19,12 +19,12 @@ from lshdb.apps.compare.differences import (
     renames,
     sets_beside,
 )
+from lshdb.apps.compare.model import Passage, Rename
 from lshdb.apps.passages import reworded
 from lshdb.database import Database, store_of
 from lshdb.formatting import counted, listed
 from lshdb.limits import DEFAULTS
 from lshdb.maintain.resolve import PASSAGES_OF_PROGRAMS
-from lshdb.model import Passage, Rename
 from lshdb.sketch.settings import Settings, unit_of
 from lshdb.text.shingling import Element
 

@@ -7,12 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from lshdb import errors, model
-from lshdb.apps.compare import differences
+from lshdb import errors
+from lshdb.apps.compare import differences, model
 from lshdb.apps.passages import passage_runs, passage_windows
 from lshdb.keys import with_article
+from lshdb.model import Document
 from lshdb.read.batch import Batch
-from lshdb.search import cut_notes, query
+from lshdb.search import query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
 from lshdb.sketch import constructions, minhash, signing
@@ -37,9 +38,7 @@ class _ComparedDocument:
     signature: arrays.Lanes | None
 
 
-def compare(
-    store: Store, a: str | model.Document | Batch, b: str | model.Document | Batch
-) -> model.Comparison:
+def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) -> model.Comparison:
     """Compare two documents, of which one that was just read is a batch; see Database.compare."""
     with store.reading():
         a_side, b_side = _side(store, a), _side(store, b)
@@ -111,7 +110,7 @@ def _found_in(
     return partial(search, a, b) if isinstance(a, str) and isinstance(b, str) else list
 
 
-def _side(store: Store, document: str | model.Document | Batch) -> _ComparedDocument:
+def _side(store: Store, document: str | Document | Batch) -> _ComparedDocument:
     shingling = store.settings.shingling
     if isinstance(document, str):
         row = query.row_of_key(store, document)
@@ -119,7 +118,7 @@ def _side(store: Store, document: str | model.Document | Batch) -> _ComparedDocu
         [file] = store.files_of([row.doc_id])
         [bytes_digest] = store.bytes_digests(np.array([row.doc_id]))
         return _ComparedDocument(row.key, file.digest, bytes_digest, content, row.signature)
-    if isinstance(document, model.Document):
+    if isinstance(document, Document):
         document = Batch([document.key], [document.content])
     if not isinstance(document, Batch):
         raise errors.UsageError(
@@ -133,6 +132,15 @@ def _side(store: Store, document: str | model.Document | Batch) -> _ComparedDocu
     return _ComparedDocument(document.keys[0], text_digest, bytes_digest, content, signature)
 
 
+def text_cut(characters: int, limit: int) -> errors.Cut:
+    """These characters of a text come after those that are searched for passages."""
+    return errors.Cut(
+        "compare",
+        characters,
+        f"only the first {limit:,} characters of each text are searched for passages",
+    )
+
+
 def _passages(
     store: Store, a: _PlainContent | None, b: _PlainContent | None
 ) -> tuple[model.Passage, ...] | None:
@@ -140,7 +148,7 @@ def _passages(
         return None
     settings, max_length = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > max_length:
-        errors.warn_of_limit(cut_notes.text_cut(longest - max_length, max_length))
+        errors.warn_of_limit(text_cut(longest - max_length, max_length))
     counting = passage_windows.Counting.of(settings, arrays.NO_NUMBERS)
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.

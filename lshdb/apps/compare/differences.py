@@ -20,10 +20,10 @@ from typing import Literal
 import numpy as np
 
 from lshdb.apps.compare import alignment, renaming
+from lshdb.apps.compare.model import Change, Rename
 from lshdb.apps.passages import line_ends
 from lshdb.apps.passages.positions import cut
 from lshdb.apps.programs import tokens
-from lshdb.model import Change, Rename
 from lshdb.text import folding
 from lshdb.text.arrays import IntArray, int_array
 from lshdb.text.shingling import Element

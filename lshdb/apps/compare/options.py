@@ -1,10 +1,26 @@
 """Options of what is compared before it is added."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any
 
 from lshdb.groups import Options, argument
 from lshdb.keys import key_argument
-from lshdb.options import DocumentArguments
+
+if TYPE_CHECKING:
+    from lshdb.text.shingling import Content
+
+
+class DocumentArguments(Options):
+    """A document that is given to be added."""
+
+    key: Annotated[Any, argument("The document's key.", convert=key_argument)] = field(
+        kw_only=False
+    )
+    content: Annotated["Content", argument("The document.")] = field(kw_only=False)
+    metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
+        default=None, kw_only=False
+    )
 
 
 class AdmissionOptions(Options):

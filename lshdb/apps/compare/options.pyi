@@ -14,13 +14,20 @@ from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncom
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.offers import OPTIONS, offered
 from lshdb.progress import Progress
-from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any
 from lshdb.groups import Options, argument
 from lshdb.keys import key_argument
-from lshdb.options import DocumentArguments
+from lshdb.text.shingling import Content
+
+class DocumentArguments(Options):
+    key: Any = field(kw_only=False)
+    content: Content = field(kw_only=False)
+    metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
 
 class AdmissionOptions(Options):
     document: DocumentArguments

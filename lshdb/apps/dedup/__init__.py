@@ -1,10 +1,9 @@
 """Dropping near duplicates: a rule, a plan, a run, behind every door.
 
-In: rows of files or of a program (lshdb.read), references, a database of earlier runs. Out: each
-row, kept or dropped because of another; files of rows; the database with what was kept.
+In: rows of files or of a program, references, a database of earlier runs. Out: each row, kept or
+dropped because of another; files of rows; the database with what was kept.
 
-    options     groups of options
-    methods     that of `Database`
+    options, methods, model  groups of options; the method of `Database`; dropped rows
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
     matching, record_matching  compare a batch with a collection, by shared codes or as records
     whole_texts texts of a reference that are too short for runs
@@ -17,10 +16,11 @@ row, kept or dropped because of another; files of rows; the database with what w
     file_rows   files as the source of a run, for Database.dedup_files
     rows, data_frames, row_sinks, arrow_tables  rows of files and of a program, and their writers
     input_tables, run_outputs, cutting (at its boundaries)  what the command's job reads and writes
+    adding, versions, locations  what a run kept, in a database; under which keys; where it is from
     spool       documents that wait until they are decided on, in a temporary file
-    statements  the SQL that changes runs.sql, and that of the temporary file
+    statements  the SQL of runs.sql, and of the temporary file
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
-Doors: containing, data_frames, file_rows, input_tables, options, output_directory, references,
-rows, rules, run, run_outputs, whole_texts.
+Doors: containing, data_frames, file_rows, input_tables, model, options, output_directory,
+references, rows, rules, run, run_outputs, whole_texts.
 """

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from lshdb.apps.dedup.locations import Locations
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.spool import SpooledDocument
+from lshdb.apps.passages.model import CopiedPassage
+from lshdb.apps.review.decision_rows import decision_rows
 from lshdb.apps.review.decisions import Contents
-from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.read.batch import RowPlace
 from lshdb.read.metadata import picked
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.text import arrays
-from lshdb.write.locations import Locations
 from lshdb.write.merging import Rebased
 
 NOWHERE: RowPlace = (None, None)
@@ -66,7 +68,7 @@ class Collection:
     def decided(self) -> Contents:
         """The decisions in its file when it was first asked for them."""
         with self.store.reading():
-            return Contents(self.store.decisions())
+            return Contents(decision_rows(self.store))
 
     @property
     def is_reference(self) -> bool:

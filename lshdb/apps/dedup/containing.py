@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.apps.dedup.collection import Collection, picked_fields
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.spool import Spool, SpooledDocument
-from lshdb.model import DroppedRow
 from lshdb.text import arrays
 from lshdb.text.content import from_stored
 from lshdb.text.hashing import Hashes, secret_seed

@@ -11,9 +11,9 @@ import numpy as np
 
 from lshdb.apps.dedup.boundaries import readable_cuts
 from lshdb.apps.dedup.collection import DropReason
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.passages import places, positions
 from lshdb.apps.passages.passages import Copies
-from lshdb.model import DroppedRow
 from lshdb.text.arrays import NO_NUMBERS, IntArray, covering_spans, runs
 
 

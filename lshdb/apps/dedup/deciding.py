@@ -19,13 +19,16 @@ import numpy as np
 from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
 from lshdb.apps.dedup.cutting import Copied, Cuts, Cutting, Describe, without
+from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.matching import Matcher
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.rows import rows_of
+from lshdb.apps.dedup.versions import Versions
 from lshdb.apps.passages.positions import counts
 from lshdb.apps.review.decisions import MarkedDocuments
 from lshdb.errors import Cut, warn_of_limit
-from lshdb.model import AddReport, DroppedRow
+from lshdb.model import AddReport
 from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
 from lshdb.search import cut_notes
@@ -37,9 +40,7 @@ from lshdb.write import writing
 from lshdb.write.add import Select
 from lshdb.write.batches import Addable, Job, signed
 from lshdb.write.doc_ids import DocIds
-from lshdb.write.locations import Locations
 from lshdb.write.parts import SignedPart
-from lshdb.write.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 from lshdb.apps.dedup import rows
 from lshdb.apps.dedup.deciding import DecidedBatch
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions, RowsOptions
 from lshdb.apps.dedup.rules import CopiedRule, Rule, rule_of
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.errors import UsageError
-from lshdb.model import DroppedRow
 from lshdb.progress import Progress
 from lshdb.read.batch import Batch
 from lshdb.read.counts import Failures

@@ -16,13 +16,14 @@ import numpy as np
 from lshdb.apps.dedup import identical, matching
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
+from lshdb.apps.dedup.model import COPIED
 from lshdb.apps.dedup.options import RuleOptions
 from lshdb.apps.dedup.record_matching import RecordMatcher
 from lshdb.apps.dedup.whole_texts import WholeTexts
 from lshdb.apps.passages.lookups import documents_of_fingerprints
 from lshdb.apps.passages.passage_windows import common_runs, common_windows
 from lshdb.apps.passages.passages import CopiedShares
-from lshdb.columns import COPIED, Columns
+from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.formatting import shortened
 from lshdb.groups import replaced

@@ -28,9 +28,11 @@ from typing import Any, Protocol, Self
 
 from lshdb import model
 from lshdb.apps.dedup import data_frames, deciding, rules
+from lshdb.apps.dedup.adding import has_run, merge_whole
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
+from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.options import RowsOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
@@ -51,8 +53,7 @@ from lshdb.text import content
 from lshdb.text.arrays import bounded
 from lshdb.write.add import added
 from lshdb.write.batches import Job
-from lshdb.write.locations import Locations
-from lshdb.write.merging import merge_whole, rebased
+from lshdb.write.merging import rebased
 from lshdb.write.temporary import temporary_store
 
 
@@ -201,7 +202,7 @@ class Run:
             failures = Failures(self.on_failure)
             job = Job(store, self.workers, failures)
             with progress as show:
-                for report in added(job, items, locations):
+                for report in added(job, items, locations.add):
                     total += report
                     show(total.documents, None, "documents")
             if total.failed:
@@ -270,7 +271,7 @@ class Run:
         """Whether an earlier run read the same rows, and wrote just these files."""
         if not self.staged or self.stored is None or not all(map(os.path.isfile, outputs)):
             return False
-        return self.stored.has_run(self._digest_with(outputs))
+        return has_run(self.stored, self._digest_with(outputs))
 
     def merge(self, outputs: Sequence[str] = ()) -> None:
         """Add the kept documents to the database, when all outputs are written.
@@ -436,7 +437,8 @@ class Run:
         plan = self._plan(self._stored_collection(), private)
         if self._choice.drop_all:
             with contextlib.closing(self._in_order(spool)) as items:
-                yield from added(self._job, items, private.locations)
+                assert private.locations is not None
+                yield from added(self._job, items, private.locations.add)
             plan = replace(plan, references=[*plan.references, private], stage=None)
         elif plan.stage is not None and _compares_records(self.rule, self.settings):
             all_rows = self._stack.enter_context(self._temporary(self.settings))

@@ -15,9 +15,9 @@ from lshdb import errors
 from lshdb.apps.dedup import row_sinks
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.input_tables import binary_kind_of, checked_format
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.output_directory import Outputs
 from lshdb.apps.dedup.rows import ANNOTATED, Rows, head_with, rows_of
-from lshdb.model import DroppedRow
 from lshdb.read import formats, sinks
 from lshdb.read.batch import Batch, Origin, Record, TableSchema
 from lshdb.read.outputs import Output

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from lshdb import json_text
 from lshdb.apps.dedup import statements as sql
+from lshdb.apps.dedup.model import DroppedRow
+from lshdb.apps.passages.model import CopiedPassage
 from lshdb.limits import Limits
-from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.store.rows import FileState
 from lshdb.store.spool import PrivateFile
 from lshdb.text import content

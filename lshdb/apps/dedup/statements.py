@@ -1,8 +1,8 @@
-"""The SQL that changes runs.sql, the part of a file that the app has, and of its temporary file."""
+"""The SQL of runs.sql, the part of a file that the app has, and of its temporary file."""
 
-from lshdb.store import statements
-
-WRITES = {"runs": (statements.INSERT_RUN,)}
+HAS_RUN = "SELECT 1 FROM main.runs WHERE digest = ?"
+INSERT_RUN = "INSERT OR IGNORE INTO runs VALUES (?)"
+WRITES = {"runs": (INSERT_RUN,)}
 """The statements that change the tables of a part."""
 
 # Of the temporary file of documents that wait for their turn (spool).

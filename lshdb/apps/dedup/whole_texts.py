@@ -17,9 +17,9 @@ from lshdb import errors
 from lshdb.apps.dedup.collection import Collection, DropReason
 from lshdb.apps.passages import places, positions
 from lshdb.apps.passages.line_ends import whole_words
+from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.passage_runs import passage_at
 from lshdb.formatting import counted, listed
-from lshdb.model import CopiedPassage
 from lshdb.read.paths import escaped
 from lshdb.text import shingles
 from lshdb.text.arrays import expand_ranges, int_array, offsets_of

@@ -8,6 +8,7 @@ In: directories, decisions. Out: a database that has what the directories have; 
     renames      which files and messages are stored ones under other keys, by contents
     folders      pairs of directories whose files are the same or similar
     folder_documents  the files of each folder as one document of a temporary file
+    statements   SQL about the files of a database
     trash        moves files of dropped documents aside, and back
     cli          `lshdb sync` and `lshdb trash`
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lshdb import model
-from lshdb.apps.passages.model import PassagePair
+from lshdb.apps.passages.model import CopiedPassage, PassagePair
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.places import with_line_feeds
 from lshdb.apps.programs.tokens import FILES
@@ -79,7 +79,7 @@ class Folders:
             pair, passages=tuple(self._located(passage, pair) for passage in pair.passages)
         )
 
-    def _located(self, passage: model.CopiedPassage, pair: PassagePair) -> model.CopiedPassage:
+    def _located(self, passage: CopiedPassage, pair: PassagePair) -> CopiedPassage:
         a, b = self.file_of(pair.a, passage.start), self.file_of(pair.b, passage.stored_start)
         return dataclasses.replace(
             passage,

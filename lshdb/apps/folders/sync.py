@@ -23,9 +23,12 @@ from typing import Literal
 from lshdb import model
 from lshdb.apps.folders import renames
 from lshdb.apps.folders.options import SyncOptions
+from lshdb.apps.folders.statements import FILES_OF_INODES
+from lshdb.apps.review import decision_rows
 from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
+from lshdb.json_text import dumps
 from lshdb.model import Failure
 from lshdb.options import AddManyOptions
 from lshdb.progress import shown
@@ -50,6 +53,7 @@ from lshdb.results import Result
 from lshdb.store import location
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
+from lshdb.store.statements import SET_KEY
 from lshdb.store.store import Store
 from lshdb.text import arrays
 from lshdb.text.content import digest, encoded
@@ -525,7 +529,8 @@ def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFil
         if state.inode and key not in plan.known
     }
     with store.reading():
-        documents = store.files_of_inodes({inode for _, inode in inodes if inode})
+        wanted = dumps([inode for _, inode in inodes])
+        documents = store.records(StoredFile, FILES_OF_INODES, wanted)
     elsewhere: defaultdict[str, list[StoredFile]] = defaultdict(list)
     for document in documents:
         if (document.device, document.inode) in inodes and document.key not in plan.known:
@@ -650,15 +655,31 @@ def _move(store: Store, plan: _Plan) -> tuple[int, int]:
     parts = [others[part] for part in arrays.chunks(len(others), _PER_TRANSACTION)]
     for part in filter(None, [linked, *parts]):
         with store.writing():
-            store.spend_drops(plan.spent)
+            decision_rows.spend_drops(store, plan.spent)
             moves, replaced = _possible(store, plan, part)
             delete(store, replaced)
             keys = [(file.doc_id, file.key, key) for file, key, _ in moves if file.key != key]
-            store.set_keys(keys)
+            _set_keys(store, keys)
             store.set_files((key, state) for _, key, state in moves)
         moved_count += len(keys)
         replaced_count += len(replaced)
     return moved_count, replaced_count
+
+
+def _set_keys(store: Store, moves: Sequence[tuple[int, str, str]]) -> None:
+    """Give documents other keys, also in the decisions about them; they may exchange keys.
+
+    Args:
+        store: within a transaction.
+        moves: the doc_id, the present key and the new one, which no other document has.
+    """
+    new_keys = {key for _, _, key in moves}
+    # No key has a NUL.
+    taken = [(doc_id, f"\0{doc_id}") for doc_id, key, _ in moves if key in new_keys]
+    for keys in (taken, [(doc_id, key) for doc_id, _, key in moves]):
+        decision_rows.move(store, keys)
+        store.run_many(SET_KEY, keys)
+        decision_rows.spend_drops(store, new_keys if keys is taken else ())
 
 
 def _possible(store: Store, plan: _Plan, moves: list[_Move]) -> tuple[list[_Move], list[int]]:
@@ -690,11 +711,11 @@ def _remove(store: Store, plan: _Plan) -> int:
     """Remove documents, except those that others changed; return their number."""
     removed_count = 0
     with store.writing():
-        store.spend_drops(plan.spent)
+        decision_rows.spend_drops(store, plan.spent)
     for part in arrays.chunks(len(plan.gone), _PER_TRANSACTION):
         with store.writing():
             unchanged_ids = sorted(_unchanged(store, plan.gone[part]))
-            store.spend_drops(document.key for document in plan.gone[part])
+            decision_rows.spend_drops(store, (document.key for document in plan.gone[part]))
             delete(store, unchanged_ids)
         removed_count += len(unchanged_ids)
     return removed_count

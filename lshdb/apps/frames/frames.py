@@ -16,6 +16,7 @@ import numpy as np
 from lshdb import groups
 from lshdb.apps.dedup import data_frames, input_tables, output_directory, rules, run_outputs
 from lshdb.apps.dedup.file_rows import session_of_rows
+from lshdb.apps.dedup.model import Dropped
 from lshdb.apps.dedup.references import Reference
 from lshdb.apps.dedup.rows import ANNOTATED, rows_of
 from lshdb.apps.dedup.run import Run, references_checked
@@ -32,7 +33,6 @@ from lshdb.read.paths import expanded, file_and_sheet, partition_of
 from lshdb.read.records import with_partition
 from lshdb.read.session import Session
 from lshdb.results import Result
-from lshdb.search.result_tables import Dropped
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
 from lshdb.text import arrays

@@ -41,12 +41,12 @@ from lshdb.apps.gate import working_tree
 from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import line_ends, positions
 from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
+from lshdb.apps.passages.processes import in_processes
 from lshdb.apps.programs import boilerplate, families, tokens
 from lshdb.json_text import loads
 from lshdb.options import OpenOptions
 from lshdb.read import encodings, paths
 from lshdb.read.session import session_of
-from lshdb.workers import in_processes
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "

@@ -13,11 +13,12 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs the passages that pairs of texts share: their runs, joined where that is asked
     passages     the runs of words that a text shares with stored ones
-    passage_pairs  all pairs of documents that share a run of words; passage_results, as results
+    passage_pairs  all pairs of documents that share a run of words; passage_results, as results;
+                 processes, which find them in two
     positions, places  texts cut into words or other units; pages and lines of stretches
     reworded     passages that share rare words, in whatever order
     cli          `lshdb passages`
 
 Doors: line_ends, lookups, model, options, passage_pairs, passage_runs, passage_windows, passages,
-places, positions, reworded, weights, winnowing.
+places, positions, processes, reworded, weights, winnowing.
 """

@@ -8,14 +8,17 @@ from lshdb.apps.passages import statements as sql
 from lshdb.apps.passages.winnowing import fingerprints
 from lshdb.errors import Cut
 from lshdb.json_text import dumps
-from lshdb.search import cut_notes
 from lshdb.store.lookups import StoreReader
+from lshdb.store.rows import checked
+from lshdb.store.statements import LAST_DOC_ID
 from lshdb.text.arrays import IntArray, Shares
 
 MANY = (1 << 15) - 1
 """Maximum count of a fingerprint's documents, see SHARED_FINGERPRINTS."""
 _COUNTS = 512
 """The base of the counts in TERM_COUNTS."""
+_SAMPLED = 1_000
+"""Number of documents whose sizes are read as a sample."""
 _COUNTED = 64
 """Documents of a term that are counted: a weight is then exact to about a tenth."""
 
@@ -46,7 +49,11 @@ def documents_sharing_runs(reader: StoreReader, text: str) -> tuple[IntArray, li
     codes = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
     index, doc_ids = documents_of_fingerprints(reader, codes, limit + 1)
     hot = np.bincount(index, minlength=len(codes)) > limit
-    cuts = [cut_notes.runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
+    text = (
+        f"runs of {settings.passages} words of the query are in more than {limit:,} documents; "
+        "documents that share nothing else with it may be missing: exhaustive compares with all"
+    )
+    cuts = [Cut("query", int(hot.sum()), text)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts
 
 
@@ -81,3 +88,12 @@ def documents_of_terms(
     """
     packed = reader.integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
     return np.divmod(packed, 1 << 40)
+
+
+def mean_shingles(reader: StoreReader) -> tuple[int, int]:
+    """About how many documents there are, and the mean shingles of a document, by a sample."""
+    last = reader.number(LAST_DOC_ID)
+    # A damaged file may have a number that no float is exact for.
+    sample = np.unique(np.linspace(1, min(last, 1 << 40), _SAMPLED).astype(np.int64))
+    ((mean,),) = reader.rows(sql.MEAN_SHINGLES, dumps(sample.tolist()))
+    return last, checked(mean, int)

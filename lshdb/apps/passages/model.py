@@ -7,8 +7,50 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from lshdb.columns import WEIGHTED, Columns, columns_of
-from lshdb.model import CopiedPassage
 from lshdb.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedPassage(Result):
+    """A run of words that a text and a stored document share, or several with small gaps.
+
+    Offsets are in code points, lines count from 1; an end is the first character after it.
+
+    Attributes:
+        start, end: where it is in the text.
+        line, end_line: its first and last line there.
+        stored_start, stored_end: where it is in the stored document.
+        stored_line, stored_end_line: its lines there.
+        words: how many words both share (characters for `char` shingles, a run of blanks as one).
+        similarity: the share of these in the words of the longer side; 1 without gaps.
+        text: the passage as it is in the text.
+        kind: `copied`, or `reworded`: then `words` is how many the passage has in the text.
+        score: for a reworded passage, and for one that is copied within it, the weighted
+            similarity of the two windows that are most alike (see apps.passages.reworded); it is
+            also their `similarity`.
+        file, stored_file: when folders are compared, the keys of the files that contain the
+            passage, to which all offsets and lines refer; else None.
+        page, stored_page: the pages on which it begins, in texts of PDF files; else None, and in
+            folders.
+    """
+
+    start: int
+    end: int
+    line: int
+    end_line: int
+    stored_start: int
+    stored_end: int
+    stored_line: int
+    stored_end_line: int
+    words: int
+    similarity: float
+    text: str
+    kind: str = "copied"
+    score: float | None = None
+    file: str | None = None
+    stored_file: str | None = None
+    page: int | None = None
+    stored_page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

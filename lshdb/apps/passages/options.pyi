@@ -14,7 +14,7 @@ from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncom
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.offers import OPTIONS, offered
 from lshdb.progress import Progress
-from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from collections.abc import Sequence

@@ -24,6 +24,7 @@ from lshdb.apps.passages import passage_runs, passage_windows, winnowing
 from lshdb.apps.passages.model import PAIR_TOTALS, CommonPassage, PassagePair
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.passages import criteria_of
+from lshdb.apps.passages.processes import in_processes
 from lshdb.apps.passages.reworded import reworded_pairs
 from lshdb.apps.passages.weights import FingerprintWeights, base_of
 from lshdb.progress import shown
@@ -34,7 +35,6 @@ from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
 from lshdb.text import arrays
 from lshdb.text.hashing import distinct
-from lshdb.workers import in_processes
 
 _PAIRS = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.apps.passages import passage_windows
+from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.places import page_at
 from lshdb.apps.passages.shared_runs import Runs, Segments
-from lshdb.errors import warn_of_limit
-from lshdb.model import CopiedPassage
-from lshdb.search import cut_notes
+from lshdb.errors import Cut, warn_of_limit
 from lshdb.text.arrays import IntArray
 
 
@@ -100,7 +99,11 @@ def listed_runs(windows: passage_windows.Windows, runs: Runs, criteria: Criteria
     """The passages that runs are, as PASSAGE has them; a warning where some are cut."""
     _, begins, counts = np.unique(runs.pair, return_index=True, return_counts=True)
     for count in counts[counts > criteria.max_runs].tolist():
-        warn_of_limit(cut_notes.pair_cut(count, criteria.max_runs))
+        text = (
+            f"two documents share {count:,} passages, of which the first {criteria.max_runs:,} are "
+            "listed; their shares count all"
+        )
+        warn_of_limit(Cut("passages", count - criteria.max_runs, text))
     rank = np.arange(len(runs.pair)) - np.repeat(begins, counts)
     rows = _merged(windows, runs.chosen(rank < criteria.max_runs), criteria)
     pair, a, a_last, b, b_last, units = np.array(rows, dtype=np.int64).reshape(-1, 6).T

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshdb import model
-from lshdb.apps.passages import lookups, passage_runs, passage_windows, weights, winnowing
+from lshdb.apps.passages import lookups, model, passage_runs, passage_windows, weights, winnowing
 from lshdb.apps.passages.model import Passages, Source
 from lshdb.apps.passages.options import CopiedOptions, PassagesOptions
 from lshdb.apps.passages.reworded import find_reworded

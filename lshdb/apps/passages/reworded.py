@@ -21,12 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.apps.passages import lookups, passage_runs, passage_windows, places, rare_words
-from lshdb.apps.passages.model import PassagePair, Passages, Source
+from lshdb.apps.passages.model import CopiedPassage, PassagePair, Passages, Source
 from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
 from lshdb.apps.passages.rare_words import STEP, WINDOW, Terms
 from lshdb.apps.passages.weights import TermWeights
 from lshdb.errors import UsageError
-from lshdb.model import CopiedPassage
 from lshdb.progress import Progress
 from lshdb.search import similarity
 from lshdb.store.lookups import StoreReader

@@ -44,6 +44,9 @@ ALLOW_TEMPORARY = "PRAGMA query_only = OFF"
 READ_RARE_WORDS = """
     CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, rare_words, instance)"""
 RARE_WORDS = "SELECT term, doc FROM temp.terms"
+MEAN_SHINGLES = """
+    SELECT CAST(round(coalesce(avg(d.shingles), 0)) AS INTEGER)
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
 WRITES = {
     "fingerprints": (INSERT_FINGERPRINT, DELETE_FINGERPRINT),

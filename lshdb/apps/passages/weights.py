@@ -102,7 +102,7 @@ class TermWeights:
 
     def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
         self.reader = reader
-        documents, mean = reader.mean_shingles()
+        documents, mean = lookups.mean_shingles(reader)
         self._last = documents
         windows = 1 + max(0.0, (mean - rare_words.WINDOW) / rare_words.STEP)
         self._per_document = min(rare_words.WINDOW / rare_words.STEP, windows) / max(

@@ -10,9 +10,9 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     drawing     the numbers behind the pictures
     dropped_files  files of dropped documents, each proved before it goes
     cli         `lshdb review`, `decide` and `decisions`
-    statements  the SQL that changes decisions.sql
+    decision_rows, statements  the rows of decisions, and their SQL
     file_state  whether a file has changed since a result was computed
 
-Doors: changes, decisions, drawing, dropped_files, file_state, listing, options,
+Doors: changes, decision_rows, decisions, drawing, dropped_files, file_state, listing, options,
 reviewing, storing_decisions.
 """

@@ -8,9 +8,15 @@ from typing import Generic, Literal, TypeVar, cast
 
 import numpy as np
 
+from lshdb.apps.review.decision_rows import (
+    DecisionRow,
+    decided,
+    decision_rows,
+    different_texts,
+)
 from lshdb.model import Verdict
 from lshdb.results import Result
-from lshdb.store.lookups import DecisionRow, StoreReader
+from lshdb.store.lookups import StoreReader
 from lshdb.text import arrays
 from lshdb.text.content import digest
 
@@ -55,10 +61,10 @@ class Decision(Result):
 
 def read_decisions(reader: StoreReader) -> list[Decision]:
     """All decisions, in the order in which they were stored, and whether they hold."""
-    rows = reader.decisions()
+    rows = decision_rows(reader)
     last = Contents(rows).last
     texts: defaultdict[int, set[bytes]] = defaultdict(set)
-    for decision, content_digest, _, _ in reader.different_texts():
+    for decision, content_digest, _, _ in different_texts(reader):
         texts[decision].add(content_digest)
     return [
         _decision(list(rows_of_decision), last, len(texts[number]))
@@ -68,7 +74,7 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
 
 def read_verdicts(reader: StoreReader, who: str | None = None) -> "Verdicts":
     """The decisions that hold, by the keys of documents; see Verdicts."""
-    texts = [(decision, text, key) for decision, text, _, key in reader.different_texts()]
+    texts = [(decision, text, key) for decision, text, _, key in different_texts(reader)]
     return Verdicts(read_decisions(reader), who, texts)
 
 
@@ -79,7 +85,7 @@ def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
 
 def dropped_rows(reader: StoreReader) -> list[DecisionRow]:
     """The decisions to drop documents that no later one overrules, stored or not."""
-    rows = reader.decisions()
+    rows = decision_rows(reader)
     verdicts = Contents(rows).of_key
     return [
         row
@@ -208,10 +214,10 @@ class MarkedDocuments:
         self._marks: defaultdict[tuple[int, bool], dict[int, object]] = defaultdict(dict)
         self._groups: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
         if reader is not None:
-            for decision, verdict, doc_id in reader.decided():
+            for decision, verdict, doc_id in decided(reader):
                 if verdict == "different":
                     self._mark((decision, False), doc_id, doc_id)
-            for decision, text, doc_id, _ in reader.different_texts():
+            for decision, text, doc_id, _ in different_texts(reader):
                 self._mark((decision, True), doc_id, text)
 
     def _mark(self, group: tuple[int, bool], doc_id: int, mark: object) -> None:
@@ -350,8 +356,8 @@ class Decided(_InForce[int]):
 
     def __init__(self, reader: StoreReader, doc_ids: arrays.IntArray) -> None:
         """Read those about the documents int64[m], ascending."""
-        decided, texts = reader.decided(), reader.different_texts()
-        wanted = arrays.int_array([*(row[2] for row in decided), *(row[2] for row in texts)])
+        decisions, texts = decided(reader), different_texts(reader)
+        wanted = arrays.int_array([*(row[2] for row in decisions), *(row[2] for row in texts)])
         numbers = dict(zip(wanted.tolist(), np.searchsorted(doc_ids, wanted).tolist(), strict=True))
         of_doc_id = {
             doc_id: number
@@ -361,7 +367,7 @@ class Decided(_InForce[int]):
         super().__init__(
             (
                 (decision, cast(Verdict, verdict), of_doc_id[doc_id])
-                for decision, verdict, doc_id in decided
+                for decision, verdict, doc_id in decisions
                 if doc_id in of_doc_id
             ),
             (

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lshdb.apps.review.decision_rows import decision_rows
 from lshdb.apps.review.decisions import Contents
 from lshdb.options import QueryOptions
 from lshdb.read import proof
@@ -61,7 +62,7 @@ class _Copies:
         self._store, self._identical = store, identical
         self._root = store.files_root
         with store.reading():
-            self._decided = Contents(store.decisions())
+            self._decided = Contents(decision_rows(store))
             verdicts = self._decided.of_key
             dropped = {document for document, verdict in verdicts.items() if verdict == "drop"}
             stored = {file.key: file for file in store.files_of_keys([key for key, _ in dropped])}

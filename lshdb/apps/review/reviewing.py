@@ -18,6 +18,7 @@ from typing import Any, cast, get_args
 from lshdb import errors
 from lshdb.apps.review import file_state, listing, storing_decisions
 from lshdb.apps.review.decisions import Decision, Verdicts
+from lshdb.apps.review.statements import DATA_VERSION
 from lshdb.database import Database, store_of
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Verdict
@@ -230,9 +231,9 @@ class Review:
         """The file, open for writing; its state stays the same unless others wrote meanwhile."""
         before = self.state()
         with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
-            version = store_of(database).data_version()
+            version = store_of(database).number(DATA_VERSION)
             yield database
-            is_unchanged = store_of(database).data_version() == version
+            is_unchanged = store_of(database).number(DATA_VERSION) == version
         self._carried = (file_state.stat_of(self.path), before) if is_unchanged else None
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
+from lshdb.apps.review import decision_rows
 from lshdb.apps.review.decisions import Decision, read_decisions
 from lshdb.errors import InputError
 from lshdb.json_text import loads
@@ -73,7 +74,7 @@ def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]
     with store.writing():
         undone = chosen(read_decisions(store))
         for decision in undone:
-            store.delete_decision(decision.decision)
+            decision_rows.delete(store, decision.decision)
     return undone
 
 
@@ -156,9 +157,9 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
 
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
     """Insert decisions under the next numbers."""
-    numbers = count(store.last_decision() + 1)
+    numbers = count(decision_rows.last_decision(store) + 1)
     numbered = [replace(decision, decision=next(numbers), state="holds") for decision in decisions]
-    store.insert_decisions(
+    rows = (
         (
             decision.decision,
             decision.verdict,
@@ -177,6 +178,7 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
             strict=True,
         )
     )
+    decision_rows.insert(store, rows)
     return numbered
 
 

@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
+from lshdb.apps.compare.options import DocumentArguments
 from lshdb.groups import Options, argument
-from lshdb.options import DocumentArguments
 
 
 class ArrivalOptions(Options):

@@ -19,8 +19,8 @@ Limits: keys give the order, as rows of a DataFrame have none. Spark Connect can
     candidates   candidate pairs, with a limit on one bucket; containing and identical for rules
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
-    databases    to lshdb files and back; reading has INPUT of the commands, and its broken lines;
-                 starting starts Spark, and has its errors; counts what is left out
+    databases    to lshdb files and back, by statements; reading has INPUT of the commands, and its
+                 broken lines; starting starts Spark, and has its errors; counts what is left out
 
 Doors: .
 """

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lshdb import Construction, Cut, Settings
+from lshdb.apps.dedup.model import COPIED, copied_values
 from lshdb.apps.dedup.whole_texts import WholeTexts, warn_of_shortest
 from lshdb.apps.passages import passage_runs, passage_windows, passages
 from lshdb.apps.passages.model import PASSAGE, PASSAGE_PAIR, passage_values
@@ -23,7 +24,7 @@ from lshdb.apps.passages.winnowing import fingerprints as winnowed
 from lshdb.apps.spark import candidates, clustering, frame_documents, sketching, verifying
 from lshdb.apps.spark.counts import LIMITS, Counts
 from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
-from lshdb.columns import COPIED, STORED_PAIR, copied_values
+from lshdb.columns import STORED_PAIR
 from lshdb.errors import limits_to
 from lshdb.groups import takes
 from lshdb.text import arrays

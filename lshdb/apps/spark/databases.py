@@ -1,7 +1,9 @@
 """From a DataFrame to lshdb files, and back."""
 
+import contextlib
 import glob
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +16,17 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import lshdb
-from lshdb import UsageError, shards
+from lshdb import Database, UsageError
 from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import LIMITS
 from lshdb.apps.spark.options import SparkWriteOptions
 from lshdb.apps.spark.sketching import Batches, usable
+from lshdb.apps.spark.statements import ALL_DOCUMENTS
+from lshdb.errors import TIMEOUT
 from lshdb.groups import takes
+from lshdb.sketch.settings import Settings
+from lshdb.store import partial_files
+from lshdb.store.store import Store
 from lshdb.text.arrays import bounded
 
 _ROW = 800
@@ -74,13 +81,32 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
         context = TaskContext.get()
         assert context is not None
         path = target / f"shard-{context.partitionId():05d}-of-{number:05d}.db"
-        with shards.new_file(path, settings) as database:
+        with _new_file(path, settings) as database:
             database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
             count = len(database)
         yield pa.RecordBatch.from_pydict({"path": [str(path)], "documents": [count]})
 
     written = parts.mapInArrow(run, "path string, documents long").collect()
     return [Shard(Path(path), count) for path, count in sorted(map(tuple, written))]
+
+
+@contextlib.contextmanager
+def _new_file(path: Path, settings: Settings) -> Iterator[Database]:
+    """A new database, made on this machine's own disk; at the end it is copied to the path.
+
+    It has its name when it is complete, and none if the caller fails.
+    """
+    with partial_files.temporary_directory(None) as directory:
+        local_path = directory / path.name
+        with Database(Store.open(local_path, "create", TIMEOUT, lambda: settings)) as database:
+            yield database
+        partial = partial_files.PartialFile(path)
+        try:
+            with local_path.open("rb") as file:
+                shutil.copyfileobj(file, partial.file)
+            partial.take_name(sync=True)
+        finally:
+            partial.discard()
 
 
 def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
@@ -108,7 +134,7 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
-                for rows in bounded(shards.document_rows(database), size_of, LIMITS.text_batch):
+                for rows in bounded(database.sql(ALL_DOCUMENTS).rows(), size_of, LIMITS.text_batch):
                     values = [[file] * len(rows), *zip(*rows, strict=True)]
                     arrays = map(pa.array, values, types.types)
                     yield pa.RecordBatch.from_arrays([*arrays], schema=types)

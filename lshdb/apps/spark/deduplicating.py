@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb import InputError, UsageError, groups
 from lshdb.apps.dedup import rules
+from lshdb.apps.dedup.model import DROPPED
 from lshdb.apps.dedup.run import references_checked
 from lshdb.apps.spark import (
     candidates,
@@ -31,7 +32,6 @@ from lshdb.apps.spark import (
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkDedupOptions
 from lshdb.apps.spark.verifying import similar
-from lshdb.columns import DROPPED
 
 _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {

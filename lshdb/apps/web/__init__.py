@@ -8,9 +8,10 @@ Lists, texts side by side and reviews are those of lshdb.apps.review.
     guarding   who may send requests, under which host names; rules for browsers
     views      the fields of addresses, and the values that each page shows, as plain objects;
                rendering makes HTML of them
-    api        JSON that programs post, and its description in OpenAPI
+    api, json_schema  JSON that programs post, its description in OpenAPI, schemas of options
     page_file  a file as pages read it: it cannot be changed
     computing  results that take long, kept for each state of the file
+    statements SQL of the search for keys
     cli        `lshdb serve`
 
 Doors: rendering.

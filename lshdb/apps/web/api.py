@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 import lshdb
-from lshdb import Cut, Database, Match, Passages, UsageError, groups, json_schema
+from lshdb import Cut, Database, Match, Passages, UsageError, groups
 from lshdb.apps.passages.options import PassagesOptions
+from lshdb.apps.web import json_schema
 from lshdb.errors import limits_noted
 from lshdb.json_text import loads
 from lshdb.options import QueryOptions

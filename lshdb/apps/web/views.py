@@ -10,6 +10,7 @@ import math
 import os
 import shlex
 import threading
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -39,6 +40,7 @@ from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.apps.web import page_file
 from lshdb.apps.web.computing import ResultCache, Stage
 from lshdb.apps.web.rendering import Page, similarity_scale, snippet
+from lshdb.apps.web.statements import KEYS_CONTAINING
 from lshdb.database import store_of
 from lshdb.errors import limits_noted
 from lshdb.options import (
@@ -53,6 +55,7 @@ from lshdb.read.paths import file_of_message
 from lshdb.search.beginnings import UNKNOWN, beginnings_of
 from lshdb.search.pairs import pairs_within
 from lshdb.sketch.settings import recall_at, settings_record
+from lshdb.store.rows import checked
 from lshdb.text.shingling import Content
 
 LONGEST_QUERY = 200_000
@@ -367,11 +370,7 @@ def find(visit: Visit) -> Page:
     words = search.split()[:_MAX_WORDS]
     if search in visit.database:
         return Page("find", "", redirect=("document", {"key": search}))
-    keys = (
-        store_of(visit.database).keys_containing(search, _SEARCHED, _MAX_HITS)
-        if words and not after
-        else []
-    )
+    keys = _keys_containing(visit.database, search) if words and not after else []
     contents = visit.database.settings.content
     matches = lshdb.WordMatches((), None)
     if words and contents:
@@ -388,6 +387,16 @@ def find(visit: Visit) -> Page:
         "max_found": _MAX_HITS,
     }
     return Page("find", f"Find in {visit.name}", data)
+
+
+def _keys_containing(database: Database, text: str) -> list[str]:
+    """The first keys with a text in them.
+
+    Accents may be part of letters, or characters of their own, as on macOS.
+    """
+    composed, apart = (unicodedata.normalize(form, text.lower()) for form in ("NFC", "NFD"))
+    rows = store_of(database).rows(KEYS_CONTAINING, composed, _SEARCHED, _MAX_HITS, apart)
+    return [checked(key, str) for (key,) in rows]
 
 
 # two documents

@@ -18,7 +18,7 @@ from oracles import jaccard, s_curve, shingles
 
 import lshdb
 from lshdb import Comparison, Document, Limits, LimitWarning
-from lshdb.model import SharedBucket
+from lshdb.apps.compare.model import SharedBucket
 
 TEXTS = text_families(6, families=3, copies=3, words=80, most_edits=12) | {"empty": "...", "?": ""}
 SETS = set_families(6, families=3, copies=3, size=30)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import Limits
 from lshdb.apps.dedup.file_rows import decided_files
+from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions
 from lshdb.apps.dedup.rows import rows_of
 from lshdb.database import store_of
-from lshdb.model import DroppedRow
 
 WORDS = st.sampled_from(["ann", "Bob", "bob", 'É"', "d\x1ce", "7,", "\u00df\U0001f600x"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=8)

@@ -74,12 +74,12 @@ STEPS = [
     ("lshdb.store.partial_files.PartialFile", "take_name", "before", 2),
     ("lshdb.store.partial_files.PartialFile", "take_name", "before", 3),
     ("lshdb.apps.dedup.run.Run", "merge", "before", 1),
-    ("lshdb.store.store.Store", "insert_run", "before", 1),
-    ("lshdb.store.store.Store", "insert_run", "after", 1),
+    ("lshdb.apps.dedup.adding", "note_run", "before", 1),
+    ("lshdb.apps.dedup.adding", "note_run", "after", 1),
     ("lshdb.apps.dedup.run.Run", "merge", "after", 1),
     ("lshdb.apps.dedup.run.Run", "__exit__", "after", 1),
 ]
-"""What a run does at its end: a class, its method, and before or after which call of it."""
+"""What a run does at its end: a class or module, its function, and before or after which call."""
 _KILLED = """
 import os, pydoc, signal, sys
 from lshdb.cli.app import main

@@ -22,7 +22,7 @@ from oracles import deduplicated, in_order, word_shingles
 from rows import as_file
 
 import lshdb
-from lshdb.columns import DROPPED
+from lshdb.apps.dedup.model import DROPPED
 from lshdb.model import Failure
 
 TEXTS = [*text_families(seed=3, families=10, copies=3, words=40, most_edits=7).values()]

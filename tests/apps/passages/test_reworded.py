@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.apps.passages import rare_words
-from lshdb.model import CopiedPassage
+from lshdb.apps.passages.model import CopiedPassage
 
 WORDS = [f"{name}{n}" for n in range(600) for name in ("river", "stone", "cloud", "maple", "ember")]
 

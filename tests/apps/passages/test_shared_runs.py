@@ -17,11 +17,11 @@ import lshdb
 from lshdb.apps.gate.gate import gate
 from lshdb.apps.gate.options import GateOptions
 from lshdb.apps.passages import passage_windows
+from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.passages import CopiedShares, Copies
 from lshdb.apps.passages.shared_runs import Segments
 from lshdb.apps.report import evidence
 from lshdb.limits import Limits
-from lshdb.model import CopiedPassage
 from lshdb.progress import silent
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings

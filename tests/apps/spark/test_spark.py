@@ -44,16 +44,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 import lshdb.spark
+from lshdb.apps.dedup.model import DROPPED, dropped_columns, dropped_row
 from lshdb.apps.spark import clustering, reading
 from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.frame_documents import documents, keys_of, number_order
 from lshdb.apps.spark.options import SparkOptions
 from lshdb.apps.spark.starting import session, translated_errors
 from lshdb.cli.app import make_app
-from lshdb.columns import DROPPED
 from lshdb.keys import key_of_id
 from lshdb.search.pairs import Components
-from lshdb.search.result_tables import dropped_columns, dropped_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,13 +13,13 @@ import typer
 
 from lshdb import errors
 from lshdb.apps.compare.compare import compare as compare_sides
+from lshdb.apps.compare.model import Comparison
 from lshdb.cli import documents, messages, options, results
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.formatting import number, sameness, shortened
 from lshdb.groups import Option
 from lshdb.limits import DEFAULTS
-from lshdb.model import Comparison
 from lshdb.options import EncodingOption
 from lshdb.read.paths import escaped, is_always_path
 
@@ -190,7 +190,7 @@ def differing_lines(
         beside,
         differences,
     )
-    from lshdb.search.cut_notes import text_cut
+    from lshdb.apps.compare.compare import text_cut
 
     def equal(line: str) -> Text:
         return Text(escaped(f"  {line.expandtabs(4)}"), "dim", no_wrap=True, overflow="ellipsis")

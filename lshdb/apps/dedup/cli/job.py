@@ -12,11 +12,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lshdb import model
 from lshdb.apps.dedup import (
     deciding,
     file_rows,
     input_tables,
+    model,
     output_directory,
     rules,
     run_outputs,
@@ -27,9 +27,10 @@ from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
-from lshdb.groups import replaced
+from lshdb.groups import replaced, values_of
 from lshdb.keys import is_key_of
-from lshdb.maintain.resolve import OF_INDEX, as_in, resolve
+from lshdb.maintain.resolve import OF_INDEX, resolve
+from lshdb.model import AddReport
 from lshdb.options import SettingsOptions
 from lshdb.read import formats, identity, proof, sinks
 from lshdb.read.counts import ReadCounts
@@ -43,7 +44,6 @@ from lshdb.read.paths import (
 )
 from lshdb.read.proof import LeftFile, proved
 from lshdb.read.session import Session
-from lshdb.search import result_tables
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
 from lshdb.write.merging import rebased
@@ -95,7 +95,7 @@ class DedupJob:
         self._find_inputs()
         self._flushed: Sequence[run_outputs.KeptRows | sinks.Sink] = ()
         self._check_outputs()
-        self.columns = result_tables.dropped_columns(rows.fields, **self._further)
+        self.columns = model.dropped_columns(rows.fields, **self._further)
         self._of_references = ReadCounts()
         self._stored: dict[str, proof.Compared] = {}
         self._references: dict[str, dict[str, proof.Compared]] = {}
@@ -280,7 +280,7 @@ class DedupJob:
                 name = Path(reference.name)
                 with contextlib.closing(Store.open(name, "read", running.timeout())) as known:
                     threshold = request.shape.threshold
-                    request = as_in(request, known.settings)
+                    request = _as_in(request, known.settings)
                     if threshold is not None:
                         messages.note_settings(known.settings, SettingsOptions(), threshold)
                 break
@@ -353,7 +353,7 @@ class DedupJob:
             directory = directory.parent
         return directory
 
-    def _on_batch(self, report: model.AddReport) -> None:
+    def _on_batch(self, report: AddReport) -> None:
         self.counts["empty"] += report.empty
         for file in self._flushed:
             file.flush()
@@ -418,7 +418,7 @@ class DedupJob:
         return [*map(self._listed, dropped)]
 
     def _listed(self, row: model.DroppedRow) -> tuple[Any, ...]:
-        return result_tables.dropped_row(row, **self._further)
+        return model.dropped_row(row, **self._further)
 
     def _is_proved(self, row: model.DroppedRow) -> bool:
         """Whether a file can be deleted: it and the kept one are read again. If not, it is noted.
@@ -481,3 +481,15 @@ def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
 def _is_file(path: str) -> bool:
     """Whether an output is a file that gets its name at the end, and no stream or device."""
     return not (is_stream(path) or os.path.isdir(path))
+
+
+def _as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
+    """The request, completed with the settings of another file."""
+    names = ["permutations", "sketch", "seed"]
+    shape = request.shape
+    if not (shape.bands or shape.rows or shape.construction):
+        names += ["threshold", "recall"]
+    usual = {name: getattr(other, name) for name in names}
+    usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
+    given = {name: value for name, value in values_of(request).items() if value is not None}
+    return replaced(request, **(usual | given))
