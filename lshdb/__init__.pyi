@@ -3,7 +3,7 @@
 # fmt: off
 
 __version__: str
-__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Decision', 'Arrived', 'Service', 'ServiceStats', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Repair', 'Measured', 'MeasuredRecall', 'Restored', 'restore_backup', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'WordMatches', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'SignatureSet', 'Sketching', 'register_functions', 'Shingling']
+__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Decision', 'SignatureSet', 'Arrived', 'Service', 'ServiceStats', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Repair', 'Measured', 'MeasuredRecall', 'Restored', 'restore_backup', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'WordMatches', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'Sketching', 'register_functions', 'Shingling']
 from lshdb.apps.compare.admission import Admission
 from lshdb.apps.compare.admission import Similar
 from lshdb.apps.compare.model import Change
@@ -24,6 +24,7 @@ from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.model import Source
 from lshdb.apps.passages.passage_results import PassageResults
 from lshdb.apps.review.decisions import Decision
+from lshdb.apps.signatures.model import SignatureSet
 from lshdb.apps.service.arrivals import Arrived
 from lshdb.apps.service.service import Service
 from lshdb.apps.service.service import ServiceStats
@@ -79,7 +80,6 @@ from lshdb.search.result_tables import Results
 from lshdb.search.result_tables import SqlRows
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings
-from lshdb.sketch.signature_sets import SignatureSet
 from lshdb.sketch.signature_sets import Sketching
 from lshdb.store.functions import register_functions
 from lshdb.text.shingling import Shingling

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -17,12 +18,20 @@ from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.options import PassagesOptions
 from lshdb.apps.passages.passage_results import PassageResults
 from lshdb.apps.review.decisions import Decision
+from lshdb.apps.signatures.model import SignatureSet
 from lshdb.groups import takes
+from lshdb.model import AddReport
 from lshdb.model import Verdict
+from lshdb.search import result_tables
+from lshdb.sketch.signature_sets import Sketching
+from numpy.typing import ArrayLike
+from typing import Any
 
 class AppMethods:
     @takes()
     def add_decisions(self, decisions: Iterable[Decision]) -> int: ...
+    @takes()
+    def add_signatures(self, keys: Iterable[Any], signatures: 'ArrayLike', made_with: Sketching, *, shingles: 'ArrayLike | None'=None, digests: Sequence[bytes] | None=None, on_batch: Callable[[AddReport], None] | None=None) -> AddReport: ...
     @takes(AdmissionOptions)
     def add_unless_similar(self, options: AdmissionOptions) -> Admission: ...
     @takes()
@@ -37,7 +46,10 @@ class AppMethods:
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages: ...
     @takes()
+    def query_signature(self, signature: 'ArrayLike', made_with: Sketching, *, top: int | None=None, threshold: float | None=None, exhaustive: bool=False) -> result_tables.Matches: ...
+    @takes()
     def remove_decided(self, *, dry_run: bool=False) -> list[str]: ...
+    def signatures(self) -> SignatureSet: ...
     @takes(SyncOptions)
     def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport: ...
     @takes()

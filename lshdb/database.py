@@ -3,9 +3,9 @@
 Methods import what only they need, which halves the time to start a query.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from lshdb import model
 from lshdb.app_methods import AppMethods
@@ -38,8 +38,6 @@ from lshdb.store.store import Store
 from lshdb.text.shingling import Content
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from lshdb.maintain.choices import Tuned
     from lshdb.maintain.findings import CheckReport
     from lshdb.maintain.measuring import Measured
@@ -51,7 +49,6 @@ if TYPE_CHECKING:
         Results,
         SqlRows,
     )
-    from lshdb.sketch.signature_sets import SignatureSet, Sketching
     from lshdb.write.add import Select
 
 Documents = Iterable[model.Document | tuple[object, Content] | Mapping[str, object]]
@@ -492,119 +489,6 @@ class Database(AppMethods):
         from lshdb.search.result_tables import cluster_results
 
         return cluster_results(self._store, options)
-
-    # signatures
-
-    def signatures(self) -> "SignatureSet":
-        """The signatures of all documents, as a matrix with its keys.
-
-        Documents without shingles are similar to nothing and are left out.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     known = db.signatures()
-        >>> known.keys, known.signatures.shape, str(known.made_with)
-        (['fox'], (1, 128), 'shingle word:3, 128 lanes of 16 bits, sketch fast, seed 1')
-        """
-        from lshdb.write.signatures import signatures
-
-        return signatures(self._store)
-
-    @takes()
-    def add_signatures(
-        self,
-        keys: Iterable[Any],
-        signatures: "npt.ArrayLike",
-        made_with: "Sketching",
-        *,
-        shingles: "npt.ArrayLike | None" = None,
-        digests: Sequence[bytes] | None = None,
-        on_batch: Callable[[model.AddReport], None] | None = None,
-    ) -> model.AddReport:
-        """Add documents by their signatures, from another lshdb file or another program.
-
-        The database must keep no contents, and its signatures must be made in the same way: others
-        cannot be compared. For another program's signatures, make it with
-        `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
-        share of equal lanes is the estimate of the similarity.
-
-        Args:
-            keys: n keys, as for `add`; one given again replaces the earlier document.
-            signatures: uint16[n, permutations], uint32 for lanes of 32 bits, or other integers
-                that fit in them.
-            made_with: how they were made.
-            shingles: int64[n], how many shingles each document has, repetitions counted; not for
-                another program's signatures, whose lengths and containment are unknown.
-            digests: 16 bytes each, of the documents' contents, as `signatures` has them: equal for
-                equal documents only. None to compare signatures instead.
-            on_batch: as for `add_many`.
-
-        Raises:
-            SettingsMismatch: the database keeps contents, or its signatures are made differently.
-            ContentError: impossible signatures, keys or numbers; nothing is written.
-            StoreError: writing failed; earlier batches stay.
-
-        >>> import lshdb, numpy
-        >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
-        >>> lanes[1, :120] = lanes[0, :120]
-        >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
-        ...     made_with = lshdb.Sketching.foreign("my lanes", 128)
-        ...     report = db.add_signatures(["a", "b"], lanes, made_with)
-        ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
-        [('a', 'b', 0.9375, False)]
-        """
-        from lshdb.write.signatures import add_signatures
-
-        return add_signatures(
-            self._store,
-            keys,
-            signatures,
-            made_with,
-            shingles=shingles,
-            digests=digests,
-            on_batch=on_batch,
-        )
-
-    @takes()
-    def query_signature(
-        self,
-        signature: "npt.ArrayLike",
-        made_with: "Sketching",
-        *,
-        top: int | None = None,
-        threshold: float | None = None,
-        exhaustive: bool = False,
-    ) -> "Matches":
-        """The stored documents similar to a document given by its signature only, best first.
-
-        Similarities are estimates even where contents are kept.
-
-        Args:
-            signature: uint16[permutations], or uint32 for lanes of 32 bits.
-            made_with: how it was made, which must be as in the database.
-            top: as for `query`.
-            threshold: as for `query`.
-            exhaustive: as for `query`.
-
-        Raises:
-            SettingsMismatch: the signatures of the database are made differently.
-            ContentError: this is not a signature.
-            UsageError: numbers out of range.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
-        ...     known = db.signatures()
-        ...     matches = db.query_signature(known.signatures[0], known.made_with)
-        ...     [match.key for match in matches]
-        ['a']
-        """
-        from lshdb.write.signatures import query_signature
-
-        return query_signature(
-            self._store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
-        )
 
     # looking inside
 

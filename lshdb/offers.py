@@ -89,6 +89,7 @@ READERS = {
 """The readers of files that the core does not read: see lshdb.read.readers."""
 METHODS = {
     "add_decisions": "lshdb.apps.review.methods:add_decisions",
+    "add_signatures": "lshdb.apps.signatures.methods:add_signatures",
     "add_unless_similar": "lshdb.apps.compare.methods:add_unless_similar",
     "compare": "lshdb.apps.compare.methods:compare",
     "decide": "lshdb.apps.review.methods:decide",
@@ -96,7 +97,9 @@ METHODS = {
     "dedup_files": "lshdb.apps.dedup.methods:dedup_files",
     "passage_pairs": "lshdb.apps.passages.methods:passage_pairs",
     "passages": "lshdb.apps.passages.methods:passages",
+    "query_signature": "lshdb.apps.signatures.methods:query_signature",
     "remove_decided": "lshdb.apps.review.methods:remove_decided",
+    "signatures": "lshdb.apps.signatures.methods:signatures",
     "sync": "lshdb.apps.folders.methods:sync",
     "undo_decision": "lshdb.apps.review.methods:undo_decision",
     "undo_last_decisions": "lshdb.apps.review.methods:undo_last_decisions",
@@ -114,6 +117,7 @@ _NAMES = {
     "lshdb.apps.passages.model": "CommonPassage CopiedPassage PassagePair Passages Source",
     "lshdb.apps.passages.passage_results": "PassageResults",
     "lshdb.apps.review.decisions": "Decision",
+    "lshdb.apps.signatures.model": "SignatureSet",
     "lshdb.apps.service.arrivals": "Arrived",
     "lshdb.apps.service.service": "Service ServiceStats",
     "lshdb.database": "Database",
@@ -137,7 +141,7 @@ _NAMES = {
     "lshdb.search.result_tables": "Matches Results SqlRows",
     "lshdb.sketch.constructions": "Construction",
     "lshdb.sketch.settings": "Settings",
-    "lshdb.sketch.signature_sets": "SignatureSet Sketching",
+    "lshdb.sketch.signature_sets": "Sketching",
     "lshdb.store.functions": "register_functions",
     "lshdb.text.shingling": "Shingling",
 }

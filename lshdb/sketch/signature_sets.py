@@ -1,16 +1,12 @@
-"""How signatures were made, and many of them as a matrix with keys."""
+"""How signatures were made, and whether they can be compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from lshdb import errors
-from lshdb.results import Result, short
+from lshdb.results import Result
 from lshdb.sketch.settings import Settings, SketchName
-from lshdb.text.arrays import Lanes
 from lshdb.text.content import digest
 from lshdb.text.shingling import Shingling
 
@@ -87,29 +83,3 @@ def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
             raise errors.SettingsMismatch(
                 f"{name} has {difference}: their signatures cannot be compared"
             )
-
-
-@dataclass(frozen=True, eq=False)
-class SignatureSet(Result):
-    """The signatures of n documents; see Database.signatures.
-
-    Attributes:
-        keys: the documents' keys, in the order of addition.
-        signatures: uint16[n, permutations], or uint32 if lanes have 32 bits.
-        made_with: how the signatures were made.
-        shingles: int64[n], how many shingles each document has, repetitions counted; None if
-            another program made the signatures.
-        digests: the digests of the documents' contents, 16 bytes each.
-    """
-
-    keys: list[str]
-    signatures: Lanes
-    made_with: Sketching
-    shingles: npt.NDArray[np.int64] | None
-    digests: list[bytes]
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def __repr__(self) -> str:
-        return f"<SignatureSet of {len(self):,} documents: {short(self.made_with)}>"

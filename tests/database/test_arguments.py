@@ -117,7 +117,7 @@ def use(method: Callable[..., Any], arguments: dict[str, Any]) -> None:
                 list(part)
 
 
-OF_SIGNATURES: Final = METHODS.keys() & {
+OF_SIGNATURES: Final = (METHODS.keys() if is_there("signatures") else set()) & {
     *("add_signatures", "compare", "pairs", "query", "query_signature"),
 }
 """Methods that take another way in a file without contents."""

@@ -63,6 +63,7 @@ APPS = {
     "frames": {"dedup"},
     "web": {"compare", "folders", "passages", "review"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
+    "signatures": set[str](),
     "mcp": {"compare"},
     "gate": {"folders", "passages", "programs"},
     "service": {"compare"},

@@ -135,10 +135,6 @@ def test_other_base_texts_are_other_settings(tmp_path: Path, path: Path) -> None
         with pytest.raises(SettingsError, match="base"):
             lshdb.open(tmp_path / "new.db", base=base, shingle=shingle_)
     assert not (tmp_path / "new.db").exists()
-    with lshdb.open(path) as db, lshdb.open(tmp_path / "lanes.db", content=False) as lanes:
-        some = db.signatures()
-        with pytest.raises(SettingsMismatch, match="base texts"):
-            lanes.add_signatures(some.keys, some.signatures, some.made_with)
 
 
 def test_the_commands(command: Command) -> None:

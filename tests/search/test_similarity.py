@@ -84,13 +84,3 @@ def test_identical_is_the_same_content_and_not_only_similarity_1(path: Path, con
             skipped: list[lshdb.DroppedRow] = []
             db.add_many([("a", text), ("b", f"{text}!")], on_similar="skip", on_skip=skipped.append)
             assert [(one.key, one.identical) for one in skipped] == [("a", True), ("b", False)]
-
-
-def test_signatures_alone_say_nothing_of_contents(path: Path) -> None:
-    lanes, made_with = np.ones((2, 128), np.uint32), lshdb.Sketching.foreign("mine", 128)
-    with lshdb.open(path, shingle="foreign:mine", content=False) as db:
-        db.add_signatures(["a", "b"], lanes, made_with)
-        matches = [*db.query(key="a"), *db.query_signature(lanes[0], made_with)]
-        found = [*matches, *db.pairs(), *([db.compare("a", "b")] if is_there("compare") else [])]
-        assert not any(result.identical for result in found)
-        assert [cluster.identical for cluster in db.clusters()] == [(False, False)]

@@ -79,18 +79,6 @@ def test_repeated_keys_are_counted_across_batches(
                 assert report.documents == len(rows)
 
 
-def test_signatures_of_repeated_keys_are_counted(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"content": False, "permutations": 64}
-    with lshdb.open(tmp_path / "a.db", **settings) as source:
-        source.add_many([("a", "the fox and the grapes"), ("b", "the ant and the dove of it")])
-        known = source.signatures()
-    with lshdb.open(tmp_path / "b.db", **settings) as database:
-        report = database.add_signatures(
-            ["x", "x"], known.signatures, known.made_with, shingles=known.shingles
-        )
-        assert (report.added, report.updated, report.repeated) == (1, 1, 1)
-
-
 def test_the_command_names_what_repeats(command: Command) -> None:
     lines = [f"u{number % 3},another text of number {number}" for number in range(1000)]
     command.write("uc.csv", "\n".join(["user,text", *lines]))

@@ -245,3 +245,36 @@ def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
             db.add_signatures(["b"], ROW, Sketching.foreign("sha256", 128))
     shown = Command(foreign.path.parent).done("show", "a", "--json").record
     assert (shown["shingles"], len(shown["signature"])) == (None, 128)
+
+
+def test_signatures_of_other_base_texts_are_refused(tmp_path: Path) -> None:
+    base = {"task": "the fox and the grapes that hang high upon the wall"}
+    with (
+        database_of(tmp_path / "a.db", {"a": "the ant and the dove"}, base=base) as db,
+        lshdb.open(tmp_path / "lanes.db", content=False) as lanes,
+    ):
+        some = db.signatures()
+        with pytest.raises(lshdb.SettingsMismatch, match="base texts"):
+            lanes.add_signatures(some.keys, some.signatures, some.made_with)
+
+
+def test_signatures_of_repeated_keys_are_counted(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"content": False, "permutations": 64}
+    with lshdb.open(tmp_path / "a.db", **settings) as source:
+        source.add_many([("a", "the fox and the grapes"), ("b", "the ant and the dove of it")])
+        known = source.signatures()
+    with lshdb.open(tmp_path / "b.db", **settings) as database:
+        report = database.add_signatures(
+            ["x", "x"], known.signatures, known.made_with, shingles=known.shingles
+        )
+        assert (report.added, report.updated, report.repeated) == (1, 1, 1)
+
+
+def test_signatures_alone_say_nothing_of_contents(path: Path) -> None:
+    lanes, made_with = np.ones((2, 128), np.uint32), lshdb.Sketching.foreign("mine", 128)
+    with lshdb.open(path, shingle="foreign:mine", content=False) as db:
+        db.add_signatures(["a", "b"], lanes, made_with)
+        matches = [*db.query(key="a"), *db.query_signature(lanes[0], made_with)]
+        found = [*matches, *db.pairs(), db.compare("a", "b")]
+        assert not any(result.identical for result in found)
+        assert [cluster.identical for cluster in db.clusters()] == [(False, False)]

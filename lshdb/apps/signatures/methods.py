@@ -1,12 +1,16 @@
-"""Signatures in and out: a database's signatures as a matrix, and a matrix into a database."""
+"""The methods of `Database` for signatures, in and out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from lshdb.apps.signatures.model import SignatureSet
+from lshdb.database import Database, store_of
 from lshdb.errors import ContentError, SettingsMismatch
+from lshdb.groups import takes
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
 from lshdb.read.batch import Batch
@@ -14,8 +18,7 @@ from lshdb.search import result_tables
 from lshdb.search.query import search
 from lshdb.sketch import banding, minhash, signing
 from lshdb.sketch.settings import Settings
-from lshdb.sketch.signature_sets import SignatureSet, Sketching, check_comparable
-from lshdb.store.store import Store
+from lshdb.sketch.signature_sets import Sketching, check_comparable
 from lshdb.text import arrays, content
 from lshdb.write import batches, parts, writing
 from lshdb.write.doc_ids import DocIds
@@ -26,8 +29,19 @@ _UNKNOWN = 1
 """The number of shingles that is stored where it is above 0, but unknown."""
 
 
-def signatures(store: Store) -> SignatureSet:
-    """The signatures of all documents; see Database.signatures."""
+def signatures(db: Database) -> SignatureSet:
+    """The signatures of all documents, as a matrix with its keys.
+
+    Documents without shingles are similar to nothing and are left out.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db") as db:
+    ...     report = db.add("fox", "The fox and the grapes")
+    ...     known = db.signatures()
+    >>> known.keys, known.signatures.shape, str(known.made_with)
+    (['fox'], (1, 128), 'shingle word:3, 128 lanes of 16 bits, sketch fast, seed 1')
+    """
+    store = store_of(db)
     settings = store.settings
     with store.reading():
         documents, empty = store.count()
@@ -47,7 +61,122 @@ def signatures(store: Store) -> SignatureSet:
     )
 
 
-def lanes(signatures: npt.ArrayLike, made_with: Sketching, settings: Settings) -> arrays.Lanes:
+@takes()
+def add_signatures(
+    db: Database,
+    keys: Iterable[Any],
+    signatures: "ArrayLike",
+    made_with: Sketching,
+    *,
+    shingles: "ArrayLike | None" = None,
+    digests: Sequence[bytes] | None = None,
+    on_batch: Callable[[AddReport], None] | None = None,
+) -> AddReport:
+    """Add documents by their signatures, from another lshdb file or another program.
+
+    The database must keep no contents, and its signatures must be made in the same way: others
+    cannot be compared. For another program's signatures, make it with
+    `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
+    share of equal lanes is the estimate of the similarity.
+
+    Args:
+        keys: n keys, as for `add`; one given again replaces the earlier document.
+        signatures: uint16[n, permutations], uint32 for lanes of 32 bits, or other integers
+            that fit in them.
+        made_with: how they were made.
+        shingles: int64[n], how many shingles each document has, repetitions counted; not for
+            another program's signatures, whose lengths and containment are unknown.
+        digests: 16 bytes each, of the documents' contents, as `signatures` has them: equal for
+            equal documents only. None to compare signatures instead.
+        on_batch: as for `add_many`.
+
+    Raises:
+        SettingsMismatch: the database keeps contents, or its signatures are made differently.
+        ContentError: impossible signatures, keys or numbers; nothing is written.
+        StoreError: writing failed; earlier batches stay.
+
+    >>> import lshdb, numpy
+    >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
+    >>> lanes[1, :120] = lanes[0, :120]
+    >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
+    ...     made_with = lshdb.Sketching.foreign("my lanes", 128)
+    ...     report = db.add_signatures(["a", "b"], lanes, made_with)
+    ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
+    [('a', 'b', 0.9375, False)]
+    """
+    store = store_of(db)
+    settings = store.settings
+    if settings.content:
+        raise SettingsMismatch(
+            f"{store.path} keeps contents, and these are only signatures: add them to a database "
+            "without contents (content=False, lshdb init --no-content)"
+        )
+    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
+    matrix = _lanes(signatures, made_with, settings)
+    checked_keys = batches.checked_keys(keys)
+    sizes = _sizes(shingles, matrix, settings)
+    _check_lengths(len(matrix), checked_keys, sizes, digests)
+    total, of_run = AddReport(), DocIds()
+    for part in arrays.chunks(len(matrix), _BATCH):
+        part_matrix = matrix[part]
+        part_digests = _digests(part_matrix) if digests is None else list(digests[part])
+        with store.writing():
+            shape = store.settings.construction  # it may have been reindexed meanwhile
+            buckets = banding.bucket_keys(part_matrix, shape, settings.seed)
+            signed = signing.Signed(
+                part_matrix, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
+            )
+            writer = writing.Writer(store, of_run=of_run)
+            writer.write(parts.SignedPart(Batch(checked_keys[part]), (), part_digests, signed))
+            writer.finish()
+        total += writer.report
+        if on_batch is not None:
+            on_batch(writer.report)
+    return total
+
+
+@takes()
+def query_signature(
+    db: Database,
+    signature: "ArrayLike",
+    made_with: Sketching,
+    *,
+    top: int | None = None,
+    threshold: float | None = None,
+    exhaustive: bool = False,
+) -> result_tables.Matches:
+    """The stored documents similar to a document given by its signature only, best first.
+
+    Similarities are estimates even where contents are kept.
+
+    Args:
+        signature: uint16[permutations], or uint32 for lanes of 32 bits.
+        made_with: how it was made, which must be as in the database.
+        top: as for `query`.
+        threshold: as for `query`.
+        exhaustive: as for `query`.
+
+    Raises:
+        SettingsMismatch: the signatures of the database are made differently.
+        ContentError: this is not a signature.
+        UsageError: numbers out of range.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db") as db:
+    ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
+    ...     known = db.signatures()
+    ...     matches = db.query_signature(known.signatures[0], known.made_with)
+    ...     [match.key for match in matches]
+    ['a']
+    """
+    store = store_of(db)
+    query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
+    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
+    row = _lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
+    return result_tables.Matches(search(store, query, row), result_tables.match_columns(query))
+
+
+def _lanes(signatures: "ArrayLike", made_with: Sketching, settings: Settings) -> arrays.Lanes:
     """Signatures as lanes [n, permutations] of a file, cut to the bits that it keeps.
 
     Raises:
@@ -72,65 +201,8 @@ def lanes(signatures: npt.ArrayLike, made_with: Sketching, settings: Settings) -
     return matrix.astype(settings.lane_type, copy=False)
 
 
-def add_signatures(
-    store: Store,
-    keys: Iterable[Any],
-    signatures: npt.ArrayLike,
-    made_with: Sketching,
-    *,
-    shingles: npt.ArrayLike | None = None,
-    digests: Sequence[bytes] | None = None,
-    on_batch: Callable[[AddReport], None] | None = None,
-) -> AddReport:
-    """Add documents by their signatures; see Database.add_signatures."""
-    settings = store.settings
-    if settings.content:
-        raise SettingsMismatch(
-            f"{store.path} keeps contents, and these are only signatures: add them to a database "
-            "without contents (content=False, lshdb init --no-content)"
-        )
-    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
-    matrix = lanes(signatures, made_with, settings)
-    checked_keys = batches.checked_keys(keys)
-    sizes = _sizes(shingles, matrix, settings)
-    _check_lengths(len(matrix), checked_keys, sizes, digests)
-    total, of_run = AddReport(), DocIds()
-    for part in arrays.chunks(len(matrix), _BATCH):
-        part_matrix = matrix[part]
-        part_digests = _digests(part_matrix) if digests is None else list(digests[part])
-        with store.writing():
-            shape = store.settings.construction  # it may have been reindexed meanwhile
-            buckets = banding.bucket_keys(part_matrix, shape, settings.seed)
-            signed = signing.Signed(
-                part_matrix, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
-            )
-            writer = writing.Writer(store, of_run=of_run)
-            writer.write(parts.SignedPart(Batch(checked_keys[part]), (), part_digests, signed))
-            writer.finish()
-        total += writer.report
-        if on_batch is not None:
-            on_batch(writer.report)
-    return total
-
-
-def query_signature(
-    store: Store,
-    signature: npt.ArrayLike,
-    made_with: Sketching,
-    *,
-    top: int | None = None,
-    threshold: float | None = None,
-    exhaustive: bool = False,
-) -> result_tables.Matches:
-    """The stored documents similar to a signature's; see Database.query_signature."""
-    query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
-    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
-    row = lanes(np.asarray(signature)[np.newaxis], made_with, store.settings)[0]
-    return result_tables.Matches(search(store, query, row), result_tables.match_columns(query))
-
-
 def _sizes(
-    shingles: npt.ArrayLike | None, matrix: arrays.Lanes, settings: Settings
+    shingles: "ArrayLike | None", matrix: arrays.Lanes, settings: Settings
 ) -> arrays.IntArray:
     """The number of shingles of each document, int64[n]; ContentError for impossible numbers."""
     empty = minhash.is_empty(matrix)

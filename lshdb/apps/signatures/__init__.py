@@ -1,0 +1,8 @@
+"""Signatures of a database as a matrix, and those of other programs in a database or a query.
+
+In: matrices, with how they were made. Out: documents without contents; matches; a matrix.
+
+    methods, model  those of `Database`; the matrix
+
+Doors: .
+"""
