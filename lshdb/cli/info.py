@@ -8,7 +8,7 @@ from lshdb.groups import Option
 from lshdb.model import UNKNOWN_ROOT, Info
 from lshdb.read.paths import escaped
 from lshdb.sketch.settings import settings_record
-from lshdb.text.kinds import is_cut_here
+from lshdb.text.kinds import missing_app
 from lshdb.text.shingles import base_hashes
 
 _MEASURED = 1 << 30
@@ -47,9 +47,9 @@ def info(
         "empty": info.empty,
         "unindexed": info.unindexed,
         **settings_record(info.settings),
-        "base_shingles": len(base_hashes(shingling, info.settings.seed))
-        if is_cut_here(shingling)
-        else None,
+        "base_shingles": None
+        if missing_app(shingling)
+        else len(base_hashes(shingling, info.settings.seed)),
         "root": info.root,
         "bytes": info.bytes,
         "tables": info.tables,

@@ -29,6 +29,7 @@ from lshdb.store.rows import record, settings_of, typed
 from lshdb.store.store import MAX_NUMBER
 from lshdb.text import arrays, hashing, shingling
 from lshdb.text.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
+from lshdb.text.kinds import missing_app
 
 _LISTED = 5
 """Problems of a column that are listed."""
@@ -274,8 +275,11 @@ class Examination:
                 yield from offers.offered(offers.CHECKS, part)(self.connection)
 
     def _has_app(self, part: str) -> bool:
-        """Whether the app of a part is there; otherwise the part is unchecked."""
-        if not offers.is_there(app := offers.TABLES[part]):
+        """Whether the apps that know a part are there; otherwise the part is unchecked."""
+        app = offers.TABLES[part]
+        if self.settings is not None and part in offers.PARTS and offers.is_there(app):
+            app = missing_app(self.settings.shingling) or app
+        if not offers.is_there(app):
             self._add(_unchecked(part, f"checked where the app {app!r} is installed"))
         return offers.is_there(app)
 

@@ -13,7 +13,7 @@ from lshdb.search.query import row_of_key
 from lshdb.store.store import Store
 from lshdb.text import hashing, shingles
 from lshdb.text.content import from_stored
-from lshdb.text.kinds import is_cut_here
+from lshdb.text.kinds import missing_app
 
 _MAX_ROWS = (1 << 63) - 1
 
@@ -43,7 +43,7 @@ def key_of(store: Store, doc_id: int) -> str:
 def count_distinct(store: Store, document: model.StoredDocument) -> int | None:
     """How many distinct shingles a document has; None without its content, or without its app."""
     shingling = store.settings.shingling
-    if document.content is None or not is_cut_here(shingling):
+    if document.content is None or missing_app(shingling):
         return None
     return len(
         shingles.distinct_shingles([document.content], shingling, hashing.secret_seed()).hashes

@@ -44,10 +44,11 @@ class ShingleKind(Protocol):
         """`Tokens.text` of one large text, in pieces for about `size` characters each."""
 
 
-def is_cut_here(shingling: Shingling) -> bool:
-    """Whether the app is installed that cuts texts of this kind, if one does."""
-    place = offers.KINDS.get(shingling.kind)
-    return place is None or offers.is_there(offers.app_of(place))
+def missing_app(shingling: Shingling) -> str | None:
+    """The app that cuts such texts, or leaves out a part of them, and is not installed, if any."""
+    offered = [offers.KINDS.get(shingling.kind), *map(offers.LEFT_OUT.get, shingling.options)]
+    apps = [offers.app_of(place) for place in offered if place is not None]
+    return next((app for app in apps if not offers.is_there(app)), None)
 
 
 def kind_of(shingling: Shingling) -> ShingleKind | None:

@@ -185,7 +185,7 @@ def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
         connection = store_of(db)._connection
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(StoreError, match="the disk is full"):
+        with pytest.raises(StoreError, match="a disk is full"):
             db.reindex(bands=64, rows=1)
         assert inspection.contents(path) == before
         connection.execute("PRAGMA max_page_count = 100000")

@@ -15,13 +15,17 @@ MISSING = "'code' belongs to the app 'programs', which is not installed"
 
 @pytest.fixture
 def without_app(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """A database of three programs, in a process that has no app that cuts them."""
+    """Databases of three programs, in a process that has no app that cuts them."""
+    for name, shingle in (("passages", "code:6"), ("texts", "word:3-boilerplate")):
+        passages = "12" if name == "passages" else "0"
+        command.done("init", "-d", f"{name}.db", "--shingle", shingle, "--passages", passages)
     command.write("base.py", "print(1)\n")
     settings = ("--shingle", "code:6", "--threshold", "0.6", "--passages", "0")
     command.done("init", *settings, "--base", "base.py")
     for name in "abc":
         command.write(f"{name}.py", PROGRAM + f"x = {name}({name})\n" * (name == "c"))
-    command.done("add", "a.py", "b.py", "c.py")
+    for database in ("lsh.db", "passages.db", "texts.db"):
+        command.done("add", "-d", database, "a.py", "b.py", "c.py")
     monkeypatch.setitem(sys.modules, "lshdb.apps.programs", None)
     offers.is_there.cache_clear()
     monkeypatch.setattr(offers, "is_there", offers.is_there.__wrapped__)
@@ -71,3 +75,21 @@ def test_where_a_text_is_cut_the_app_is_named(without_app: Command, arguments: l
 def test_what_is_not_known_without_the_app_is_null(without_app: Command) -> None:
     assert without_app.done("info", "--json").record["base_shingles"] is None
     assert without_app.done("show", "a.py", "--json").record["distinct_shingles"] is None
+
+
+def test_what_only_the_app_can_count_is_null(without_app: Command) -> None:
+    for database in ("lsh.db", "texts.db"):
+        shown = without_app.done("show", "-d", database, "a.py", "--json").record
+        assert shown["distinct_shingles"] is None
+        assert shown["shingles"] > 0
+
+
+def test_of_programs_with_passages_the_rest_is_checked(without_app: Command) -> None:
+    unchecked = without_app("check", "-d", "passages.db", "--json").record
+    assert (unchecked["stored"], unchecked["expected"]) == (
+        "fingerprints",
+        "checked where the app 'programs' is installed",
+    )
+    for arguments in (["remove", "c.py"], ["check", "--deep"]):
+        assert without_app.fails(*arguments, "-d", "passages.db", status=2) == MISSING
+    without_app.done("show", "-d", "passages.db", "c.py")
