@@ -1,4 +1,4 @@
-"""against: this checkout beside an earlier version, whole commands in turn. Ten minutes.
+"""against: this checkout beside an earlier version, whole commands in turn. A quarter of an hour.
 
 Both versions are in separate environments with the same dependencies; that of the earlier one stays
 in --directory (or the user's cache). Each version queries a file that it wrote itself. Ratios are
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from measure.common.commands import Measured, measure
-from measure.harness.corpora import Corpus, flush, read_texts
+from measure.harness.corpora import Corpus, flush, read_texts, write_pieces
 from measure.harness.figures import OWN, Values
 from measure.harness.lab import Lab, environment, install, taken
 
@@ -29,11 +29,14 @@ _STARTS: Final = 5
 
 
 def run(lab: Lab) -> None:
-    """Documents of 3 KB; a tenth are near duplicates."""
+    """Documents of 3 KB, of which a tenth are near duplicates; programs are pieces of sources."""
     versions = _installed(lab)
     corpus = lab.corpus(lab.count(100_000, quick=2_000))
+    programs = write_pieces(lab.fresh(".jsonl"), lab.count(20_000, quick=500), 3000)
     queries = lab.queries(corpus, 500)
-    jobs = {name: _jobs(lab, python, corpus, queries) for name, python in versions.items()}
+    jobs = {
+        name: _jobs(lab, python, corpus, programs, queries) for name, python in versions.items()
+    }
     # By job, so that the two versions run side by side.
     for case in jobs[OWN]:
         times = _STARTS if case.startswith("start") else 1
@@ -44,7 +47,9 @@ def run(lab: Lab) -> None:
         lab.keep(case, corpus.documents, ratios, "ratio")
 
 
-def _jobs(lab: Lab, python: Path, corpus: Corpus, queries: Path) -> dict[str, Callable[[], Values]]:
+def _jobs(
+    lab: Lab, python: Path, corpus: Corpus, programs: Corpus, queries: Path
+) -> dict[str, Callable[[], Values]]:
     """What is measured of a version."""
 
     def command(program: str, *arguments: str | Path) -> Measured:
@@ -62,6 +67,12 @@ def _jobs(lab: Lab, python: Path, corpus: Corpus, queries: Path) -> dict[str, Ca
         shutil.rmtree(new.parent)
         return taken(done)
 
+    def empty(*settings: str) -> Path:
+        """A new file with settings."""
+        new = lab.fresh(".db")
+        command("lshdb", "init", "-d", new, *settings)
+        return new
+
     database, few, some = lab.fresh(".db"), lab.fresh(".db"), lab.fresh(".jsonl")
     with corpus.path.open(encoding="utf-8") as lines:
         some.write_text("".join(islice(lines, 1000)), "utf-8")
@@ -69,8 +80,12 @@ def _jobs(lab: Lab, python: Path, corpus: Corpus, queries: Path) -> dict[str, Ca
     command("lshdb", "add", "-q", "-d", few, some)
     text = read_texts(corpus.path, 1)[0]
     reindex = ("lshdb", "reindex", "--threshold", "0.7", "-d")
+    add = partial(once, "lshdb", "add", "-q", suffix=".db")
+    with_passages, of_programs = empty("--passages", "8"), empty("--for", "programs")
     return {
-        "add": partial(once, "lshdb", "add", "-q", corpus.path, "-d", suffix=".db"),
+        "add": partial(add, corpus.path, "-d"),
+        "add --passages 8": partial(add, corpus.path, "-d", copy=with_passages),
+        "add --for programs": partial(add, programs.path, "-d", copy=of_programs),
         "query": partial(once, "python", "-c", _QUERIES, database, queries),
         "pairs": partial(once, "lshdb", "pairs", "--json", "-d", database),
         "clusters": partial(once, "lshdb", "clusters", "--json", "-d", database),
