@@ -13,6 +13,8 @@ from lshdb.apps.dedup.file_rows import DecidedRow
 from lshdb.apps.dedup.options import DedupOptions
 from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.folders.sync import SyncReport
+from lshdb.apps.measuring.model import Measured
+from lshdb.apps.measuring.options import MeasureOptions
 from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.options import PassagesOptions
@@ -41,6 +43,8 @@ class AppMethods:
     def decisions(self) -> list[Decision]: ...
     @takes(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]: ...
+    @takes(MeasureOptions)
+    def measure(self, options: MeasureOptions) -> Measured: ...
     @takes(PassagePairsOptions)
     def passage_pairs(self, options: PassagePairsOptions) -> PassageResults: ...
     @takes(PassagesOptions)

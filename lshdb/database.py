@@ -22,7 +22,6 @@ from lshdb.options import (
     ClustersOptions,
     FileName,
     KeysOptions,
-    MeasureOptions,
     PairsOptions,
     Parameters,
     QueryManyOptions,
@@ -40,7 +39,6 @@ from lshdb.text.shingling import Content
 if TYPE_CHECKING:
     from lshdb.maintain.choices import Tuned
     from lshdb.maintain.findings import CheckReport
-    from lshdb.maintain.measuring import Measured
     from lshdb.model import Cluster
     from lshdb.search.result_tables import (
         Buckets,
@@ -550,7 +548,7 @@ class Database(AppMethods):
 
         return SqlRows(*self._store.sql(statement, parameters))
 
-    # choosing, measuring and changing the index
+    # choosing and changing the index
 
     @takes(TuneOptions)
     def tune(self, options: TuneOptions) -> "list[Tuned]":
@@ -569,25 +567,6 @@ class Database(AppMethods):
         from lshdb.maintain.choices import tune_stored
 
         return tune_stored(self._store, options)
-
-    @takes(MeasureOptions)
-    def measure(self, options: MeasureOptions) -> "Measured":
-        """Measure what the index finds and costs, by brute force for a sample of the documents.
-
-        Warns:
-            LimitWarning: buckets were too large to be read whole for the formula.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db", threshold=0.5) as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     report += db.add("ant", "The fox and the grapes and the ant")
-        ...     measured = db.measure()
-        >>> measured.recall.pairs, measured.recall.recall, measured.candidates
-        (1, 1.0, 1.0)
-        """
-        from lshdb.maintain.measuring import measure
-
-        return measure(self._store, options)
 
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> model.Reindexed:

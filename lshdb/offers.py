@@ -71,9 +71,10 @@ FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
 OF_OPTIONS = {
     "folders": "lshdb.apps.folders.cli.folder_pairs:write_folder_pairs",
+    "measure": "lshdb.apps.measuring.cli.measured:write_measured",
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
 }
-"""What does the work of options that the core has, for pairs and clusters."""
+"""What does the work of options that commands of the core have."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
 """What adds a part of one database to another one, after its documents; see write.add."""
 CHECKS = {"decisions": "lshdb.apps.review.decision_rows:problems"}
@@ -95,6 +96,7 @@ METHODS = {
     "decide": "lshdb.apps.review.methods:decide",
     "decisions": "lshdb.apps.review.methods:decisions",
     "dedup_files": "lshdb.apps.dedup.methods:dedup_files",
+    "measure": "lshdb.apps.measuring.methods:measure",
     "passage_pairs": "lshdb.apps.passages.methods:passage_pairs",
     "passages": "lshdb.apps.passages.methods:passages",
     "query_signature": "lshdb.apps.signatures.methods:query_signature",
@@ -114,6 +116,7 @@ _NAMES = {
     "lshdb.apps.dedup.model": "DroppedRow",
     "lshdb.apps.folders.sync": "SyncChange SyncReport",
     "lshdb.apps.frames.frames": "Deduplicated dedup",
+    "lshdb.apps.measuring.model": "Measured MeasuredRecall",
     "lshdb.apps.passages.model": "CommonPassage CopiedPassage PassagePair Passages Source",
     "lshdb.apps.passages.passage_results": "PassageResults",
     "lshdb.apps.review.decisions": "Decision",
@@ -131,7 +134,6 @@ _NAMES = {
     "lshdb.maintain.check": "check",
     "lshdb.maintain.choices": "Tuned tune",
     "lshdb.maintain.findings": "CheckReport Problem Repair",
-    "lshdb.maintain.measuring": "Measured MeasuredRecall",
     "lshdb.maintain.restoring": "Restored restore_backup",
     "lshdb.model": """
         AddReport Bucket Cluster Document Failure Info Match Pair Reindexed StoredDocument
@@ -155,6 +157,7 @@ _OPTIONS = {
     """,
     "frames": "DataOptions",
     "gate": "GateOptions",
+    "measuring": "MeasureOptions",
     "report": "PlotOptions ReportOptions",
     "passages": """
         CommonOptions CopiedOptions PassagePairsOptions PassagesOptions TextFieldOptions

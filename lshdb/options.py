@@ -173,9 +173,6 @@ OnFailure = Annotated[
     "Callable[[Failure], None] | None",
     argument("Called with each file, line and row that gives no document."),
 ]
-SampleSize = Annotated[
-    int | None, Option("Documents to compare with all. [default: some seconds']", min=1)
-]
 SampleSeed = Annotated[int, uncommon("Seed of samples.", min=0)]
 Timeout = Annotated[
     float,
@@ -846,15 +843,6 @@ class TuneOptions(Options):
         None
     )
     seed: SampleSeed = 1
-
-
-class MeasureOptions(Options):
-    """Options of `Database.measure`."""
-
-    threshold: Threshold = None
-    sample: SampleSize = None
-    seed: SampleSeed = 1
-    progress: OnProgress = False
 
 
 # keeping the file

@@ -27,6 +27,7 @@ from lshdb.apps.dedup.options import DedupOutputs as DedupOutputs
 from lshdb.apps.dedup.options import DedupOptions as DedupOptions
 from lshdb.apps.frames.options import DataOptions as DataOptions
 from lshdb.apps.gate.options import GateOptions as GateOptions
+from lshdb.apps.measuring.options import MeasureOptions as MeasureOptions
 from lshdb.apps.report.options import PlotOptions as PlotOptions
 from lshdb.apps.report.options import ReportOptions as ReportOptions
 from lshdb.apps.passages.options import CommonOptions as CommonOptions
@@ -77,7 +78,6 @@ def character(text: str) -> str: ...
 AnyReader = Any
 WorkerCount = int | None
 OnFailure = Callable[[Failure], None] | None
-SampleSize = int | None
 SampleSeed = int
 Timeout = float
 IndexThreshold = float | None
@@ -875,12 +875,6 @@ class TuneOptions(Options):
     documents: int | None = None
     construction: str | None = None
     seed: SampleSeed = 1
-
-class MeasureOptions(Options):
-    threshold: Threshold = None
-    sample: SampleSize = None
-    seed: SampleSeed = 1
-    progress: OnProgress = False
 
 class RepairOptions(Options):
     deep: bool = False

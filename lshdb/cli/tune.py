@@ -1,20 +1,17 @@
 """The command tune: predicts what constructions do, before anything is indexed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
+from lshdb import offers
 from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
 from lshdb.groups import Option
-from lshdb.maintain import choices, measuring
+from lshdb.maintain import choices
 from lshdb.maintain.resolve import choose_construction
-from lshdb.options import MeasureOptions, SampleSize, TuneOptions
+from lshdb.options import TuneOptions
 from lshdb.sketch.settings import Settings
-
-_ENOUGH = 100
-"""Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
 
 
 def tune(
@@ -26,7 +23,10 @@ def tune(
         bool,
         Option("Measure what the index finds."),
     ] = False,
-    sample: SampleSize = None,
+    sample: Annotated[
+        int | None,
+        Option("Documents to compare with all. [default: some seconds']", min=1),
+    ] = None,
     form: Form,
 ) -> None:
     """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
@@ -45,10 +45,8 @@ def tune(
         given = (options.recall, options.permutations, options.documents, options.construction)
         if any(option is not None for option in given):
             raise UsageError("--measure can only be combined with --threshold, --sample and --seed")
-        measuring_options = MeasureOptions(
-            threshold=options.threshold, sample=sample, seed=options.seed
-        )
-        _measure(file, measuring_options, form)
+        write_measured = offers.offered(offers.OF_OPTIONS, "measure")
+        write_measured(file, options.threshold, sample, options.seed, form)
         return
     if sample is not None:
         raise UsageError("--sample goes with --measure")
@@ -102,23 +100,3 @@ def _write_constructions(constructions: list[choices.Tuned], form: Form) -> None
     )
     shown = ("construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates")
     results.write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
-
-
-def _measure(file: DatabaseFile, options: MeasureOptions, form: Form) -> None:
-    """Measure the index, and print the result beside the formulas'."""
-    form.check(file.db)
-    with file.reading() as database:
-        measured = database.measure(replace(options, progress=messages.shows_progress()))
-    kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
-    messages.message(
-        f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "
-        f"index: {measured.construction}"
-    )
-    recall = measured.recall
-    if recall.pairs < _ENOUGH and measured.sample < measured.documents:
-        messages.message(
-            f"only {recall.pairs} of the pairs are similar: --sample with more than "
-            f"{measured.sample} measures recall better"
-        )
-    shown = [name for name in measuring.COLUMNS if name not in ("found", "exact")]
-    results.write_results(measuring.COLUMNS, measured.rows(), form, shown=shown)

@@ -9,5 +9,5 @@ In: a file, damaged or not. Out: its problems and repairs, or a rebuilt index.
     restoring  puts a backup in the place of a database
     reindex    rebuilds the index, for another threshold or shape or a repair
 
-Doors: analysis, check, choices, examining, findings, measuring, reindex, resolve, sampling.
+Doors: analysis, check, choices, examining, findings, reindex, resolve, sampling.
 """

@@ -113,7 +113,8 @@ def test_help_of_all_names_the_commands(command: Command) -> None:
     [
         *("query --text a", "pairs", "clusters", "show a", "buckets"),
         pytest.param("compare a.txt b.txt", marks=pytest.mark.app("compare")),
-        *("info", "tune", "tune --measure", "check", "backup copy.db", "remove a", "sql select"),
+        pytest.param("tune --measure", marks=pytest.mark.app("measuring")),
+        *("info", "tune", "check", "backup copy.db", "remove a", "sql select"),
         "reindex --threshold 0.5",
     ],
 )

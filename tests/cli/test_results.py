@@ -71,10 +71,10 @@ TYPES: dict[Any, Callable[[str], Any]] = {
 """How a cell of CSV becomes a value of a type."""
 
 
+OF_OPTIONS = {"folders": "folders", "measure": "measuring"}
+"""The app of an option of the core's commands."""
 NAMES = [
-    pytest.param(
-        name, marks=pytest.mark.app("folders" if name == "folders" else app_of(COMMANDS[name]))
-    )
+    pytest.param(name, marks=pytest.mark.app(OF_OPTIONS.get(name, app_of(COMMANDS[name]))))
     for name in COMMANDS
 ]
 

@@ -183,8 +183,9 @@ def test_documents_made_to_have_the_hashes_of_others_are_not_similar(
         assert not db.query(key="a", **options)
     answers = db.query_many([("of a", a), ("of b", b)])
     assert [[match.key for match in matches] for _, matches in answers] == [["a"], ["b"]]
-    measured = db.measure(sample=2)
-    assert (measured.candidates, measured.recall.pairs) == (1, 0)
+    if is_there("measuring"):
+        measured = db.measure(sample=2)
+        assert (measured.candidates, measured.recall.pairs) == (1, 0)
     field = "text" if isinstance(a, str) else "set"
     rows = [
         {"id": key, field: given if field == "text" else [*given]}

@@ -64,6 +64,7 @@ APPS = {
     "web": {"compare", "folders", "passages", "review"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
     "signatures": set[str](),
+    "measuring": set[str](),
     "mcp": {"compare"},
     "gate": {"folders", "passages", "programs"},
     "service": {"compare"},

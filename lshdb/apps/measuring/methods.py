@@ -12,35 +12,20 @@ The index's candidates are read from the file: the band rows, and in a cascade i
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
-from lshdb.columns import Columns
+from lshdb.apps.measuring.model import Measured, MeasuredRecall
+from lshdb.apps.measuring.options import MeasureOptions
+from lshdb.database import Database, store_of
+from lshdb.groups import takes
 from lshdb.maintain import analysis, sampling
-from lshdb.options import MeasureOptions
 from lshdb.progress import shown
-from lshdb.results import Result
 from lshdb.search import lookup, similarity
 from lshdb.sketch import minhash
-from lshdb.sketch.constructions import Construction
 from lshdb.store.store import Store
 from lshdb.text import arrays
 
-COLUMNS: Columns = {
-    "what": str,
-    "from": float,
-    "to": float,
-    "measured": float,
-    "formula": float,
-    "low": float,
-    "high": float,
-    "pairs": int,
-    "found": int,
-    "exact": bool,
-}
-"""The columns of the table of measurements."""
 PARTS = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES = 100
@@ -49,79 +34,24 @@ _PER_QUERY = 10_000
 """Candidates that a query counts for besides its own: 1,000 queries leave room for a table."""
 _SIGMAS = 1.959964
 """Standard deviations that hold 95% of a normal distribution."""
-_recall_values = attrgetter(
-    "minimum", "below", "recall", "formula", "low", "high", "pairs", "found"
-)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredRecall(Result):
-    """How many similar pairs in a range of similarity are found.
+@takes(MeasureOptions)
+def measure(db: Database, options: MeasureOptions) -> Measured:
+    """Measure what the index finds and costs, by brute force for a sample of the documents.
 
-    Attributes:
-        minimum: the lowest similarity of the range.
-        below: its end; 1 includes 1.
-        pairs: similar pairs by brute force, each once.
-        found: how many of them are candidates.
-        recall: found / pairs; None without pairs.
-        low, high: the 95% confidence interval of the recall (see `wilson`); None without pairs.
-        formula: the mean over these pairs of the curve at their similarities; None without pairs.
+    Warns:
+        LimitWarning: buckets were too large to be read whole for the formula.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db", threshold=0.5) as db:
+    ...     report = db.add("fox", "The fox and the grapes")
+    ...     report += db.add("ant", "The fox and the grapes and the ant")
+    ...     measured = db.measure()
+    >>> measured.recall.pairs, measured.recall.recall, measured.candidates
+    (1, 1.0, 1.0)
     """
-
-    minimum: float
-    below: float
-    pairs: int
-    found: int
-    recall: float | None
-    low: float | None
-    high: float | None
-    formula: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Measured(Result):
-    """The results of queries for a sample of a database's documents.
-
-    Attributes:
-        construction: of the index.
-        threshold: the minimum similarity of similar pairs.
-        documents: how many have shingles.
-        sample: how many of these were queries.
-        exact: whether similarities are exact; else they are estimates.
-        recall: the recall of all similar pairs with a document of the sample.
-        parts: the recall in four ranges of similarity, from the threshold on.
-        candidates: mean number per query, without itself.
-        candidates_formula: the prediction that `tune` makes.
-        precision: the share of candidates that are similar, before they are verified; None
-            without candidates.
-        precision_formula: the predicted share.
-    """
-
-    construction: Construction
-    threshold: float
-    documents: int
-    sample: int
-    exact: bool
-    recall: MeasuredRecall
-    parts: tuple[MeasuredRecall, ...]
-    candidates: float
-    candidates_formula: float
-    precision: float | None
-    precision_formula: float | None
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Each measurement next to its prediction, with the columns of `COLUMNS`."""
-        for recall in (self.recall, *self.parts):
-            yield "recall", *_recall_values(recall), self.exact
-        none = (None,) * 4
-        candidates = self.candidates, self.candidates_formula
-        yield "candidates a query", None, None, *candidates, *none, self.exact
-        precision = self.precision, self.precision_formula
-        yield "precision", None, None, *precision, *none, self.exact
-
-
-def measure(store: Store, options: MeasureOptions) -> Measured:
-    """Measure what the index finds and costs; see Database.measure."""
+    store = store_of(db)
     with shown(options.progress, "comparing") as progress, store.reading():
         threshold = options.threshold or store.settings.threshold
         sample, seed = options.sample, options.seed

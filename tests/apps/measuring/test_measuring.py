@@ -13,8 +13,8 @@ from oracles import jaccard
 
 import lshdb
 from lshdb import Limits
+from lshdb.apps.measuring.methods import wilson
 from lshdb.errors import UsageError
-from lshdb.maintain.measuring import wilson
 from lshdb.sketch.constructions import Construction, candidate_probability
 
 SETS = set_families(71, families=30, copies=5, size=40)
