@@ -36,10 +36,9 @@ def clusters(
 ) -> None:
     """Group similar documents, and show which one of each group to keep.
 
-    A cluster is all documents that similar pairs connect. Members that are less similar to the kept
-    one than the threshold are marked "below"; --star makes clusters without such members. A line
-    has the number of the cluster, the similarity to the kept one, the role (keep, member or below,
-    or the decision), and the key.
+    A cluster is all documents that similar pairs connect. Members less similar to the kept one than
+    the threshold are "below"; --star makes clusters without them. A line has the number of the
+    cluster, the similarity to the kept one, the role (or the decision), and the key.
 
     With --folders a line is two directories, by the keys as paths: the shares of the files below
     each that are in clusters with some of the other, how many these are of the first, the bytes
@@ -111,16 +110,9 @@ def _print_files(
             stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
             for key in keys:
                 if key in documents:  # else removed meanwhile
-                    yield proof.proved(proofs, documents[key], filter(None, stays))
+                    yield proofs.check(documents[key], filter(None, stays))
 
     proving.print_files(files(), null=null)
-
-
-def _files_of(keys: Iterable[str], root: str) -> Iterator[object]:
-    """What identifies the files of documents."""
-    for key in keys:
-        if identity := file_identity(path_of_key(key, root)):
-            yield identity
 
 
 def _write_dropped(
@@ -129,14 +121,17 @@ def _write_dropped(
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
     below = unprintable = same = 0
 
+    def file_of(key: str) -> object:
+        return file_identity(path_of_key(key, root))
+
     def dropped() -> Iterator[tuple[str]]:
         nonlocal below, unprintable, same
         for cluster in clusters:
             below += result_tables.roles(cluster, threshold).count("below")
             keys = result_tables.dropped_members(cluster, threshold)
-            kept_files = {*_files_of({*cluster.members}.difference(keys), root)}
+            kept = {*map(file_of, {*cluster.members}.difference(keys))} - {None}
             for key in keys:
-                if not kept_files.isdisjoint(_files_of([key], root)):
+                if file_of(key) in kept:
                     same += 1
                 elif form.is_text and not null and escaped(key) != key:
                     unprintable += 1

@@ -1,6 +1,5 @@
 """Files that a command writes: whole under their names, or not at all."""
 
-import contextlib
 import os
 import stat
 import sys
@@ -24,8 +23,11 @@ def output_to(path: str) -> Output:
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
     """UsageError if a file, or a log of a database, would be read and written, or written twice."""
-    names = (
-        name for path in inputs for name in (*_logs_of(os.path.realpath(path)), *_logs_of(path))
+    names = (  # SQLite keeps its logs beside a database
+        name + end
+        for path in inputs
+        for name in (os.path.realpath(path), path)
+        for end in ("", "-wal", "-shm")
     )
     seen: dict[object, str] = {_identity(path, 0): path for path in names}
     for path in outputs:
@@ -35,11 +37,6 @@ def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
                 f"{path} is the same file as {seen[identity]}: give the output another name"
             )
         seen[identity] = path
-
-
-def _logs_of(path: str) -> list[str]:
-    """A database and the files that SQLite keeps beside it."""
-    return [path + end for end in ("", "-wal", "-shm")]
 
 
 def _identity(path: str, stream: int) -> object:
@@ -53,20 +50,12 @@ def _identity(path: str, stream: int) -> object:
 
 def entries_of(path: str, *, null: bool) -> Iterator[str]:
     """The names that a file or `-` lists, one per line or each followed by a NUL byte."""
-    with input_of(path, stdin()) as file:
-        names = file.read().split(b"\0") if null else (line.rstrip(b"\n") for line in file)
-        yield from map(os.fsdecode, filter(None, names))
-
-
-@contextlib.contextmanager
-def input_of(path: str, standard_input: BinaryIO | None) -> Iterator[BinaryIO]:
-    """A file that is read, or standard input for `-`; an InputError says its name."""
-    with contextlib.ExitStack() as stack:
-        try:
-            file = stack.enter_context(paths.opened(path, standard_input))
-        except errors.InputError as error:
-            raise errors.InputError(f"{paths.printable_path(path)}: {error}") from error
-        yield file
+    try:
+        with paths.opened(path, stdin()) as file:
+            names = file.read().split(b"\0") if null else (line.rstrip(b"\n") for line in file)
+            yield from map(os.fsdecode, filter(None, names))
+    except errors.InputError as error:
+        raise errors.InputError(f"{paths.printable_path(path)}: {error}") from error
 
 
 def stdin() -> BinaryIO | None:

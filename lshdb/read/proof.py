@@ -50,31 +50,8 @@ def compared(file: StoredFile, root: str) -> Compared:
     return Compared(file.key, root, file.digest, file.file_digest)
 
 
-def text_session(store: Store) -> Session:
-    """Reads the files of stored documents."""
-    return session_of(
-        TextOptions(),
-        store.settings.shingling,
-        root=store.files_root,
-        format="text",
-        stored_guess=store.extracted_of,
-    )
-
-
 class UnprovedError(InputError):
     """Why a file is not to be deleted."""
-
-
-class NoFileError(UnprovedError):
-    """A document that is not the whole of a file that is there."""
-
-
-class NoCopyError(UnprovedError):
-    """Why nothing stays for a file that is as it was."""
-
-
-class OneFileError(UnprovedError):
-    """A file that is not to be deleted because it is the one that stays, under another name."""
 
 
 @dataclass(frozen=True)
@@ -146,26 +123,24 @@ class Proof:
         self._in_bin: dict[str, bool] = {}
         self._read: dict[Compared, tuple[str, os.stat_result]] = {}
 
-    def check(self, goes: Compared, stays: Iterable[Compared] | None) -> ProvedFile:
-        """The file of a document that goes, if one of those that may stay does.
+    def check(self, goes: Compared, stays: Iterable[Compared] | None) -> ProvedFile | LeftFile:
+        """The file of a document that goes, if one of those that may stay does; else the reason.
 
         Args:
             goes: a document that is a whole file.
             stays: documents that may stay for it, the best first; None if nothing has to stay.
-
-        Raises:
-            NoFileError: it has none.
-            OneFileError: it is the file of one of these.
-            NoCopyError: all of these are gone, or have changed, or there are none.
-            UnprovedError: it is gone, or has changed.
         """
         path = path_of(goes)
         if path is None:
-            raise NoFileError("no file of its own: gone, or a row or message in a file")
-        status = self.reread(goes, path)
-        going = identity.identity_of(status, path)
-        if stays is None and going in self._staying:
-            raise UnprovedError(_STAYS)
+            reason = "no file of its own: gone, or a row or message in a file"
+            return LeftFile(goes.key, reason, has_failed=False)
+        try:
+            status = self.reread(goes, path)
+            going = identity.identity_of(status, path)
+            if stays is None and going in self._staying:
+                raise UnprovedError(_STAYS)
+        except UnprovedError as error:
+            return LeftFile(goes.key, str(error))
         if stays is None:
             self._going.add(going)
             return ProvedFile(goes, path, status)
@@ -175,22 +150,22 @@ class Proof:
                 stays_path, stays_status = self._file(document)
                 staying = identity.identity_of(stays_status, stays_path)
                 if staying == going:
-                    raise OneFileError(f"already one file with {document.key}")
+                    reason = f"already one file with {document.key}"
+                    return LeftFile(goes.key, reason, has_failed=False)
                 if going in self._staying:
                     raise UnprovedError(_STAYS)
                 if staying in self._going:
                     raise UnprovedError("it goes, too")
                 if self._is_in_bin(stays_path):
                     raise UnprovedError("it is in a recycle bin")
-            except OneFileError:
-                raise
             except UnprovedError as error:
                 why = why or stays_not(document, error)
                 continue
             self._going.add(going)
             self._staying.add(staying)
             return ProvedFile(goes, path, status, document, stays_path)
-        raise NoCopyError(why or "no other file holds a kept copy of it")
+        reason = why or "no other file holds a kept copy of it"
+        return LeftFile(goes.key, reason, has_no_copy=True)
 
     def _file(self, document: Compared) -> tuple[str, os.stat_result]:
         """The file that has a document, which may be a member or a message in it; read once."""
@@ -256,19 +231,11 @@ class Proof:
 
 def proof_of(store: Store, bins: Iterable[str] = ()) -> Proof:
     """The proof for files of stored documents, none of which stays if it is below a bin."""
-    return Proof(text_session(store), bins)
-
-
-def proved(
-    proofs: Proof, document: Compared, stays: Iterable[Compared] | None
-) -> ProvedFile | LeftFile:
-    """The file of a document that can go, or why it is left; see lshdb.read."""
-    try:
-        return proofs.check(document, stays)
-    except UnprovedError as error:
-        return LeftFile(
-            document.key,
-            str(error),
-            has_failed=not isinstance(error, NoFileError | OneFileError),
-            has_no_copy=isinstance(error, NoCopyError),
-        )
+    session = session_of(
+        TextOptions(),
+        store.settings.shingling,
+        root=store.files_root,
+        format="text",
+        stored_guess=store.extracted_of,
+    )
+    return Proof(session, bins)

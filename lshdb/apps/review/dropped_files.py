@@ -40,11 +40,11 @@ def dropped_files(
     """
     copies = _Copies(store, identical=identical)
     for _, documents in sorted(copies.dropped.items()):
-        files = [proof.proved(proofs, document, copies.of(document)) for document in documents]
+        files = [proofs.check(document, copies.of(document)) for document in documents]
         for index, file in enumerate(files):
             if isinstance(file, proof.LeftFile) and file.has_no_copy:
                 files[index] = (
-                    proof.proved(proofs, documents[index], None)
+                    proofs.check(documents[index], None)
                     if without_copy
                     else replace(file, reason=f"{file.reason}: --yes takes it all the same")
                 )

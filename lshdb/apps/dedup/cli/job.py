@@ -42,7 +42,7 @@ from lshdb.read.paths import (
     path_of_key,
     printable_path,
 )
-from lshdb.read.proof import LeftFile, proved
+from lshdb.read.proof import LeftFile
 from lshdb.read.session import Session
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
@@ -432,7 +432,7 @@ class DedupJob:
         stays: proof.Compared | None
         if row.kept_line is not None:
             is_there = os.path.isfile(path_of_key(str(row.kept_file), root))
-            file = proved(self._proofs, goes, None if is_there else [])
+            file = self._proofs.check(goes, None if is_there else [])
         else:
             if row.reference is not None and row.kept_file is None:
                 stays = self._of_database(row.reference).get(row.kept)
@@ -441,7 +441,7 @@ class DedupJob:
             else:
                 counts = self.reading if row.reference is None else self._of_references
                 stays = self._compared(row.kept, counts)
-            file = proved(self._proofs, goes, [] if stays is None else [stays])
+            file = self._proofs.check(goes, [] if stays is None else [stays])
         if isinstance(file, LeftFile):
             self.left.append(file)
         return not isinstance(file, LeftFile)
