@@ -125,7 +125,7 @@ class RowsOptions(Options):
     cut: Annotated[
         int | None,
         Option(
-            "Cut runs of earlier rows; a row goes if nothing is left.",
+            "Cut runs of earlier rows; emptied rows go.",
             min=3,
             metavar="WORDS",
             section=CUTTING,

@@ -54,9 +54,9 @@ def dedup(
 ) -> None:
     """Drop rows that are similar to an earlier row.
 
-    Rows keep their order, columns and types. The output's suffix says its format, else the
-    input's. Without -o, a directory is a collection of text files: dedup prints the duplicates,
-    with the kept file, and deletes nothing; at threshold 1, those with the same bytes.
+    Rows keep their order, columns and types; the output's suffix says its format, or the input's.
+    Without -o, a directory is text files: dedup prints duplicates, of the same bytes at threshold
+    1, with the kept file.
 
     Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
 
