@@ -270,7 +270,7 @@ class PurposeOptions(Options):
         Literal["short-text", "records", "documents", "scans", "programs", "baskets"] | None,
         Option(
             "Shingle and threshold for such documents; for programs also passages of 12; records "
-            "are compared by what is rare in both.",
+            "and scans are compared by what is rare in both.",
             metavar="short-text|records|documents|scans|programs|baskets",
             flags=("--for",),
             common=True,

@@ -139,6 +139,7 @@ GROUPS: tuple[tuple[dict[str, Any], Iterable[Any]], ...] = (
     (USUAL | {"shingle": "char:3-cjk", "passages": 8}, [MIXED[0]]),
     (USUAL | {"shingle": "bag"}, BAGS),
     (USUAL | {"shingle": "char:3", "records": True}, RECORDS),
+    (USUAL | {"shingle": "char:5", "records": True}, [SENTENCE]),
 )
 """Settings, and documents under them."""
 LABELS = {
@@ -223,6 +224,8 @@ def document(given: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     if "records" in settings:
         spaced = dict.fromkeys(oracles.shingles(oracles.spaced(content), *how))
         record = [oracles.shingle_hash(shingle, kind, settings["seed"]) for shingle in spaced]
+        if settings["shingle"] == "char:5":
+            record = [value for value in record if value % 2 == 0] or record
         every = [(1 << 64) - 1] * bool(record)
         facts["record_shingles"] = hexadecimal(sorted(record) + every)
     if hashes:

@@ -45,15 +45,14 @@ PURPOSES = {
     "short-text": ("char:3-cjk", 0.55),
     "records": ("char:3", 0.55),
     "documents": ("char:9", 0.8),
-    "scans": ("char:6", 0.17),
+    "scans": ("char:5", 0.28),
     "programs": ("code:6", 0.4),
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of
 thumb, for short texts, records, scans and programs by what was measured (docs/figures.md)."""
-RECALL_OF_SCANS = 0.84
-"""What 63 bands of two rows find at the threshold of scans, and .98 at 0.25. More recall would take
-bands of one row, which most unrelated scans share."""
+WEIGHED = {"records", "scans"}
+"""The purposes of files whose documents are compared by what is rare in both."""
 OF_RECORDS = Construction(rows=MIN_LANES, bands=1)
 """The bands of records: only records equal to others need them, as shingles find the rest."""
 PASSAGES_OF_PROGRAMS = 12
@@ -108,7 +107,7 @@ def check_against(
     stored = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.kind.purpose or "", (None, None))
     # A purpose decides only the settings that are not given explicitly.
-    is_records = request.kind.purpose == "records" or None
+    is_records = request.kind.purpose in WEIGHED or None
     usual = {"shingle": shingle, "threshold": threshold, "records": is_records}
     values = usual | _given_settings(request)
     shingles = request.shingles
@@ -244,15 +243,14 @@ def resolve(request: options.SettingsOptions) -> Settings:
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     shape = given_construction(request.shape) or Construction(1, 1)
-    is_scans = request.kind.purpose == "scans" and request.shape.threshold is None
     values = {
         "threshold": usual_threshold,
-        "recall": RECALL_OF_SCANS if is_scans else RECALL,
+        "recall": RECALL,
         "permutations": max(PERMUTATIONS, shape.lanes),
         "sketch": FOREIGN if shingling.foreign else SKETCH,
         "seed": SEED,
         "content": not shingling.foreign,
-        "records": request.kind.purpose == "records",
+        "records": request.kind.purpose in WEIGHED,
         **_given_settings(request),
         "shingling": shingling,
         "construction": shape,

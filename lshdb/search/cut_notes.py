@@ -51,7 +51,7 @@ def shingles_cut(where: str, shingles: int) -> Cut:
         where,
         shingles,
         f"shingles of records that are in too many to be followed: {shingles:,}; records that "
-        "share no rarer one may be missing: those of --shingle char:4 are rarer",
+        "share no rarer one may be missing: longer ones (--shingle) are rarer",
     )
 
 

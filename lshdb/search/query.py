@@ -331,9 +331,12 @@ def similar_records(
     queries, documents = np.divmod(np.unique(named), max(1, len(doc_ids)))
     pairs = QueryPairs.of(doc_ids, queries, documents, np.zeros(len(queries), dtype=np.bool_))
     pairs = pairs.chosen(_allowed(doc_ids, batch, keep)[documents])
-    pairs = _estimated(store, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
     both, shares = map(np.array, _weighted(store, batch, pairs, weighing))
-    pairs = pairs._replace(similarities=shares, containments=both)
+    pairs = pairs._replace(similarities=shares, containments=both).chosen(shares >= threshold)
+    # Signatures are read of the similar ones alone.
+    used, document = np.unique(pairs.document, return_inverse=True)
+    pairs = pairs._replace(doc_ids=doc_ids[used], document=document)
+    pairs = _estimated(store, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
     cuts = {
         number: [cut_notes.shingles_cut("query", int(unfollowed[number]))]
         for number in np.flatnonzero(unfollowed).tolist()

@@ -54,6 +54,7 @@ def compared(
     left: arrays.IntArray,
     right: arrays.IntArray,
     min_total: float = 0,
+    min_part: float = 0,
 ) -> arrays.Shares:
     """How similar pairs int64[p] of documents are: `weighted` and `weighted_share`.
 
@@ -66,6 +67,7 @@ def compared(
         right: int64[p], that of the second.
         min_total: what a document weighs at least, where it is the smaller one; two that share all
             they have are equal however little that is.
+        min_part: the same, as a part of the larger one.
 
     Returns:
         float64[2, p].
@@ -89,10 +91,11 @@ def compared(
     a, b = totals[left], totals[right]
     weighted = np.zeros((2, len(left)))
     # Sums in another order may differ in their last bits.
-    smaller = np.maximum(np.minimum(a, b), min_total)
+    larger = np.maximum(a, b)
+    smaller = np.maximum(np.minimum(a, b), np.maximum(larger * min_part, min_total))
     for shares, total in zip(weighted, (a + b - common, smaller), strict=True):
         np.divide(common, total, out=shares, where=common > 0)
-    weighted[:, (common > 0) & (common >= np.maximum(a, b) * _EQUAL)] = 1
+    weighted[:, (common > 0) & (common >= larger * _EQUAL)] = 1
     return np.minimum(weighted, 1)
 
 
@@ -102,10 +105,12 @@ class Weighing(Protocol):
     Attributes:
         reader: of the file.
         min_total: see `compared`.
+        min_part: see `compared`.
     """
 
     reader: StoreReader
     min_total: float
+    min_part: float
 
     def values_of(self, texts: Sequence[str], /) -> tuple[arrays.IntArray, arrays.IntArray]:
         """The values of n texts, and the index of the text of each, int64[v] both, by text."""
@@ -142,7 +147,7 @@ def weigh(
         distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
         columns = documents, number, weighing.weights_of(distinct), counts
         a, b = indices.reshape(2, -1)
-        weighted[:, pairs] = compared(*columns, a, b, weighing.min_total)
+        weighted[:, pairs] = compared(*columns, a, b, weighing.min_total, weighing.min_part)
     return [*weighted.tolist()]
 
 
@@ -163,8 +168,8 @@ def check_records(settings: Settings, *options: object) -> None:
     """UsageError if records are to be compared otherwise: one of these options is given."""
     if settings.records and any(options):
         raise UsageError(
-            "records are compared by the share of the smaller one, weighted by rarity: give no "
-            "estimate, distinguish, containment or on_similar"
+            "records and scans are compared by the share of the smaller one, weighted by rarity: "
+            "give no estimate, distinguish, containment or on_similar"
         )
 
 

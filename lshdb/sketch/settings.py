@@ -182,7 +182,7 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
     }
     if settings.records:
         words["similar from"] = (
-            f"{settings.threshold:g} of what the smaller record has, weighted by rarity"
+            f"{settings.threshold:g} of what the smaller text has, weighted by rarity"
         )
     if settings.passages:
         words["passages"] = f"of {settings.passages} {unit_of(shingling)}s or more are found"
@@ -198,7 +198,7 @@ def purpose_in_words(settings: Settings) -> str:
     shingling = settings.shingling
     share = f"{100 * settings.threshold:g}%"
     if settings.records:
-        finds = f"finds records that share {share} or more of the smaller one, weighted by rarity"
+        finds = f"finds texts that share {share} or more of the smaller one, weighted by rarity"
     elif shingling.kind == "foreign":
         finds = f"finds documents with signatures that are {share} or more alike"
     else:

@@ -277,7 +277,7 @@ of_programs = partial(pytest.param, marks=pytest.mark.app("passages", "programs"
         ({"purpose": "short-text"}, "char:3-cjk", 0.55, 0),
         pytest.param({"purpose": "records"}, "char:3", 0.55, 0, marks=pytest.mark.app("records")),
         ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
-        ({"purpose": "scans"}, "char:6", 0.17, 0),
+        pytest.param({"purpose": "scans"}, "char:5", 0.28, 0, marks=pytest.mark.app("records")),
         of_programs({"purpose": "programs"}, "code:6", 0.4, 12),
         of_programs({"purpose": "programs", "passages": 0}, "code:6", 0.4, 0),
         of_programs({"purpose": "programs", "content": False}, "code:6", 0.4, 0),

@@ -144,7 +144,7 @@ class Prints:
         reader: of the file.
     """
 
-    min_total = 0.0
+    min_total = min_part = 0.0
 
     def __init__(self, reader: StoreReader, base: Sequence[str] = ()) -> None:
         self.reader = reader

@@ -33,7 +33,9 @@ class SparkOptions(Options):
 
     def __post_init__(self) -> None:
         if self.settings.records:
-            raise UsageError("Spark does not compare records (--for records): use lshdb dedup")
+            raise UsageError(
+                "Spark does not compare records and scans (--for records, scans): use lshdb dedup"
+            )
 
 
 class SparkWriteOptions(Options):
