@@ -26,7 +26,7 @@ from lshdb.sketch.settings import Settings
 from lshdb.sketch.signing import sign
 from lshdb.text.content import cleaned, digest, encoded, from_stored
 from lshdb.text.shingles import distinct_shingles
-from lshdb.text.shingling import Shingling
+from lshdb.text.shingling import DIGITS, Shingling
 
 ANSWERS: dict[str, Any] = json.loads(make_vectors.PATH.read_text("ascii"))
 DOCUMENTS: list[dict[str, Any]] = ANSWERS["documents"]
@@ -188,6 +188,27 @@ def test_what_it_adds_is_as_if_lshdb_had_added_it(plain: ModuleType, tmp_path: P
     stored = file.run(plain.STORED).fetchall()
     found = [(row[1], *match) for row in stored for match in file.similar(row[2], row[0])]
     assert {(similarity, *sorted((a, b))) for a, similarity, b in found} == pairs
+
+
+def test_what_other_readers_of_sqlite_meet(plain: ModuleType, tmp_path: Path) -> None:
+    """NUL in a text, an empty text, and a copy for readers that cannot open the mode wal."""
+    path, copy = tmp_path / "plain.db", tmp_path / "copy.db"
+    made_by_sql(path)
+    filled(plain, path, {"nul": "caf\xe9\0 later", "empty": ""})
+    with inspection.sqlite(path) as connection:
+        sizes = "SELECT length(content), length(CAST(content AS BLOB)), typeof(content)"
+        rows = connection.execute(f"{sizes} FROM documents").fetchall()
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    assert rows == [(4, 12, "text"), (0, 0, "text")]
+    assert [file.read_bytes()[18:20] for file in (path, copy)] == [b"\2\2", b"\1\1"]
+    assert lshdb.check(copy, deep=True).problems == ()
+
+
+def test_the_page_has_the_digits_of_all_scripts() -> None:
+    page = (ROOT / "docs" / "format.md").read_text("utf-8")
+    section = page.partition("### Decimal digits")[2].partition("###")[0]
+    zeros = [int(zero, 16) for zero in re.findall(r"\b[0-9A-F]{4,5}\b", section)]
+    assert sorted(zero + value for zero in zeros for value in range(10)) == sorted(DIGITS)
 
 
 def test_rows_that_come_later_and_documents_that_go(plain: ModuleType, tmp_path: Path) -> None:
