@@ -69,7 +69,7 @@ def test_the_list_of_benchmarks_says_how_long_each_takes(
     shown = " ".join(capsys.readouterr().out.split())
     for name, module in command.BENCHMARKS.items():
         first = (module.__doc__ or "").partition("\n")[0]
-        assert re.search(r"\. (A|An|Ten|Half an) (minutes?|hour)\.$", first), name
+        assert re.search(r"\. (A|An|Ten|Half an|A quarter of an) (minutes?|hour)\.$", first), name
         assert first.partition(": ")[2] in shown
 
 
