@@ -383,10 +383,11 @@ class Command:
                 stack.callback(os.close, own)
                 stack.callback(os.dup2, own, number)
                 os.dup2(stream, number)
-            encoding = self.variables.get("PYTHONIOENCODING", "utf-8")
+            given = self.variables.get("PYTHONIOENCODING", "utf-8")
+            encoding, _, errors = given.partition(":")
             for number, name in enumerate(("stdin", "stdout", "stderr")):
                 mode = "w" if number else "r"
-                file = open(number, mode, encoding=encoding, closefd=False)  # noqa: SIM115
+                file = open(number, mode, -1, encoding, errors or None, closefd=False)  # noqa: SIM115
                 stack.enter_context(mock.patch.object(sys, name, stack.enter_context(file)))
             words = ["lshdb", *map(os.fsdecode, arguments)]
             stack.enter_context(mock.patch.object(sys, "argv", words))

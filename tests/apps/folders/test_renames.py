@@ -83,6 +83,7 @@ def mailbox(path: str, *names: str) -> None:
     write(path, "".join(texts))
 
 
+@pytest.mark.extra("documents")
 def test_equal_bytes_are_unchanged_and_only_read() -> None:
     """The state is stored again, so that the next run does not read them."""
     write("d/a.txt", "one text")
