@@ -95,11 +95,11 @@ class SessionOptions(records.RecordOptions):
         if self.escape is not None and self.escape == self.delimiter:
             raise UsageError(f"delimiter and escape are both {self.escape!r}")
 
-    def format_of(self, path: str) -> groups.Format:
-        """The format in which a file is read."""
+    def format_of(self, path: str, sheet: str = "") -> groups.Format:
+        """The format in which a file is read, or a sheet in it."""
         if self.format != "auto":
             return self.format
-        are_rows = self.fallback != "text" or names.file_and_sheet(path)[1]
+        are_rows = self.fallback != "text" or sheet
         format = (names.rows_format_of if are_rows else names.format_of)(path)
         return self.fallback if format == "text" else format
 
@@ -181,49 +181,34 @@ class Session:
         """What a path leads to; with the key of a file that the user did not name."""
         return files.resolved(path, self.archives, self.options.root, key)
 
-    def of_files(self, files: Iterable[File]) -> Iterator[Batch]:
+    def of_files(self, files: Iterable[File | Failure]) -> Iterator[Batch]:
         """The documents of files and of those in directories, in batches.
 
         A file to which several paths lead is read once, and counted as skipped after that.
         """
-        walks: list[walking.Walk] = []
-        packed = self.options.archives and self.archives
-        for file in files:
-            if file.is_directory or (packed and file.is_archive):
-                walks.append(self.walked(file.path))
-                yield from self._directory(walks[-1])
-            else:
-                yield from self._once(file)
-        for walk in walks:
-            yield from self._directory(walk.through_links())
-
-    def is_repeated(self, file: File) -> bool:
-        """Whether a file was read before; counts it then, and remembers it otherwise."""
-        if earlier := self.files_read.earlier(file):
-            self.counts.skipped.add_repeated(file.path, earlier)
-        return earlier is not None
-
-    def _once(self, file: File) -> Iterator[Batch]:
-        """The documents of a file (see `file`) that was not read before."""
-        if self.is_repeated(file):
-            return
-        is_empty = True
-        for batch in self.file(file):
-            is_empty = False
-            yield batch
-            del batch  # before another is read
-        # Skipped in a directory; where it is named itself, it is a failure.
-        if is_empty:
-            self.files_read.forget(file)
-
-    def _directory(self, files: Iterable[File | Failure]) -> Iterator[Batch]:
+        options, skipped, walks = self.options, self.counts.skipped, list[walking.Walk]()
+        packed = options.archives and self.archives
         for file in files:
             if isinstance(file, Failure):
                 yield Batch(failures=[(0, file)])
-            elif self.options.skip_tables and names.format_of(file.path) != "text":
-                self.counts.skipped.add("tables", file.path, TABLE)
+            elif file.is_directory or (packed and file.is_archive):
+                walks.append(self.walked(file.path))
+                yield from self.of_files(walks[-1])
+            elif options.skip_tables and not file.is_named and names.format_of(file.path) != "text":
+                skipped.add("tables", file.path, TABLE)
+            elif earlier := self.files_read.earlier(file):
+                skipped.add_repeated(file.path, earlier)
             else:
-                yield from self._once(file)
+                is_empty = True
+                for batch in self.file(file):
+                    is_empty = False
+                    yield batch
+                    del batch  # before another is read
+                # Skipped in a directory; where it is named itself, it is a failure.
+                if is_empty:
+                    self.files_read.forget(file)
+        for walk in walks:
+            yield from self.of_files(walk.through_links())
 
     def walked(self, directory: str) -> walking.Walk:
         """The files in a directory or archive and below; see lshdb.read.walking.Walk."""
@@ -283,7 +268,7 @@ class Session:
         """
         if file.path == STDIN:
             return self._stdin(source)
-        format = self.options.format_of(file.path)
+        format = self.options.format_of(file.path, file.sheet)
         if format == "xlsx":
             if self.documents is None:
                 raise inputs.Skipped("documents", readers.why_unread("xlsx"))
@@ -358,7 +343,7 @@ class Session:
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options
         if options.stdin_key is not None:
-            return iter([self._whole(source, File(STDIN, key=options.stdin_key))])
+            return self._text(source, File(STDIN, key=options.stdin_key))
         format = options.format_of(STDIN)
         key = options.option("--key KEY", "stdin_key=")
         if format == "xlsx":
@@ -384,21 +369,12 @@ class Session:
         if self.documents and kind and not self.options.of_sets:
             yield from self.documents.read(source, file, kind, self.counts)
             return
-        # What is unpacked is hashed before: if it changes meanwhile, its digest is of bytes that
-        # it has no longer, and never of others than those that were read.
-        is_packed = file.is_regular and compression_of(file.path) and file.member is None
-        yield self._whole(source, file, self.read_digest(file) if is_packed else None)
-
-    def _whole(self, source: inputs.Input, file: File, packed: bytes | None = None) -> Batch:
-        """The batch of a text as one document.
-
-        Args:
-            source: the text.
-            file: that has it.
-            packed: the digest of the file, if `source` is what it has packed.
-        """
-        key, hasher = file.key, identity.new_hash()
-        if packed is None:
+        key, hasher, packed = file.key, identity.new_hash(), None
+        if file.is_regular and compression_of(file.path) and file.member is None:
+            # Hashed before it is unpacked: if it changes meanwhile, this is of bytes that it has no
+            # longer, and never of others than those that were read.
+            packed = self.read_digest(file)
+        else:
             source.hasher = hasher
         text = source.whole_text(lambda: self.options.stored_guess(key))
         content, _, _ = self.options.text_document(key, text, None)
@@ -407,7 +383,7 @@ class Session:
             self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
         state = file.state(source.guess, packed or hasher.digest())
         states = () if state is None else [(key, state)]
-        return Batch([key], [content], states=states, size=text.__sizeof__() + len(key))
+        yield Batch([key], [content], states=states, size=text.__sizeof__() + len(key))
 
 
 def unknown_root(option: str) -> str:

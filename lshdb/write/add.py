@@ -199,7 +199,9 @@ def _of_paths(
             yield from add(job, session.of_files(of_kind))
             continue
         for file in of_kind:
-            if not session.is_repeated(file):
+            if earlier := session.files_read.earlier(file):
+                session.counts.skipped.add_repeated(file.path, earlier)
+            else:
                 yield from _merged(job, session, file, options)
 
 
