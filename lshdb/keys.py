@@ -18,7 +18,6 @@ Floats that may be rounded, from 2^53 on, fail, and so do durations and values w
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -214,7 +213,7 @@ def key_of_instant(text: str) -> str:
     return seconds.removesuffix("Z") + "+00:00" * text.endswith("Z")
 
 
-_DIGEST_SHOWN = 8
+DIGEST_SHOWN = 8
 """Bytes of a digest that distinguish documents of one key."""
 
 
@@ -237,21 +236,6 @@ def distinct_key(key: str, digest: bytes, digest_at: Callable[[str], bytes | Non
     """
     if digest_at(key) in (None, digest):
         return key
-    made = f"{key}#{digest[:_DIGEST_SHOWN].hex()}"
+    made = f"{key}#{digest[:DIGEST_SHOWN].hex()}"
     numbered = (f"{made}-{number}" for number in count(2))
     return next(name for name in chain([made], numbered) if digest_at(name) in (None, digest))
-
-
-def is_key_of(stored: str, key: str, same_text: bool) -> bool:
-    """Whether a document is stored under a key, or under the key that a later row of it got.
-
-    Args:
-        stored: the key that it is stored under.
-        key: the document's key.
-        same_text: whether the stored document has the same content, and so the same digest.
-
-    >>> is_key_of("a#0000000000000000-2", "a", True), is_key_of("a#b", "a", True)
-    (True, False)
-    """
-    made = rf"{re.escape(key)}#[0-9a-f]{{{2 * _DIGEST_SHOWN}}}(-[0-9]+)?"
-    return stored == key or (same_text and re.fullmatch(made, stored) is not None)

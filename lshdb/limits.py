@@ -4,6 +4,9 @@ import dataclasses
 
 from lshdb.errors import UsageError
 
+OBJECT_BYTES = 200
+"""Bytes of a document's objects in memory besides its characters, elements and signature."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limit:

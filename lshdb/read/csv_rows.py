@@ -20,6 +20,7 @@ from typing import Any, Self, cast
 from lshdb.errors import InputError
 from lshdb.formatting import counted
 from lshdb.json_text import without_surrogates
+from lshdb.limits import OBJECT_BYTES
 from lshdb.read import batch, inputs, json_rows, paths, records, sinks
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -38,8 +39,6 @@ _JOINED = 1_000
 """Lines of a row between tabs; and lines that say whether a file is by the rules of CSV."""
 _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
-_OBJECTS = 200
-"""Bytes of a document's objects besides its characters."""
 _PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
@@ -88,7 +87,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
                     index, record
                 )
         if numbers:
-            size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
+            size = (lines.bytes_taken - before) * (1 + options.whole) + OBJECT_BYTES * len(numbers)
             yield documents.batch(size, texts if options.whole else None)
         if problem is not None:
             raise problem

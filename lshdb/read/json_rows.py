@@ -10,6 +10,7 @@ from typing import cast
 
 from lshdb import json_text
 from lshdb.errors import InputError
+from lshdb.limits import OBJECT_BYTES
 from lshdb.read import inputs, sinks
 from lshdb.read.batch import Batch, Origin, Record, TableSchema
 from lshdb.read.records import (
@@ -23,8 +24,6 @@ from lshdb.read.records import (
 
 LONG = 1 << 20
 """Bytes of a line that is a block by itself."""
-_OBJECTS = 200
-"""Bytes of a document's objects besides its characters."""
 _IN_STRING = re.compile(rb'"|\\.', re.DOTALL)
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _BETWEEN_STRINGS = re.compile(
@@ -134,7 +133,7 @@ def _batch(data: bytes | None, number: int, source: inputs.Input, is_array: bool
     rows = None
     if options.whole:
         rows = [line.replace(b"\r", b" ") for line in lines] if is_array else lines
-    return documents.batch(size * (1 + options.whole) + _OBJECTS * len(numbers), rows)
+    return documents.batch(size * (1 + options.whole) + OBJECT_BYTES * len(numbers), rows)
 
 
 def record_of(line: bytes) -> Record:

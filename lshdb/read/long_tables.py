@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lshdb import errors
+from lshdb.limits import OBJECT_BYTES
 from lshdb.model import Failure
 from lshdb.options import LongTableOptions
 from lshdb.read.batch import Batch
@@ -25,8 +26,6 @@ from lshdb.text.shingling import Content, Shingling
 
 _BLOCK = 1 << 20
 """About the bytes of the sets of a batch."""
-_OBJECTS = 200
-"""Bytes of a set's objects besides its elements."""
 _ELEMENT = 60
 """Bytes of an element's object, about."""
 
@@ -80,7 +79,9 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
             waiting.add(zip(batch.keys, map(str, batch.contents), strict=True))
             if batch.failures or batch.replaced:
                 yield Batch(failures=batch.failures, replaced=batch.replaced)
-        for sets in bounded(waiting.sets(), lambda row: _OBJECTS + _ELEMENT * len(row[1]), _BLOCK):
+        for sets in bounded(
+            waiting.sets(), lambda row: OBJECT_BYTES + _ELEMENT * len(row[1]), _BLOCK
+        ):
             yield _sets(sets, options)
 
 
@@ -97,5 +98,5 @@ def _sets(sets: Iterable[tuple[str, list[str]]], options: RecordOptions) -> Batc
         except errors.ContentError as error:
             where = f"{options.key_field} {escaped(key)}"
             failures.append((index, Failure(where, str(error))))
-    size = sum(_OBJECTS + _ELEMENT * len(content) for content in contents)
+    size = sum(OBJECT_BYTES + _ELEMENT * len(content) for content in contents)
     return Batch(keys, contents, failures=failures, size=size)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb import limits
-from lshdb.search.similarity import Exact
+from lshdb.search.similarity import ROUNDING, Exact
 from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
 from lshdb.text.hashing import Hashes, distinct
 from lshdb.text.shingling import Shingles
@@ -25,11 +25,8 @@ _AT_ONCE = 1 << 20
 """Members numbered at once."""
 _32 = 32
 _LOW = (1 << _32) - 1
-
-
 _SLOT_BITS = 24
 """Holders of shingles are counted in at most 2^24 slots, 64 MB: of a million, few share one."""
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,25 +280,11 @@ def prefix_filtered(
     counts, min_size = _count(known or exact.public_sets(documents), bits)
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
-    rows = 0
+    rows, max_holders = 0, exact.limits.rare_holders
     for batch, sets in known or exact.public_sets(documents):
         count = counts[_slots(sets.hashes, bits)]
-        set_sizes = np.diff(sets.offsets)
-        others = np.maximum(min_size, threshold * set_sizes)
-        shared = threshold / (1 + threshold) * (set_sizes + others)
-        length = set_sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
-        # A shingle of one set only is among its first, and pairs it with none.
-        (several,) = (count > 1).nonzero()
-        of_set = np.repeat(np.arange(len(batch)), set_sizes)[several]
-        length -= set_sizes - np.bincount(of_set, minlength=len(batch))
-        further = length[of_set] > 0
-        several, of_set = several[further], of_set[further]
-        # Hashes are sorted, so that those with equal counts have the same order in all documents.
-        order = np.argsort(of_set << 32 | count[several], kind="stable")
-        inside = np.arange(len(order)) - of_set.searchsorted(of_set) < length[of_set]
-        first, holder = several[order[inside]], batch[of_set[inside]]
-        count = count[first]
-        max_holders = exact.limits.rare_holders
+        first, of_set = _first_shingles(sets, count, min_size, threshold)
+        holder, count = batch[of_set], count[first]
         frequent[holder[count > max_holders]] = True
         rare = count <= max_holders
         hashes.append(sets.hashes[first[rare]])
@@ -315,6 +298,36 @@ def prefix_filtered(
     paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])
     compared = ~np.repeat(paired, sizes) | frequent[buckets.members]
     return buckets.of_rows(compared).joined(rare_buckets)
+
+
+def _first_shingles(
+    sets: Shingles, count: npt.NDArray[np.uint32], min_size: int, threshold: float
+) -> tuple[IntArray, IntArray]:
+    """The first shingles of sets, of which two similar ones have one in common.
+
+    Args:
+        sets: n sets, hashes ascending in each.
+        count: uint32[any], how many sets have each of their hashes.
+        min_size: of the smallest set.
+        threshold: the similarity.
+
+    Returns:
+        int64[r], indices of hashes, and int64[r], of the sets that have them.
+    """
+    sizes = np.diff(sets.offsets)
+    others = np.maximum(min_size, threshold * sizes)
+    shared = threshold / (1 + threshold) * (sizes + others)
+    length = sizes + 1 - np.ceil(shared - ROUNDING).astype(np.int64)
+    # A shingle of one set only is among its first, and pairs it with none.
+    (several,) = (count > 1).nonzero()
+    of_set = np.repeat(np.arange(len(sizes)), sizes)[several]
+    length -= sizes - np.bincount(of_set, minlength=len(sizes))
+    further = length[of_set] > 0
+    several, of_set = several[further], of_set[further]
+    # Hashes are sorted, so that those with equal counts have the same order in all documents.
+    order = np.argsort(of_set << 32 | count[several], kind="stable")
+    inside = np.arange(len(order)) - of_set.searchsorted(of_set) < length[of_set]
+    return several[order[inside]], of_set[inside]
 
 
 def _pairs(sizes: IntArray) -> int:

@@ -60,11 +60,6 @@ def bucket_members_up_to(
 ) -> BucketMembers | None:
     """What `bucket_members` gives, or None if there are more rows than `max_rows`."""
     buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
-    if len(keys) == 1 and max_rows is None:
-        bucket, doc_ids = store.documents_of_buckets(buckets, first)
-        return BucketMembers(
-            np.bincount(bucket, minlength=len(buckets)).reshape(keys.shape), doc_ids
-        )
     inverse = np.arange(len(buckets))
     if len(keys) > 1:
         buckets, inverse = np.unique(buckets, return_inverse=True)

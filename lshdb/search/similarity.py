@@ -53,7 +53,7 @@ _PARITIES = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
 _PAIRS = 1 << 11
 """Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 """Hashes by which a limit may be wrong as it is computed with 53 bits."""
 _CELLS = 1 << 22
 """Cells of parities made at once, a byte each."""
@@ -308,7 +308,7 @@ def may_reach(
         bool[c].
     """
     a_sizes, b_sizes = sizes[a_sets], sizes[b_sets]
-    limit = (a_sizes + b_sizes) * ((1 - min_similarity) / (1 + min_similarity)) + _ROUNDING
+    limit = (a_sizes + b_sizes) * ((1 - min_similarity) / (1 + min_similarity)) + ROUNDING
     possible: Mask = np.abs(a_sizes - b_sizes) <= limit
     differ = np.zeros(len(a_sets), dtype=np.int64)
     halves = table.reshape(2 * len(table), -1)

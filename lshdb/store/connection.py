@@ -64,20 +64,7 @@ def connect(
     guard.check_may_open(path, real_path)
 
     def opened(flags: str) -> guard.Connection:
-        connection: guard.Connection = sqlite3.connect(
-            f"{real_path.as_uri()}?mode={flags}",
-            uri=True,
-            timeout=timeout,
-            isolation_level=None,
-            cached_statements=64,
-            factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
-        )
-        try:
-            _configure(connection, mode, whole)
-            connection.watch(immutable="immutable" in flags)
-        except BaseException:
-            connection.close()
-            raise
+        connection = _opened(path, real_path, flags, mode, timeout, whole, limits)
         connection.has_other_log = has_other_log
         return connection
 
@@ -99,6 +86,33 @@ def connect(
                 raise
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return opened("ro&immutable=1")
+
+
+def _opened(
+    path: Path,
+    real_path: Path,
+    flags: str,
+    mode: Mode,
+    timeout: float,
+    whole: bool,
+    limits: Limits,
+) -> guard.Connection:
+    """An open connection, checked; sqlite3.Error as usual."""
+    connection: guard.Connection = sqlite3.connect(
+        f"{real_path.as_uri()}?mode={flags}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        cached_statements=64,
+        factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
+    )
+    try:
+        _configure(connection, mode, whole)
+        connection.watch(immutable="immutable" in flags)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from lshdb import errors
 from lshdb.json_text import dumps
+from lshdb.limits import OBJECT_BYTES
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
@@ -42,13 +43,9 @@ from lshdb.text.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
 from lshdb.text.content import DIGEST_BYTES, LARGEST
 
 _T = TypeVar("_T")
-_SAMPLED = 1_000
-"""Number of documents whose sizes are read as a sample."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
 _NO_CONDITION = ConditionOptions()
-_OBJECTS = 200
-"""Bytes of a document's objects besides its texts and its signature."""
 
 
 @dataclass(frozen=True)
@@ -442,7 +439,7 @@ class StoreReader:
 
         They are read lazily, about `max_bytes` or `max_rows` documents at a time.
         """
-        other_bytes = self.settings.signature_bytes + _OBJECTS
+        other_bytes = self.settings.signature_bytes + OBJECT_BYTES
 
         def size_of(row: tuple[Any, ...]) -> int:
             try:

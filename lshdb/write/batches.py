@@ -15,7 +15,7 @@ from typing import cast
 
 from lshdb import keys
 from lshdb.errors import ContentError, InputError
-from lshdb.limits import Limits
+from lshdb.limits import OBJECT_BYTES, Limits
 from lshdb.model import Document, Failure
 from lshdb.options import OnConflict
 from lshdb.progress import Progress, silent
@@ -40,8 +40,6 @@ _Pending = tuple[SignedPart, Pending[Digested] | None]
 
 _BATCH_SECONDS = 5.0
 """Seconds to read a batch: a document of a slow stream waits no longer for others."""
-_OBJECTS = 200
-"""Bytes of a document's objects besides its characters."""
 PARTS = 40
 """Parts of documents of `batch_bytes`."""
 _LARGE_FILE = 80_000
@@ -197,7 +195,7 @@ def _parts(
 def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
     """A document in columns; ContentError, with the key, for one that cannot be."""
     key, content, metadata = _checked(item, settings, limits)
-    size = _memory(content) + len(metadata or "") + _OBJECTS
+    size = _memory(content) + len(metadata or "") + OBJECT_BYTES
     return Batch([key], [content], [metadata], size=size)
 
 

@@ -1,9 +1,10 @@
 """Documents of one key: which of them a database has, and under which keys further ones stay."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lshdb.keys import distinct_key
+from lshdb.keys import DIGEST_SHOWN, distinct_key
 from lshdb.store.store import KnownDocument, Store
 
 
@@ -57,3 +58,18 @@ class Versions:
         key = self.key_of(key, digest) if beside else key
         self.known[key] = KnownDocument(0, key, digest, None)
         return key
+
+
+def is_key_of(stored: str, key: str, same_text: bool) -> bool:
+    """Whether a document is stored under a key, or under the key that a later row of it got.
+
+    Args:
+        stored: the key that it is stored under.
+        key: the document's key.
+        same_text: whether the stored document has the same content, and so the same digest.
+
+    >>> is_key_of("a#0000000000000000-2", "a", True), is_key_of("a#b", "a", True)
+    (True, False)
+    """
+    made = rf"{re.escape(key)}#[0-9a-f]{{{2 * DIGEST_SHOWN}}}(-[0-9]+)?"
+    return stored == key or (same_text and re.fullmatch(made, stored) is not None)

@@ -24,11 +24,11 @@ from lshdb.apps.dedup import (
 from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
+from lshdb.apps.dedup.versions import is_key_of
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import replaced, values_of
-from lshdb.keys import is_key_of
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions
