@@ -13,6 +13,7 @@ from lshdb.apps.dedup.boundaries import readable_cuts
 from lshdb.apps.dedup.collection import DropReason
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.passages import places, positions
+from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.passages import Copies
 from lshdb.text.arrays import NO_NUMBERS, IntArray, covering_spans, runs
 
@@ -30,24 +31,6 @@ class Cutting:
     kind: str
     field: str
     min_words: int
-
-
-class Copied(NamedTuple):
-    """Passages that documents of a batch, by their indices there, copy from those of a collection.
-
-    Attributes:
-        found: the passages.
-        doc_ids: int64[n], the documents that they are from.
-    """
-
-    found: Copies
-    doc_ids: IntArray
-
-    def reason(self, index: int) -> DropReason:
-        """The reason to drop a document for one of the passages."""
-        found = self.found
-        share, passage = float(found.shares[index]), found.passage(index)
-        return DropReason(int(self.doc_ids[index]), share, True, passage)
 
 
 Describe = Callable[[int, DropReason], DroppedRow]
@@ -69,12 +52,12 @@ class Cuts(NamedTuple):
 
     @classmethod
     def of(
-        cls, copied: Sequence[tuple[Copied, Describe]], texts: Sequence[str], kind: str
+        cls, copied: Sequence[tuple[Copies, Describe]], texts: Sequence[str], kind: str
     ) -> "Cuts":
         """The cuts of texts.
 
         Args:
-            copied: passages of the texts, which may overlap.
+            copied: passages of the texts, which may overlap, from documents by their doc_ids.
             texts: of the batch.
             kind: of their shingles; those of characters are cut so that the rest stays readable.
         """
@@ -82,7 +65,7 @@ class Cuts(NamedTuple):
             np.concatenate([NO_NUMBERS, *columns])
             for columns in zip(
                 (NO_NUMBERS,) * 3,
-                *((found.copies, *found.spans.T.astype(np.int64)) for (found, _), _ in copied),
+                *((found.copies, *found.spans.T.astype(np.int64)) for found, _ in copied),
                 strict=True,
             )
         )
@@ -95,25 +78,25 @@ class Cuts(NamedTuple):
                 spans[first:last] = readable_cuts(texts[rows[first]], spans[first:last])
             (left,) = np.array([start < end for start, end in spans], dtype=np.bool_).nonzero()
             rows, chosen, spans = rows[left], chosen[left], [spans[cut] for cut in left.tolist()]
-        firsts = np.cumsum([0, *(len(doc_ids) for (_, doc_ids), _ in copied)])
+        firsts = np.cumsum([0, *(len(found.copies) for found, _ in copied)])
 
         def row(cut: int) -> DroppedRow:
             number, text = int(firsts.searchsorted(chosen[cut], "right")) - 1, int(rows[cut])
-            passages, describe = copied[number]
-            reason = passages.reason(int(chosen[cut] - firsts[number]))
-            return describe(text, _shortened(reason, texts[text], *spans[cut]))
+            found, describe = copied[number]
+            index = int(chosen[cut] - firsts[number])
+            passage = _shortened(found.passage(index), texts[text], *spans[cut])
+            share, doc_id = float(found.shares[index]), int(found.sources[index])
+            return describe(text, DropReason(doc_id, share, True, passage))
 
         return cls(rows, spans, row)
 
 
-def _shortened(reason: DropReason, text: str, start: int, end: int) -> DropReason:
-    """The reason with a part of its passage; the passage in the stored document stays whole."""
-    passage = reason.passage
-    assert passage is not None
+def _shortened(passage: CopiedPassage, text: str, start: int, end: int) -> CopiedPassage:
+    """A part of a passage of a text; the passage in the stored document stays whole."""
     if (start, end) == (passage.start, passage.end):
-        return reason
+        return passage
     lines = places.with_line_feeds(text)
-    part = dataclasses.replace(
+    return dataclasses.replace(
         passage,
         start=start,
         end=end,
@@ -122,7 +105,6 @@ def _shortened(reason: DropReason, text: str, start: int, end: int) -> DropReaso
         words=int(positions.counts([text[start:end]], "char")[0]),
         text=text[start:end],
     )
-    return dataclasses.replace(reason, passage=part)
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:

@@ -18,13 +18,14 @@ import numpy as np
 
 from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
-from lshdb.apps.dedup.cutting import Copied, Cuts, Cutting, Describe, without
+from lshdb.apps.dedup.cutting import Cuts, Cutting, Describe, without
 from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.matching import Matcher
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.rows import rows_of
 from lshdb.apps.dedup.versions import Versions
+from lshdb.apps.passages.passages import Copies
 from lshdb.apps.passages.positions import counts
 from lshdb.apps.review.decisions import MarkedDocuments
 from lshdb.errors import Cut, warn_of_limit
@@ -282,7 +283,7 @@ class _Batch:
 
     def __post_init__(self) -> None:
         self.dropped: list[DroppedRow | None] = [None] * len(self.documents.keys)
-        self.copied: list[tuple[Copied, Describe]] = []
+        self.copied: list[tuple[Copies, Describe]] = []
         self.references = MatchedReferences()
 
     def drop(self, compared: "_Compared") -> None:
@@ -292,7 +293,7 @@ class _Batch:
         for row, reason in named:
             self.dropped[row] = describe(row, reason)
         for copied in compared.matcher.passages():
-            self.copied.append((copied, compared.describing(copied.doc_ids, self)))
+            self.copied.append((copied, compared.describing(copied.sources, self)))
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""

@@ -466,11 +466,14 @@ class Run:
         changed = InputError("the input has changed while it was read")
         for batch in self.source.again(only_rows=only_rows):
             self.progress(seen, spool.count, "rows written")
-            decided = _of_spool(batch, spool, seen)
+            decisions = spool.decisions(seen, seen + batch.count)
+            keys = [key for _, key, _ in decisions]
+            indices = [index for index, *_ in decisions]
             seen += batch.count
-            if not only_rows and decided.keys != [*batch.keys]:
+            if not only_rows and keys != [*batch.keys]:
                 raise changed
-            yield decided
+            dropped = [reason for *_, reason in decisions]
+            yield deciding.DecidedBatch(batch.origin, keys, indices, dropped)
         if seen != spool.count:
             raise changed
 
@@ -521,10 +524,9 @@ def holding(directory: str | None) -> Callable[[str], bool] | None:
                 return False
         return True
 
-    def holds_file(path: str) -> bool:
-        return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
-
-    return holds_file
+    return lambda path: holds(
+        os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
+    )
 
 
 def check_read_twice(
@@ -568,14 +570,3 @@ def references_checked(options: RuleOptions) -> list[Reference]:
             "order and no drop_all"
         )
     return references
-
-
-def _of_spool(batch: Batch, spool: Spool, first: int) -> deciding.DecidedBatch:
-    """The decisions on a batch, whose first row has the number `first`."""
-    decisions = spool.decisions(first, first + batch.count)
-    return deciding.DecidedBatch(
-        batch.origin,
-        [key for _, key, _ in decisions],
-        [index for index, _, _ in decisions],
-        [dropped for _, _, dropped in decisions],
-    )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from functools import partial
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -222,43 +223,32 @@ class CopiedShares:
         Yields:
             The passages of some texts that are from some sources.
         """
-        for of_copies in chunks_of(self.lengths[copies], self._together):
-            for of_sources in chunks_of(self.lengths[sources], self._together):
-                sides = copies[of_copies], sources[of_sources]
-                yield self._covering(*sides, is_source, order)
-
-    def _covering(
-        self, copies: IntArray, sources: IntArray, is_source: IsSource, order: IntArray
-    ) -> Copies:
-        """See `covering`: of texts that fit into memory."""
-        numbers = distinct(np.append(copies, sources))
-        texts = self._counting.windows_of(self.contents(numbers))
-        segments = Segments.of(texts, self.min_words, NO_NUMBERS)
-        sides = numbers.searchsorted(copies), numbers.searchsorted(sources)
-        a, b = _first_sources(
-            segments, *sides, lambda a, b: is_source(numbers[a], numbers[b]), order[numbers]
-        )
-        shared = segments.between(a, b, self.min_words)
-        windows = segments.texts.windows
-        begins = windows["unit"].take(shared.runs.a).astype(np.int64)
-        begins += a[shared.runs.pair] * (int(texts.units.max()) + 1)
-        last_units = begins + shared.runs.length + (self.min_words - 2)
-        fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
-        listed = passage_runs.listed_runs(windows, fewest, self._criteria)
-        shares = shared.a_units / np.maximum(texts.counted[a], 1)
-        # Of a source no more than its pages is needed.
-        is_copy = np.isin(np.arange(len(numbers)), sides[0]).tolist()
-        contents = [
-            text if copies or "\f" in text else ""
-            for text, copies in zip(texts.contents, is_copy, strict=True)
-        ]
-
-        def passage(index: int) -> model.CopiedPassage:
-            return next(passage_runs.passages_of(listed[index : index + 1], contents, a, b))
-
-        pair = listed["pair"]
-        both = numbers[a[pair]], numbers[b[pair]]
-        return Copies(*both, shares[pair], listed["spans"][:, :2], passage)
+        for part, of_sources in product(
+            chunks_of(self.lengths[copies], self._together),
+            chunks_of(self.lengths[sources], self._together),
+        ):
+            numbers = distinct(np.append(copies[part], sources[of_sources]))
+            texts = self._counting.windows_of(self.contents(numbers))
+            segments = Segments.of(texts, self.min_words, NO_NUMBERS)
+            sides = numbers.searchsorted(copies[part]), numbers.searchsorted(sources[of_sources])
+            a, b = _first_sources(segments, *sides, is_source, numbers, order)
+            shared = segments.between(a, b, self.min_words)
+            windows = segments.texts.windows
+            begins = windows["unit"].take(shared.runs.a).astype(np.int64)
+            begins += a[shared.runs.pair] * (int(texts.units.max()) + 1)
+            last_units = begins + shared.runs.length + (self.min_words - 2)
+            fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
+            listed = passage_runs.listed_runs(windows, fewest, self._criteria)
+            pair = listed["pair"]
+            shares = (shared.a_units / np.maximum(texts.counted[a], 1))[pair]
+            # Of a source no more than its pages is needed.
+            is_copy = np.isin(np.arange(len(numbers)), sides[0]).tolist()
+            contents = [
+                text if copies or "\f" in text else ""
+                for text, copies in zip(texts.contents, is_copy, strict=True)
+            ]
+            made = partial(_passage, listed, contents, a, b)
+            yield Copies(numbers[a[pair]], numbers[b[pair]], shares, listed["spans"][:, :2], made)
 
     def _parted(
         self, copies: IntArray, sources: IntArray
@@ -285,11 +275,19 @@ class CopiedShares:
             yield pairs, Segments.of(texts, self.min_words, copy[copy == source]), copy, source
 
 
+def _passage(
+    listed: passage_runs.Rows, contents: Sequence[str], a: IntArray, b: IntArray, index: int
+) -> model.CopiedPassage:
+    """One of some passages; see passage_runs.passages_of."""
+    return next(passage_runs.passages_of(listed[index : index + 1], contents, a, b))
+
+
 def _first_sources(
     segments: Segments,
     copies: IntArray,
     sources: IntArray,
     is_source: IsSource,
+    numbers: IntArray,
     order: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """Pairs of a text and the first of its sources that has a segment, for each segment.
@@ -298,13 +296,14 @@ def _first_sources(
         segments: of n texts.
         copies, sources: int64[any], the indices of texts.
         is_source: which of the sources that come before a text are its own.
-        order: int64[n], of the texts: the lowest comes first.
+        numbers: int64[n], of the texts, by which `is_source` knows them.
+        order: int64[any], by these numbers: the lowest comes first.
 
     Returns:
         The indices of both texts, of each pair once.
     """
-    count = len(order)
-    by_rank = np.argsort(order, kind="stable")
+    count = len(numbers)
+    by_rank = np.argsort(order[numbers], kind="stable")
     rank, is_of = np.empty(count, dtype=np.int64), np.zeros((2, count), dtype=np.bool_)
     rank[by_rank] = np.arange(count)
     is_of[0, copies] = is_of[1, sources] = True
@@ -320,7 +319,7 @@ def _first_sources(
         (left,) = (nth < ends).nonzero()
         copy, nth, ends = copy[left], nth[left], ends[left]
         source = by_rank[holders[nth] % count]
-        is_first = is_source(copy, source)
+        is_first = is_source(numbers[copy], numbers[source])
         pairs.append(copy[is_first] * count + source[is_first])
         copy, nth, ends = copy[~is_first], nth[~is_first] + 1, ends[~is_first]
     a, b = np.divmod(np.unique(np.concatenate(pairs)), count)

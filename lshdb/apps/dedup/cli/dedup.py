@@ -11,11 +11,10 @@ import typer
 
 from lshdb.apps.dedup.options import ComparisonOptions, DedupOutputs, RowsOptions
 from lshdb.cli import documents, files, messages, options, proving, results, running
-from lshdb.errors import Cut, UsageError, limits_to
+from lshdb.errors import UsageError, limits_to
 from lshdb.formatting import counted
-from lshdb.groups import Option, Options, replaced, uncommon
+from lshdb.groups import Option, Options, uncommon
 from lshdb.json_text import dumps
-from lshdb.read.outputs import is_stdout
 from lshdb.read.paths import path_from_here, path_of_key
 
 if TYPE_CHECKING:
@@ -65,34 +64,13 @@ def dedup(
     Example: lshdb dedup a.csv --against b.csv:text=q --only-against -o c.csv
     """
     from lshdb.apps.dedup.cli.job import DedupJob
-    from lshdb.apps.dedup.references import reference_of_text
 
-    references = [*map(reference_of_text, rows.choice.drop.against or ())]
-    # By the first of its names this command knows standard output.
-    named = {
-        name: files.STDOUT
-        for name in ("output", "annotate", "dropped", "cuts")
-        if is_stdout(getattr(outputs, name))
-    }
-    job = DedupJob(
-        inputs=inputs,
-        rows=replaced(rows, against=references or None),
-        settings=comparison.settings,
-        outputs=replaced(outputs, **named),
-        database=earlier.db,
-        reading=documents.counts_printed(print_all=list_skipped),
-    )
+    reading = documents.counts_printed(print_all=list_skipped)
+    job = DedupJob(inputs, rows, comparison.settings, outputs, earlier.db, reading)
     files.check_distinct(job.files_read, job.files_written)
     if null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
-    notes: list[str] = []
-
-    def note(cut: Cut) -> None:
-        if str(cut) not in notes:
-            notes.append(str(cut))
-            messages.warn(f"lshdb: {cut}")
-
-    with limits_to(note), closing(job.run()) as batches:
+    with limits_to(job.note), closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if null:
             names = (_path_from_here(str(key), job.root) for key, *_ in lines)
@@ -109,26 +87,20 @@ def dedup(
         else:
             for _ in results.noting_absent(job.columns, lines, list(rows.fields)):
                 pass
-    _report(job, notes, as_json=as_json)
+    _report(job, as_json=as_json)
     if proving.report_left(job.left) or job.reading.failures.count:
         raise typer.Exit(running.FAILED)
 
 
-def _report(job: "DedupJob", notes: list[str], *, as_json: bool) -> None:
-    """Print how many rows were kept, and what was left out.
-
-    Args:
-        job: it is done.
-        notes: what limits left out.
-        as_json: whether the report is a line of JSON.
-    """
+def _report(job: "DedupJob", *, as_json: bool) -> None:
+    """Print how many rows a job has kept, and what was left out, or all as a line of JSON."""
     counts, outputs, failed = job.counts, job.outputs, job.reading.failures.count
     for name, skipped in job.skipped_of_references():
         documents.report_skipped_files(skipped, of=f"{name}: ")
     skipped = job.reading.skipped.counts()
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
-        record = {name: counts[name] for name in names} | {"failed": failed, "notes": notes}
+        record = {name: counts[name] for name in names} | {"failed": failed, "notes": job.notes}
         is_used = files.STDOUT in (*job.tables_written, outputs.dropped)
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))

@@ -22,12 +22,12 @@ from lshdb.apps.dedup import (
     run_outputs,
 )
 from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
-from lshdb.apps.dedup.references import outermost
+from lshdb.apps.dedup.references import outermost, reference_of_text
 from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
 from lshdb.apps.dedup.versions import is_key_of
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
-from lshdb.errors import UsageError
+from lshdb.errors import Cut, UsageError
 from lshdb.groups import replaced, values_of
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
@@ -35,7 +35,7 @@ from lshdb.options import SettingsOptions
 from lshdb.read import formats, identity, proof, sinks
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import resolved
-from lshdb.read.outputs import STDOUT, Output, is_stream
+from lshdb.read.outputs import STDOUT, Output, is_stdout, is_stream
 from lshdb.read.paths import (
     expanded,
     file_of_message,
@@ -54,7 +54,7 @@ _Write = Callable[[deciding.DecidedBatch, _Lines], None]
 """Writes a batch to all outputs, and its lines to the list."""
 
 
-@dataclasses.dataclass(eq=False, kw_only=True)
+@dataclasses.dataclass(eq=False)
 class DedupJob:
     """One job.
 
@@ -81,7 +81,12 @@ class DedupJob:
     counts: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        rows, out = self.rows, self.outputs
+        references = [*map(reference_of_text, self.rows.choice.drop.against or ())]
+        self.rows = rows = replaced(self.rows, against=references or None)
+        # By the first of its names the command knows standard output.
+        named = ("output", "annotate", "dropped", "cuts")
+        streams = {name: STDOUT for name in named if is_stdout(getattr(self.outputs, name) or "")}
+        self.outputs = out = replaced(self.outputs, **streams)
         check_read_twice(rows.choice, self.inputs)
         self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
         self.references = references_checked(rows.choice)
@@ -100,9 +105,16 @@ class DedupJob:
         self._stored: dict[str, proof.Compared] = {}
         self._references: dict[str, dict[str, proof.Compared]] = {}
         self.left: list[LeftFile] = []
+        self.notes: list[str] = []
         if self.are_texts:
             self.reading.digests, self._of_references.digests = {}, {}
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
+
+    def note(self, cut: Cut) -> None:
+        """Note what a limit left out, and print it once."""
+        if str(cut) not in self.notes:
+            self.notes.append(str(cut))
+            messages.warn(f"lshdb: {cut}")
 
     @property
     def _further(self) -> dict[str, bool]:
@@ -247,23 +259,23 @@ class DedupJob:
                     lines = self._count(rows)
                     write(rows, lines)
                     yield lines
-                self._check_written(run, outputs)
+                if not self.counts["kept"]:
+                    self._check_left(run, outputs)
             # The output is complete, and has its name.
             run.merge(outputs if self.counts["kept"] else ())
             self.counts["replaced"] = self.reading.replaced
             self.counts["unkeyed"] = run.unkeyed
 
-    def _check_written(self, run: Run, outputs: Sequence[str]) -> None:
-        """Raise _Left if earlier outputs stay, as nothing new is in these."""
-        counts, names = self.counts, ", ".join(map(printable_path, filter(os.path.exists, outputs)))
-        if counts["kept"]:
-            return
+    def _check_left(self, run: Run, outputs: Sequence[str]) -> None:
+        """Raise _Left if earlier outputs stay, as no row is kept."""
+        names, why = ", ".join(map(printable_path, filter(os.path.exists, outputs))), ""
         if run.is_repeated(outputs):
-            messages.message(f"{names}: left as an earlier run of the same rows wrote it")
-            raise _Left
-        if outputs and not counts["dropped"] and self.reading.failures.count:
-            if names:
-                messages.message(f"{names}: left as before, as no row could be read")
+            why = "an earlier run of the same rows wrote it"
+        elif outputs and not self.counts["dropped"] and self.reading.failures.count:
+            why = "before, as no row could be read"
+        if why and names:
+            messages.message(f"{names}: left as {why}")
+        if why:
             raise _Left
 
     def _settings(self, stack: contextlib.ExitStack) -> tuple[Settings, Store | None]:
