@@ -100,7 +100,7 @@ def query(
             options = groups.replaced(options, top=options.similar.top + 1)
         # A query for a text or key imports nothing that reads files.
         session = documents.queries_session(databases[0], reading) if files else None
-        several = session is not None and session.single(files, _ADVICE) is None
+        several = session is not None and session.may_be_several(files, _ADVICE)
         if session is not None and several:
             shown = session.shown(messages.shows_progress(), "query", files)
             counts.progress = stack.enter_context(shown)

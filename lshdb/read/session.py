@@ -281,8 +281,8 @@ class Session:
             raise UsageError(unknown_root(self.options.option("--root DIR", "root=")))
         return self._text(source, file)
 
-    def single(self, paths: Sequence[str], advice: str) -> str | None:
-        """The only one of some paths if it is a document as a whole; None if there may be several.
+    def may_be_several(self, paths: Sequence[str], advice: str) -> bool:
+        """Whether paths may lead to several documents; not if there is one, a document as a whole.
 
         Raises:
             InputError: there is no such file, with this advice.
@@ -290,17 +290,17 @@ class Session:
         path, *others = paths
         file = self.resolved(path)
         if others or file.is_directory or file.sheet or names.pattern_top(path) is not None:
-            return None
+            return True
         if file.fault:
             raise InputError(f"{path}: no such file; {advice}")
         format = self.options.format
+        if format == "auto" and path == STDIN:
+            return False
         if format == "auto":
-            format = "text" if path == STDIN else names.format_of(path)
-            if kinds.kind_of(path) == "mbox":
-                return None
+            format = names.format_of(path)
             if format == "json" and self.options.of_sets:
-                return path  # a set is a JSON array
-        return path if format == "text" else None
+                return False  # a set is a JSON array
+        return format != "text" or (self.options.format == "auto" and kinds.kind_of(path) == "mbox")
 
     def read_one(self, path: str) -> Batch:
         """The one document that a file or `-` holds, by its path; InputError if it does not."""

@@ -88,12 +88,10 @@ class _Json(Rows):
         return map(json_rows.record_of, self.lines(indices))
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> Origin:
-        def line_of(record: Record) -> bytes:
-            return encode(_with_value(record, field, texts[index]), numbers=True)
-
         lines = [*self.origin.rows]
-        for index in texts:
-            lines[index] = _with_end_of(lines[index], line_of(json_rows.record_of(lines[index])))
+        for index, text in texts.items():
+            record = _with_value(json_rows.record_of(lines[index]), field, text)
+            lines[index] = _with_newline_of(lines[index], encode(record, numbers=True))
         return replace(self.origin, rows=lines)
 
     def with_columns(
@@ -120,12 +118,7 @@ class _Json(Rows):
 def _with_fields(line: bytes, fields: Record, is_empty: bool) -> bytes:
     """A line of JSON with further fields; `is_empty` if it has none."""
     begun = line.rstrip()[:-1].rstrip()
-    return _with_end_of(line, begun + (b"" if is_empty else b",") + encode(fields)[1:])
-
-
-def _with_end_of(line: bytes, text: bytes) -> bytes:
-    """A text in the place of a line, with its end."""
-    return text + line[len(line.rstrip()) :]
+    return _with_newline_of(line, begun + (b"" if is_empty else b",") + encode(fields)[1:])
 
 
 def _with_value(record: Record, name: str, value: object) -> Record:
@@ -173,7 +166,7 @@ def _schema_of(origin: Origin) -> TableSchema:
 
 
 def _with_newline_of(row: bytes, text: bytes) -> bytes:
-    """A text in the place of a row of CSV, with its newline."""
+    """A text in the place of a row, with its newline."""
     return text + row[len(row.rstrip(b"\r\n")) :]
 
 

@@ -101,7 +101,7 @@ def passages(
             session = documents.queries_session(
                 database, QueriesOptions(**groups.values_of(fields))
             )
-            several = bool(files) and session.single(files, _ADVICE) is None
+            several = bool(files) and session.may_be_several(files, _ADVICE)
             queries = _text_queries(session, files) if files else [(texts.key, None, False)]
             count = _write_sources(database, queries, options, form, several=several)
             if several:
