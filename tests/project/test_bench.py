@@ -6,6 +6,7 @@ No speed is asserted: machines differ, and this one is busy with the tests.
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -89,6 +90,11 @@ def test_the_table_of_a_page_is_that_of_the_results(name: str, module: Any, patt
     text = (ROOT / "docs" / "figures.md").read_text("utf-8")
     shown = text.partition(f"<!-- {name} -->\n")[2].partition("\n<!-- end of ")[0]
     assert shown == module.markdown(*map(figures.read, sorted(RESULTS.glob(pattern))))
+
+
+def test_the_plot_of_the_page_is_that_of_the_results() -> None:
+    drawn = runpy.run_path(str(SCRIPTS / "site" / "curve.py"))["draw"]()
+    assert drawn == (ROOT / "docs" / "curve.svg").read_text("utf-8")
 
 
 def test_figures_of_the_readme_are_those_of_their_page() -> None:
