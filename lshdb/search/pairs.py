@@ -323,27 +323,17 @@ class Join:
         return int_array(keeping.in_order(ranks, order.tolist(), descending=descending))
 
 
-def all_pairs(
-    store: Store,
-    request: JoinOptions | PairsOptions,
-    progress: Progress = silent,
-    drawn: Drawn | None = None,
-) -> Iterator[Pair]:
-    """All similar pairs of candidates, in the order of addition, or the best first.
-
-    If a sample is requested, `drawn` gets the number of pairs that it is drawn from.
-    """
-    for block in pair_blocks(store, request, progress, drawn):
-        yield from block.objects(Pair)
-
-
 def pair_blocks(
     store: Store,
     request: JoinOptions | PairsOptions,
     progress: Progress = silent,
     drawn: Drawn | None = None,
 ) -> Iterator[Block]:
-    """The columns of the same pairs, some thousands at a time, with the requested metadata."""
+    """The columns of all similar pairs of candidates, some thousands at a time.
+
+    They come in the order of addition, or the best first. If a sample is requested, `drawn` gets
+    the number of pairs that it is drawn from.
+    """
     drawn = drawn or Drawn()
     if not isinstance(request, PairsOptions):
         yield from _blocks(store, request, None, progress, drawn)

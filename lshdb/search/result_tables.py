@@ -230,10 +230,9 @@ class PairResults(Results[model.Pair]):
 def pair_results(store: Store, options: PairsOptions) -> PairResults:
     """The results of `Database.pairs`."""
     from lshdb.search.pair_sample import Drawn
-    from lshdb.search.pairs import all_pairs, pair_blocks
+    from lshdb.search.pairs import pair_blocks
 
     drawn = Drawn()
-
     names = {**PAIR, **WEIGHTED}
     blocks = finding(pair_blocks, store, options, options.join.group_by, progress.silent, drawn)
 
@@ -247,8 +246,12 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
-    find = finding(all_pairs, store, options, options.join.group_by, progress.silent, drawn)
-    results = PairResults("pairs", columns, find, rows)
+
+    def pairs() -> Iterator[model.Pair]:
+        for block in blocks():
+            yield from block.objects(model.Pair)
+
+    results = PairResults("pairs", columns, pairs, rows)
     results._drawn = drawn
     return results
 

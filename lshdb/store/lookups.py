@@ -549,10 +549,7 @@ class StoreReader:
 
     def keys_from(self, first: str, max_rows: int) -> list[str]:
         """Up to `max_rows` keys from this text on, in the order of their UTF-8 bytes."""
-        return self._keys(sql.KEYS_FROM, first, max_rows)
-
-    def _keys(self, statement: str, *parameters: SqlValue) -> list[str]:
-        return [checked(key, str) for (key,) in self.rows(statement, *parameters)]
+        return [checked(key, str) for (key,) in self.rows(sql.KEYS_FROM, first, max_rows)]
 
     def not_found(self, key: str) -> errors.KeyNotFound:
         """The error for a missing key."""
