@@ -66,8 +66,11 @@ class RowSink:
                 self._sink.put_lines([origin.rows[index] for index in indices])
                 return
         elif isinstance(self._sink, json_rows.JsonSink):
-            lines = (json_rows.json_of(record) + b"\n" for record in self._records(rows, indices))
-            self._sink.put_lines(rows.lines(indices) if schema is None else lines)
+            if schema is None:  # they are JSON already
+                self._sink.put_lines(rows.lines(indices))
+            else:
+                values = self._records(rows, indices)
+                self._sink.put_lines(json_rows.json_of(record) + b"\n" for record in values)
             return
         elif isinstance(rows, ArrowRows):
             from lshdb.apps.dedup.arrow_tables import fitted
