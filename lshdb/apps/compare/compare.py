@@ -16,6 +16,7 @@ from lshdb.read.batch import Batch
 from lshdb.search import query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
+from lshdb.search.weighted import weigh, weighing_of
 from lshdb.sketch import constructions, minhash, signing
 from lshdb.sketch.settings import recall_at
 from lshdb.store.store import Store
@@ -42,6 +43,7 @@ def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) 
     """Compare two documents, of which one that was just read is a batch; see Database.compare."""
     with store.reading():
         a_side, b_side = _side(store, a), _side(store, b)
+        weighted_share = _weighted_share(store, a_side.content, b_side.content)
     settings = store.settings
     same_text = a_side.digest == b_side.digest and not settings.shingling.foreign
     lanes = settings.permutations
@@ -57,20 +59,22 @@ def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) 
         pairs = zip(same.tolist(), a_buckets[same].tolist(), strict=True)
         buckets = tuple(model.SharedBucket(band_no, key) for band_no, key in pairs)
     a_shingles = b_shingles = shared = union = None
-    similarity = a_in_b = b_in_a = None
+    jaccard = a_in_b = b_in_a = None
     if a_side.content is not None and b_side.content is not None:
         contents, seed = [a_side.content, b_side.content], hashing.secret_seed()
         sets = shingles.distinct_shingles(contents, settings.shingling, seed)
         a_shingles, b_shingles = np.diff(sets.offsets).tolist()
         union = len(hashing.distinct(sets.hashes))
         shared = a_shingles + b_shingles - union
-        similarity = shared / max(union, 1)
+        jaccard = shared / max(union, 1)
         a_in_b, b_in_a = shared / max(a_shingles, 1), shared / max(b_shingles, 1)
+    if weighted_share is not None:
+        candidates |= weighted_share >= settings.threshold
     shared_elements = None
     if isinstance(a_side.content, tuple) and isinstance(b_side.content, tuple):
         shared_elements = tuple(differences.sets_beside(a_side.content, b_side.content)[2])
     estimate = float(minhash.estimate(agreeing, lanes, settings.lane_bits))
-    likely = estimate if similarity is None else similarity
+    likely = estimate if jaccard is None else jaccard
     return model.Comparison(
         a=a_side.key,
         b=b_side.key,
@@ -78,7 +82,7 @@ def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) 
         b_shingles=b_shingles,
         shared=shared,
         union=union,
-        similarity=similarity,
+        similarity=jaccard if weighted_share is None else weighted_share,
         identical=same_text and a_side.bytes_digest == b_side.bytes_digest is not None,
         same_text=same_text,
         a_in_b=a_in_b,
@@ -101,6 +105,15 @@ def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) 
         if settings.shingling.of_programs
         else list,
     )
+
+
+def _weighted_share(store: Store, a: _PlainContent | None, b: _PlainContent | None) -> float | None:
+    """How similar two records are; None of other documents."""
+    if not store.settings.records or not isinstance(a, str) or not isinstance(b, str):
+        return None
+    sizes, pair = np.array([len(a), len(b)]), np.arange(2).reshape(2, 1)
+    _, [share] = weigh(weighing_of(store), lambda _: (a, b), sizes, *pair)
+    return float(share)
 
 
 def _found_in(

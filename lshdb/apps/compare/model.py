@@ -77,7 +77,8 @@ class Comparison(Result):
         a_shingles, b_shingles: how many distinct shingles each has.
         shared: how many distinct shingles both have.
         union: how many distinct shingles at least one of them has.
-        similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents.
+        similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents. Of
+            records and scans what they share of the smaller one, weighted by rarity.
         identical, same_text: whether both have the same bytes, and text, as for Match.
         a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
         b_in_a: shared / b_shingles, likewise.

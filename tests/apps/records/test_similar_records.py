@@ -120,6 +120,12 @@ def test_a_file_of_records_is_kept_checked_and_copied(path: Path, tmp_path: Path
     with lshdb.open(path, purpose="records") as db:
         db.add_many([("a", "kdl40 bravia"), ("b", "Sony KDL40, Bravia; 40 inch"), ("c", "grill")])
         assert pairs_of(db).keys() == {("a", "b")}
+        [pair], compared = db.pairs(), db.compare("a", "b")
+        assert compared.similarity == pytest.approx(pair.similarity)
+        assert compared.candidates
+        compared = db.compare("a", "c")
+        assert compared.similarity == pytest.approx(0, abs=0.001)
+        assert not compared.candidates
         db.backup(tmp_path / "copy.db")
         db.reindex(threshold=0.9)
         assert db.settings.records
