@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import inspection
-import pandas as pd
 import pytest
 from helpers import Command
+from rows import as_file
 
 import lshdb
 
@@ -18,18 +18,8 @@ LIKED: dict[int, set[int]] = {
 }
 ROWS = [(user, film, 3.5) for user, films in LIKED.items() for film in films for _ in "ab"]
 random.Random(7).shuffle(ROWS)
-FRAME = pd.DataFrame(ROWS, columns=["user", "film", "stars"])
+DICTS = [dict(zip(("user", "film", "stars"), row, strict=True)) for row in ROWS]
 EXPECTED = {str(user): sorted(map(str, films)) for user, films in LIKED.items()}
-
-
-def write(path: Path) -> None:
-    """The rows in the format that a suffix names."""
-    if path.suffix == ".parquet":
-        FRAME.to_parquet(path)
-    elif path.suffix == ".jsonl":
-        FRAME.to_json(path, orient="records", lines=True)
-    else:
-        FRAME.to_csv(path, index=False)
 
 
 def sets_in(path: Path) -> dict[str, list[str]]:
@@ -40,7 +30,7 @@ def sets_in(path: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_each_user_is_a_set_whatever_the_order_of_rows(tmp_path: Path, suffix: str) -> None:
-    write(path := tmp_path / f"ratings.{suffix}")
+    (path := tmp_path / f"ratings.{suffix}").write_bytes(as_file(path.name, DICTS))
     with lshdb.open(tmp_path / "films.db", purpose="baskets") as database:
         report = database.add_files([str(path)], set_key="user", set_item="film")
         assert (report.added, report.failed) == (len(LIKED), 0)
@@ -52,7 +42,8 @@ def test_each_user_is_a_set_whatever_the_order_of_rows(tmp_path: Path, suffix: s
 
 
 def test_the_rows_of_a_frame(tmp_path: Path) -> None:
-    frame = FRAME.astype({"film": object})
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(DICTS).astype({"film": object})
     frame.loc[0, "film"] = "a text among numbers"  # the row of this film comes twice
     with lshdb.open(tmp_path / "films.db", purpose="baskets") as database:
         report = database.add_table(frame, set_key="user", set_item="film")
