@@ -17,13 +17,14 @@ record, that is counted.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from lshdb.apps.records import statements as sql
 from lshdb.apps.records.record_index import EVERY, is_of_pages, record_shingles
 from lshdb.errors import warn_of_limit
-from lshdb.json_text import dumps
+from lshdb.json_text import dumps, loads
 from lshdb.progress import Progress
 from lshdb.search.cut_notes import shingles_cut
 from lshdb.search.similarity import batches_of_text
@@ -73,10 +74,8 @@ class Records:
 
     def _counts(self, values: IntArray) -> IntArray:
         """How many records have each of n shingles, int64[n]."""
-        counts = np.zeros(len(values), dtype=np.int64)
-        index, found = self.reader.rows_of_values(sql.COUNTS, values)
-        counts[index] = found
-        return counts
+        [(counts,)] = self.reader.rows(sql.COUNTS, dumps(values.tolist()))
+        return np.array(loads(counts.encode()), dtype=np.int64)
 
     def _weights(self, counts: IntArray | Shares) -> Shares:
         rarities = np.where(counts > MANY, 0, rarity(counts, self._count))
@@ -146,9 +145,12 @@ class Records:
             int64[n + 1], where the records of each shingle begin, and doc_ids int64[any].
         """
         wanted = np.unique(number)
-        packed = self.reader.integers(sql.DOCUMENTS, dumps(values[wanted].tolist()))
-        index, doc_ids = np.divmod(packed, 1 << _DOC_IDS)
-        return wanted[index].searchsorted(np.arange(len(values) + 1)), doc_ids
+        rows = self.reader.rows(sql.DOCUMENTS, dumps(values[wanted].tolist()))
+        lists = [loads(row.encode()) for (row,) in rows]
+        sizes = np.zeros(len(values), dtype=np.int64)
+        sizes[wanted] = [*map(len, lists)]
+        doc_ids = np.array([*chain.from_iterable(lists)], dtype=np.int64)
+        return arrays.offsets_of(sizes), doc_ids
 
     def pairs(self, threshold: float, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
         """All pairs that may be similar, each as a bucket of two: buckets and doc_ids int64[2 p].

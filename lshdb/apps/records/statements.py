@@ -17,12 +17,13 @@ WRONG_COUNTS = """
         UNION ALL SELECT shingle, -count(*) FROM record_shingles GROUP BY shingle)
     GROUP BY shingle HAVING sum(documents)"""
 COUNTS = """
-    SELECT wanted.key, c.documents
-    FROM json_each(?1) AS wanted CROSS JOIN record_counts AS c ON c.shingle = wanted.value"""
-# One number a row, of 23 and 40 bits: fetching two takes twice as long.
+    SELECT json_group_array(
+        coalesce((SELECT documents FROM record_counts WHERE shingle = wanted.value), 0))
+    FROM json_each(?1) AS wanted"""
+# One array a shingle, as for counts: fetching a row for each document takes twice as long.
 DOCUMENTS = """
-    SELECT wanted.key << 40 | r.doc_id
-    FROM json_each(?1) AS wanted CROSS JOIN record_shingles AS r ON r.shingle = wanted.value"""
+    SELECT (SELECT json_group_array(doc_id) FROM record_shingles WHERE shingle = wanted.value)
+    FROM json_each(?1) AS wanted"""
 
 WRITES = {"record_shingles": (INSERT_SHINGLE, DELETE_SHINGLE, ADD_COUNT, DELETE_COUNTS)}
 """The statements that change the tables of a part."""
