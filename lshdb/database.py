@@ -503,8 +503,7 @@ class Database(AppMethods):
             documents, empty = store.count()
             counts = documents, empty, store.unindexed(), store.bytes()
             sizes = store.table_bytes() if tables else None
-            root = None if store.root is None else printable_path(store.root)
-            return model.Info(store.settings, *counts, sizes, root)
+            return model.Info(store.settings, *counts, sizes, printable_path(store.root))
 
     @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":

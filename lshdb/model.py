@@ -14,8 +14,6 @@ from lshdb.results import Result
 from lshdb.sketch.settings import Settings, settings_in_words
 from lshdb.text.shingling import Content, Element
 
-UNKNOWN_ROOT = "not known: the next add or sync of files asks for --root"
-"""Said of a file of an earlier format, none of whose keys leads to a file."""
 _LARGE_TABLE = 1 << 16
 """Minimum bytes of a table that is listed by its name."""
 
@@ -273,7 +271,7 @@ class Info(Result):
         bytes: the size of the file with its write-ahead log.
         tables: the bytes of each table with its indexes, the largest first. None if they are not
             known: nobody asked, or SQLite was built without its table dbstat.
-        root: the directory that keys of files are relative to; None if it is not known.
+        root: the directory that keys of files are relative to.
     """
 
     settings: Settings
@@ -282,7 +280,7 @@ class Info(Result):
     unindexed: int
     bytes: int
     tables: Mapping[str, int] | None = field(default=None, hash=False)
-    root: str | None = None
+    root: str = ""
 
     def in_words(self) -> dict[str, dict[str, str]]:
         """Settings and size for people: groups of facts, each with its name."""
@@ -291,7 +289,7 @@ class Info(Result):
             documents["empty"] = f"{self.empty:,} without a shingle, similar to nothing"
         if self.unindexed:
             documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
-        documents["keys of files from"] = self.root or UNKNOWN_ROOT
+        documents["keys of files from"] = self.root
         sizes = {"file": formatting.size(self.bytes)}
         known = (self.tables or {}).items()
         large = [table for table in known if table[1] >= _LARGE_TABLE]

@@ -10,7 +10,7 @@
 -- addition follow, documents up to indexed_to have all of theirs, later ones those up to
 -- indexed_bucket, which is band_no * 2^48 + bucket_key (NULL: none), and those in the table indexed
 -- have theirs, too. root is the directory that keys of files are relative to: its path from the
--- directory of this file, or its absolute path where none leads there; NULL if it is not known.
+-- directory of this file, or its absolute path where none leads there; NULL stands for '.'.
 CREATE TABLE settings (
     id             INTEGER PRIMARY KEY CHECK (id = 1),
     threshold      REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),

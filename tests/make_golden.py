@@ -73,9 +73,6 @@ FILES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
         },
         TEXTS,
     ),
-}
-"""Settings and documents of each file."""
-SINCE_7: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
     "reworded": (
         {
             "shingle": "word:2-marks-numbers",
@@ -91,7 +88,7 @@ SINCE_7: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
         {"monday": {"bread": 2, "7": 1, "": 3}, "friday": {"bread": 2, "7": 2}, "sunday": {}},
     ),
 }
-"""Those of files that formats before 7 have not."""
+"""Settings and documents of each file."""
 ENGLISH = "metadata ->> '$.lang' = 'en' or metadata is null"
 METADATA: tuple[dict[str, Any] | None, ...] = (
     {"lang": "en", "stars": 4.5, "tags": ["sweet", None, True]},
@@ -104,7 +101,7 @@ METADATA: tuple[dict[str, Any] | None, ...] = (
 
 def documents_of(kind: str) -> list[Document]:
     """The documents of a file."""
-    contents = (FILES | SINCE_7)[kind][1].items()
+    contents = FILES[kind][1].items()
     return [
         Document(key, content, one)
         for (key, content), one in zip(contents, itertools.cycle(METADATA), strict=False)
@@ -127,7 +124,7 @@ def _record(result: Any) -> dict[str, Any]:
 
 def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
     """The answers of a file, as JSON."""
-    documents = (FILES | SINCE_7)[kind][1]
+    documents = FILES[kind][1]
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
@@ -172,7 +169,7 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
 
 def decide(db: lshdb.Database, kind: str) -> None:
     """Decisions about the documents of a file, by two people."""
-    first, second, *_ = keys = [*(FILES | SINCE_7)[kind][1]]
+    first, second, *_ = keys = [*FILES[kind][1]]
     db.decide("keep", [second], who="ann", note="the better one")
     db.decide("different", [first, *keys[-2:]], who="bob \U0001f98a")
     db.decide("drop", [first], who="ann")
@@ -228,7 +225,7 @@ def make() -> None:
         data, expected[READ] = make_read(Path(directory))
     with open(DIRECTORY / f"format-{FORMAT}-{READ}.db.xz", "xb") as packed_file:
         packed_file.write(lzma.compress(data, preset=9))
-    for name, (settings, _) in (FILES | SINCE_7).items():
+    for name, (settings, _) in FILES.items():
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lsh.db"
             with database_of(path, documents_of(name), **settings) as db:

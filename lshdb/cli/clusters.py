@@ -72,9 +72,7 @@ def clusters(
             _print_files(database, similar_clusters, minimum, null=null)
             return
         if drop_list:
-            _write_dropped(
-                similar_clusters, minimum, form, store_of(database).files_root, null=null
-            )
+            _write_dropped(similar_clusters, minimum, form, store_of(database).root, null=null)
             return
         results.write_results(
             similar_clusters.columns,
@@ -87,7 +85,7 @@ def clusters(
             if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
             extras=similar.first_words([database], ["key"], options.join),
-            root=store_of(database).files_root,
+            root=store_of(database).root,
         )
 
 
@@ -99,7 +97,7 @@ def _print_files(
     from lshdb.read import proof
 
     store = store_of(database)
-    proofs, root = proof.proof_of(store), store.files_root
+    proofs, root = proof.proof_of(store), store.root
 
     def files() -> Iterator[proof.ProvedFile | proof.LeftFile]:
         for cluster in clusters:

@@ -46,7 +46,7 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     """
     stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
     others: Any = {"metadata": False, "stdin_key": stdin_key}
-    others |= {"root": store_of(database).files_root, "auto_key": reading.sets.set_item is None}
+    others |= {"root": store_of(database).root, "auto_key": reading.sets.set_item is None}
     shingling, counts = database.settings.shingling, counts_printed()
     return session_for(shingling, reading, sets=reading.sets, counts=counts, **others)
 
@@ -61,7 +61,7 @@ def stored_keys(database: Database, names: Sequence[str], *, as_keys: bool) -> l
     Raises:
         UsageError: a name is the key of a document, and the path of another one.
     """
-    root = store_of(database).files_root
+    root = store_of(database).root
     return [
         printable_path(name)
         if as_keys or (key := paths.meant(name, root, database.__contains__, "--key")) is None

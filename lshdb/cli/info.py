@@ -5,7 +5,7 @@ from typing import Annotated
 from lshdb.cli import options, results
 from lshdb.database import store_of
 from lshdb.groups import Option
-from lshdb.model import UNKNOWN_ROOT, Info
+from lshdb.model import Info
 from lshdb.read.paths import escaped
 from lshdb.sketch.settings import settings_record
 from lshdb.text.kinds import missing_app
@@ -56,7 +56,7 @@ def info(
     }
     sizes = tuple(f"{name} {count}" for name, count in (info.tables or {}).items())
     base = {} if record["base"] else {"base": None, "base_shingles": None}
-    words = {"root": info.root or UNKNOWN_ROOT, "tables": sizes or unknown}
+    words = {"tables": sizes or unknown}
     results.write_record(record, form, record | base | words)
 
 

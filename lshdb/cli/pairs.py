@@ -59,7 +59,7 @@ def pairs(
             none=f"no pair with similarity {minimum:g} "
             + (f"to {options.max_similarity:g}" if options.max_similarity else "or more"),
             extras=similar.first_words([database], ["a", "b"], options.join),
-            root=store_of(database).files_root,
+            root=store_of(database).root,
         )
     if matching_pairs.drawn_from:
         count = min(options.sample or 0, matching_pairs.drawn_from)

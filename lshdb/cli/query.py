@@ -118,7 +118,7 @@ def query(
                 on_failure=session.counts.failures,
             )
         else:
-            name = counts.key_noted("".join(files), store_of(databases[0]).files_root)
+            name = counts.key_noted("".join(files), store_of(databases[0]).root)
             if session is None:
                 content = choice.content(databases[0].settings.shingling.of_sets)
                 single = QueryOptions(content, ranking=options, key=choice.key)

@@ -234,7 +234,7 @@ def proof_of(store: Store, bins: Iterable[str] = ()) -> Proof:
     session = session_of(
         TextOptions(),
         store.settings.shingling,
-        root=store.files_root,
+        root=store.root,
         format="text",
         stored_guess=store.extracted_of,
     )

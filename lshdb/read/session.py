@@ -260,12 +260,7 @@ class Session:
                 yield Batch(failures=[(0, failure_of(file.path, error))])
 
     def _batches_of(self, source: inputs.Input, file: File) -> Iterator[Batch]:
-        """The documents of an open file.
-
-        Raises:
-            UsageError: a text needs a key, and the root of keys is not known, as in a database of
-                an earlier format.
-        """
+        """The documents of an open file."""
         if file.path == STDIN:
             return self._stdin(source)
         format = self.options.format_of(file.path, file.sheet)
@@ -277,8 +272,6 @@ class Session:
         if format != "text":
             return formats.format_named(format).read(source, format)
         names.check_key_is_free(file.path)
-        if not file.key:
-            raise UsageError(unknown_root(self.options.option("--root DIR", "root=")))
         return self._text(source, file)
 
     def may_be_several(self, paths: Sequence[str], advice: str) -> bool:
@@ -384,14 +377,6 @@ class Session:
         state = file.state(source.guess, packed or hasher.digest())
         states = () if state is None else [(key, state)]
         yield Batch([key], [content], states=states, size=text.__sizeof__() + len(key))
-
-
-def unknown_root(option: str) -> str:
-    """The message where the root is not known, as in a file of an earlier format."""
-    return (
-        "the directory that keys of files are relative to is not known, and none of them leads to "
-        f"a file: give it by {option}"
-    )
 
 
 def session_of(

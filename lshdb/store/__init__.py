@@ -7,7 +7,6 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     transactions   all or nothing, each writer in its turn, the log's length
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
-    migrating      makes a file of format 7 of one of format 6
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
     snapshot       what apps read of a file at one moment: a door that lookups is
@@ -20,6 +19,6 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     spool          temporary files: documents until their turn to be decided on, elements of sets
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, guard, index, late, location, lookups, migrating, partial_files, parts,
+Doors: backup, connection, guard, index, late, location, lookups, partial_files, parts,
 readonly_sql, rows, schema, snapshot, spool, sqlite_errors, statements, store.
 """

@@ -12,7 +12,7 @@ from typing import Any, cast
 from lshdb import errors
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode
-from lshdb.store import guard, location, migrating, schema, sqlite_errors, transactions
+from lshdb.store import guard, location, schema, sqlite_errors, transactions
 from lshdb.store import statements as sql
 
 APPLICATION_ID = 0x6C736864
@@ -156,7 +156,6 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
     try:
         with connection.errors():
             if write:
-                migrating.migrate(connection, None)
                 transactions.begin_writing(connection)
             else:
                 connection.execute("BEGIN")
@@ -180,9 +179,6 @@ def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
     elif mode != "create":
         raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
-        if connection.execute(sql.USER_VERSION).fetchone() != (schema.FORMAT,):
-            for statement in sql.VIEWS_OF_FORMAT_6:
-                connection.execute(statement)
         connection.execute("PRAGMA query_only = ON")
         connection.read_only = True
     else:
@@ -229,13 +225,12 @@ def first_row(connection: sqlite3.Connection, statement: str) -> tuple[Any, ...]
 
 
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
-    """NotADatabase or OtherFormat if the file is of none of the formats that are read."""
+    """NotADatabase or OtherFormat if the file is not of the format that is read."""
     if first_row(connection, sql.APPLICATION_ID) != (APPLICATION_ID,):
         raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
-    if version not in schema.READ:
+    if version != schema.FORMAT:
         advice = "upgrade lshdb" if version > schema.FORMAT else "add the files to a new one"
         raise errors.OtherFormat(
-            f"{path} has format {version}, and this lshdb reads formats {schema.MIGRATED} and "
-            f"{schema.FORMAT}: {advice}"
+            f"{path} has format {version}, and this lshdb reads format {schema.FORMAT}: {advice}"
         )

@@ -123,15 +123,14 @@ class StoreReader:
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
         parts: the names of the parts whose tables the file has (see lshdb.store.schema).
-        root: the real path of the directory that keys of files are relative to; None if it is not
-            known.
+        root: the real path of the directory that keys of files are relative to.
     """
 
     settings: Settings
     indexed_to: int | None
     indexed_bucket: int | None
     parts: frozenset[str]
-    root: str | None
+    root: str
 
     def __init__(self, connection: guard.Connection) -> None:
         self.path, self.real_path = connection.path, connection.real_path
@@ -158,17 +157,12 @@ class StoreReader:
             *indexed, root = typed(row[-3:], int | None, int | None, str | None)
             self.indexed_to, self.indexed_bucket = indexed
             self.parts = frozenset(json.loads(row[-6]))
-            self.root = None if root is None else location.directory_of_root(root, self.real_path)
+            self.root = location.directory_of_root(root or os.curdir, self.real_path)
             if self.settings.passages and schema.FINGERPRINTS not in self.parts:
                 raise errors.DamagedFile(
                     f"{self.path}: table fingerprints is missing; {sqlite_errors.RESTORE}"
                 )
             self._settings_row = row
-
-    @property
-    def files_root(self) -> str:
-        """The directory from which keys lead to files: the current one if the root is not known."""
-        return self.root or os.path.realpath(os.curdir)
 
     @contextmanager
     def snapshot(

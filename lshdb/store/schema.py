@@ -30,10 +30,6 @@ FINGERPRINTS = "fingerprints"
 """The part that a file must have if settings.passages is above 0."""
 FORMAT = 7
 """The version of the tables in schema.sql."""
-MIGRATED = 6
-"""The version whose files are read, and migrated when they are opened for writing."""
-READ = MIGRATED, FORMAT
-"""The versions whose files are read."""
 _LARGEST = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
 _WRITING = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
@@ -125,12 +121,11 @@ class Definition(NamedTuple):
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
-    (version,) = connection.execute(sql.USER_VERSION).fetchone()
     there = parts_there()
     named = connection.execute(sql.NAMED_PARTS, (json.dumps(there),)).fetchall()
     # The others need not be loaded.
     possible = tuple(part for part in there if (part,) in [(FINGERPRINTS,), *named])
-    known = definitions(possible, version)
+    known = definitions(possible)
     rows = connection.execute(sql.EXPECTED_SCHEMA, (json.dumps(known),)).fetchall()
     parts = {known[index].part for index, _, same in rows if same is not None}
     settings_are_whole = any(known[index].name == "settings" and same for index, _, same in rows)
@@ -155,23 +150,22 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
     if whole and count == len(expected):
         return  # there is nothing else that could run
-    for danger in dangers(connection, expected, writes(parts, version), whole):
+    for danger in dangers(connection, expected, writes(parts), whole):
         yield Fault(danger, unsafe=True)
 
 
-def writes(parts: Collection[str], version: int = FORMAT) -> tuple[str, ...]:
+def writes(parts: Collection[str]) -> tuple[str, ...]:
     """The statements that write to a file with these parts."""
-    of_core = sql.WRITES if version == FORMAT else sql.WRITES_OF_FORMAT_6
     of_parts = (
         import_module(f"lshdb.apps.{offers.TABLES[part]}.statements").WRITES[part]
         for part in parts
         if part
     )
-    return (*of_core, *chain.from_iterable(of_parts))
+    return (*sql.WRITES, *chain.from_iterable(of_parts))
 
 
 @cache
-def definitions(parts: tuple[str, ...] = (), version: int = FORMAT) -> list[Definition]:
+def definitions(parts: tuple[str, ...] = ()) -> list[Definition]:
     """The tables, views and indexes of a new file with these parts, in their order.
 
     Made once, they save two fifths of the CPU of opening a file again.
@@ -182,15 +176,6 @@ def definitions(parts: tuple[str, ...] = (), version: int = FORMAT) -> list[Defi
             connection.executescript(_script(part))
             rows = connection.execute(sql.SCHEMA).fetchall()
             known += [Definition(kind, name, text, part) for kind, name, text in rows[len(known) :]]
-        if version == MIGRATED:
-            # Every file of that format has decisions, and none has runs.
-            for table in ("settings", "files", "decisions", "runs"):
-                connection.execute(f"DROP TABLE IF EXISTS {table}")
-            of = {name: known_part for _, name, _, known_part in known}
-            of |= dict.fromkeys(("decisions", "decisions_of_key"), "")
-            connection.executescript(_script("", "format_6"))
-            rows = connection.execute(sql.SCHEMA).fetchall()
-            known = [Definition(kind, name, text, of[name]) for kind, name, text in rows]
     return known
 
 
@@ -219,12 +204,12 @@ def make_part(connection: sqlite3.Connection, part: str) -> None:
         connection.execute(statement)
 
 
-def _script(part: str, name: str = "schema") -> str:
-    """The .sql of a part, or one of the core's; the package may be a zip, as Spark ships it."""
+def _script(part: str) -> str:
+    """The .sql of a part, or the core's; the package may be a zip, as Spark ships it."""
     loader: Any = __spec__.loader
     # With ./ at its start, which Path would drop.
     folder = os.path.dirname(os.path.dirname(__file__))
-    parts = ("apps", offers.TABLES[part], part) if part else (name,)
+    parts = ("apps", offers.TABLES[part], part) if part else ("schema",)
     text: str = loader.get_data(f"{os.path.join(folder, *parts)}.sql").decode()
     return text
 

@@ -14,7 +14,6 @@ SELECT_SETTINGS = f"""
         indexed_to, indexed_bucket, root
     FROM settings"""
 HAS_PASSAGES = "SELECT 1 FROM main.settings WHERE passages > 0"
-HAS_DECISIONS = "SELECT 1 FROM main.decisions LIMIT 1"
 BASE_TEXTS = "SELECT name, digest, content FROM main.base_texts ORDER BY name"
 CLEAR_BASE = "DELETE FROM base_texts"
 INSERT_BASE = "INSERT INTO base_texts VALUES (?, ?, ?)"
@@ -324,46 +323,3 @@ WRITES = (
     DELETE_BAND,
 )
 """The statements that change the tables of every file, except those for many rows or all rows."""
-_CHANGED = "settings", "files", "decisions"
-_OTHERS_OF_FORMAT_6 = {WRITE_SETTINGS, SET_ROOT, SET_INDEXED, NOTE_INDEXED, SET_FILE, DELETE_FILE}
-WRITES_OF_FORMAT_6 = (
-    *(statement for statement in WRITES if statement not in _OTHERS_OF_FORMAT_6),
-    # The table itself, where a temporary view has its name.
-    *(f"INSERT INTO main.{table} SELECT * FROM main.{table}" for table in (*_CHANGED, "indexed")),
-    *(f"DELETE FROM main.{table}" for table in _CHANGED),
-    """UPDATE main.settings SET threshold = threshold, recall = recall, shingle = shingle,
-        permutations = permutations, construction = construction, sketch = sketch, seed = seed,
-        content = content, passages = passages, lane_bits = lane_bits, indexed_to = indexed_to,
-        indexed_bucket = indexed_bucket""",
-)
-"""The same for a file of format 6, in which every part but rare words is in every file."""
-ADDED_COLUMNS = (
-    "ALTER TABLE settings ADD COLUMN root TEXT",
-    *(
-        f"ALTER TABLE files ADD COLUMN {column}"
-        for column in ("ctime_ns INTEGER", "device INTEGER", "inode INTEGER", "file_digest BLOB")
-    ),
-    "ALTER TABLE decisions ADD COLUMN file_digest BLOB",
-    "ALTER TABLE decisions ADD COLUMN spent INTEGER",
-)
-"""What makes the tables of format 7 of those of format 6, whose definitions then follow."""
-SET_DEFINITION = "UPDATE main.sqlite_schema SET sql = ?2 WHERE type = 'table' AND name = ?1"
-VIEWS_OF_FORMAT_6 = (
-    "CREATE TEMP VIEW settings AS SELECT *, NULL AS root FROM main.settings",
-    """CREATE TEMP VIEW files AS
-        SELECT *, NULL AS ctime_ns, NULL AS device, NULL AS inode, NULL AS file_digest
-        FROM main.files""",
-    """CREATE TEMP VIEW decisions AS
-        SELECT *, NULL AS file_digest, NULL AS spent FROM main.decisions""",
-)
-"""What shows the tables of a file of format 6 to a reader as those of format 7."""
-RELATIVE_KEYS = """
-    SELECT d.key FROM files JOIN documents AS d USING (doc_id)
-    WHERE d.key NOT GLOB '/*' AND d.key NOT GLOB '[A-Za-z]:/*' ORDER BY d.doc_id"""
-# A document whose new key is that of another one keeps its own, and so do decisions about it.
-MOVE_BENEATH = {
-    table: f"""
-        UPDATE OR IGNORE {table} SET key = substr(key, length(?1) + 1)
-        WHERE key > ?1 AND key < substr(?1, 1, length(?1) - 1) || '0'"""
-    for table in ("decisions", "documents")
-}

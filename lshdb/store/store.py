@@ -12,7 +12,7 @@ from pathlib import Path
 from lshdb import errors, options
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.sketch.settings import Settings, parts_of
-from lshdb.store import guard, index, location, lookups, migrating, schema, transactions
+from lshdb.store import guard, index, location, lookups, schema, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
@@ -100,8 +100,6 @@ class Store(lookups.StoreReader):
                                     connection.execute(sql.DROP_KEYS)
             if other is not None:
                 other.check_file()  # or this is another file, which took its name meanwhile
-            if mode != "read":
-                migrating.migrate(connection, root)
             store = cls(connection)
             store.keys_repeat = keys_repeat
             return store
@@ -239,18 +237,12 @@ class Store(lookups.StoreReader):
             self._read_settings()
 
     def check_root(self, directory: options.FileName | None) -> None:
-        """Check the directory that a user names as the root, if any; store it if none is known.
+        """Check the directory that a user names as the root, if any.
 
         Raises:
             SettingsMismatch: the root is another directory.
         """
-        if directory is None:
-            return
-        if self.root is None and not self.read_only:
-            with self.writing():
-                migrating.set_first_root(self._connection, directory, self.parts)
-                self._read_settings()
-        elif location.real_root(directory) != self.root:
+        if directory is not None and location.real_root(directory) != self.root:
             raise errors.SettingsMismatch(
                 f"{self.path}: keys of files are paths from {self.root}, not from "
                 f"{os.fspath(directory)}: leave out the root, or change it with lshdb sync --root"

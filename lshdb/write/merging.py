@@ -23,11 +23,10 @@ from lshdb.model import NAMED_CONFLICTS
 from lshdb.read import paths
 from lshdb.read.batch import Batch
 from lshdb.read.metadata import from_json
-from lshdb.read.session import unknown_root
 from lshdb.sketch.banding import bucket_keys
 from lshdb.sketch.settings import Settings, settings_record
 from lshdb.sketch.signing import Signed, base_of
-from lshdb.store import guard, migrating
+from lshdb.store import guard
 from lshdb.store.lookups import DocumentColumns
 from lshdb.store.store import Store
 from lshdb.text.content import digest, from_stored
@@ -65,52 +64,32 @@ class Rebased:
     """Keys of files from the root of one database as those from the root of another.
 
     Attributes:
-        old_root: None if it is not known: keys then stay, and no file is known to have them.
-        root: the other one.
+        old_root: of the database that is read.
+        root: of the other one.
     """
 
-    old_root: str | None
+    old_root: str
     root: str
 
     def key(self, key: str) -> str:
         """The key of a file."""
-        if self.old_root is None:
-            return key
         return paths.key_of_real(os.path.join(self.old_root, key), self.root)
 
     def taken(self, columns: DocumentColumns) -> DocumentColumns:
         """The documents, those of files with their new keys."""
-        if self.old_root is None:
-            return replace(columns, states=[None] * len(columns.states))
         rows = zip(columns.keys, columns.states, strict=True)
         return replace(
             columns, keys=[key if state is None else self.key(key) for key, state in rows]
         )
 
 
-def rebased(source: Store, root: str | None) -> Rebased | None:
-    """What keys of files in a database are from another root; None if they stay the same.
-
-    An earlier format has not stored the root: it is the first directory from which a key leads to a
-    file, as in a migration.
-
-    Raises:
-        UsageError: the other root is not known.
-    """
-    if source.root is not None and source.root == root:
+def rebased(source: Store, root: str) -> Rebased | None:
+    """What keys of files in a database are from another root; None if they stay the same."""
+    if source.root == root:
         return None
     with reading_other(source):
         keys = [key for _, key in source.keys_of_files()]
-    if not keys:
-        return None
-    if root is None:
-        raise errors.UsageError(unknown_root("--root DIR"))
-    old_root = source.root
-    if old_root is None:
-        relative = [key for key in keys if not os.path.isabs(key)]
-        likely = migrating.likely_root(relative, source.real_path)
-        old_root = None if likely is None else os.path.realpath(likely)
-    return Rebased(old_root, root)
+    return Rebased(source.root, root) if keys else None
 
 
 def documents_of(

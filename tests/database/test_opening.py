@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     "another program's, still empty": (
         ["DROP", "PRAGMA application_id = 7"], NotADatabase, FOREIGN
     ),
-    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* 6 and 7: upgrade"),
+    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* format 7: upgrade"),
     "older": (
         ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 7: add the files to a new one"
     ),

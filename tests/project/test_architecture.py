@@ -79,7 +79,7 @@ ALONE = "apps.documents.extraction"
 """The package that a process runs without the rest of lshdb."""
 BESIDE = {"read.encodings", "read.kinds"}
 """What that process imports besides: modules that import nothing of lshdb."""
-OTHER_FILES = {"py.typed", "schema.sql", "format_6.sql"}
+OTHER_FILES = {"py.typed", "schema.sql"}
 OTHER_FILES |= {f"{name}.pyi" for name in ("__init__", "app_methods", "options", "spark")}
 
 PATHS = {

@@ -83,12 +83,10 @@ SCANS_ON_PURPOSE = {
     "COUNT_SCHEMA",
     "NAMED_PARTS",
     "HAS_PASSAGES",
-    "HAS_DECISIONS",
     "TABLES",
     "CHECK_TABLES",
-    # Run once, when another database is added, or a file of an older format is migrated.
+    # Run once, when another database is added.
     "KEYS_OF_FILES",
-    "RELATIVE_KEYS",
     # A derived table, counted when it is written.
     "DEFINITION_OF",
     "STAMP_PAIRS",
@@ -106,7 +104,6 @@ STATEMENTS = {
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
 SPOOL_TABLES = STATEMENTS.pop("SPOOL_TABLES", "") + STATEMENTS.pop("GROUPING_TABLE")
 READ_RARE_WORDS = STATEMENTS.pop("READ_RARE_WORDS", "")
-STATEMENTS.pop("SET_DEFINITION")  # of the schema's own table, where that may be written
 if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
     STATEMENTS.pop("TABLE_BYTES")
 IN_ORDER = {"SPOOL_ASCENDING": "SPOOL_UP", "SPOOL_DESCENDING": "SPOOL_DOWN"}

@@ -163,7 +163,7 @@ def assembled(
             raise UsageError("folders are made of texts, and this database keeps none")
     with (
         temporary_store(
-            settings, collections[0].store.limits, root=collections[0].store.files_root
+            settings, collections[0].store.limits, root=collections[0].store.root
         ) as temporary,
         contextlib.ExitStack() as stack,
     ):
@@ -176,7 +176,7 @@ def assembled(
             units += [
                 _Unit(name, collection, reader, {file: ids[file] for file in files}, number > 0)
                 for name, files in _groups(
-                    list(ids), collection.group_by, collection.store.files_root
+                    list(ids), collection.group_by, collection.store.root
                 ).items()
             ]
         units = _distinct(units)

@@ -159,7 +159,7 @@ class _Disk:
     """
 
     def __init__(self, store: Store, documents: Iterable[StoredFile]) -> None:
-        root = self.root = store.files_root
+        root = self.root = store.root
         self._proof = proof.proof_of(store)
         # Of a mailbox one message: its digest is that of the file.
         self._documents: defaultdict[str, list[proof.Compared]] = defaultdict(list)

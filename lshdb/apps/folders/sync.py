@@ -48,7 +48,7 @@ from lshdb.read.paths import (
     path_of_key,
     printable_path,
 )
-from lshdb.read.session import TABLE, Session, no_guess, session_of, unknown_root
+from lshdb.read.session import TABLE, Session, no_guess, session_of
 from lshdb.results import Result
 from lshdb.store import location
 from lshdb.store.lookups import StoredFile
@@ -176,8 +176,6 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         root=root,
         stored_guess=no_guess if options.extract_again else store.extracted_of,
     )
-    if root is None:
-        raise UsageError(unknown_root(session.options.option("--root DIR", "root=")))
     failures = session.counts.failures
     plan = _plan(store, directories, session, root, options)
     _recognise(store, plan, session, root, options)
@@ -190,9 +188,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     elif refused:
         raise InputError(refused)
     else:
-        if store.root is None:
-            store.check_root(root)
-        elif store.root != root:
+        if store.root != root:
             with store.writing():
                 store.set_root(root)
         moved, replaced = _move(store, plan)

@@ -89,7 +89,7 @@ def move_aside(
         UsageError: the directory has files of others.
         OSError: the log cannot be written; nothing is moved.
     """
-    aside, root = os.path.realpath(directory), store.files_root
+    aside, root = os.path.realpath(directory), store.root
     number = str(max(_runs(aside), default=0) + 1)
     proofs = proof_of(store, [aside])
     chosen: list[tuple[ProvedFile, str, MovedFile]] = []
@@ -224,7 +224,7 @@ def put_back(store: Store, directory: str, *, dry_run: bool) -> Iterator[MovedFi
     Raises:
         InputError: no file was moved there.
     """
-    aside, root = os.path.realpath(directory), store.files_root
+    aside, root = os.path.realpath(directory), store.root
     runs = _runs(aside)
     if not runs:
         raise errors.InputError(f"{printable_path(directory)}: no file was moved there")

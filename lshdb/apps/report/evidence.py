@@ -298,7 +298,7 @@ def _ranked(
     floor = 0.0 if reader.settings.passages else lowest
     apart, gap = standing_apart(np.sort(by_shingles)[::-1], len(join), floor)
     stand_apart = by_shingles >= (gap[0] if gap else np.inf)
-    (identical, same_text), root = join.sameness(a, b), reader.files_root
+    (identical, same_text), root = join.sameness(a, b), reader.root
     shares = [
         [None if np.isnan(share) else share for share in column] for column in weighted.tolist()
     ]

@@ -73,7 +73,7 @@ def left_out_of(store: Store, directory: str, notes: Notes) -> Iterator[LeftOut]
         directory: of the submissions.
         notes: the messages about files while they were read.
     """
-    start = posixpath.join(paths.key_of(directory, store.files_root), "")
+    start = posixpath.join(paths.key_of(directory, store.root), "")
     compared, empty, short = _submissions(store, start)
     with os.scandir(directory) as entries:
         sorted_entries = sorted(entries, key=lambda entry: entry.name)

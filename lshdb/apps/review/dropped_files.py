@@ -60,7 +60,7 @@ class _Copies:
 
     def __init__(self, store: Store, *, identical: bool) -> None:
         self._store, self._identical = store, identical
-        self._root = store.files_root
+        self._root = store.root
         with store.reading():
             self._decided = Contents(decision_rows(store))
             verdicts = self._decided.of_key

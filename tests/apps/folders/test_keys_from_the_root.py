@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-import inspection
 import pytest
 from helpers import Command
 
@@ -114,38 +113,6 @@ def test_a_database_that_moved_without_its_files_loses_no_document(notes: Comman
     notes.path("notes").rename(notes.path("more"))
     synced(notes, "-d", str(copy), "--remove-most", "--moved-from", "notes", "more", moved=2)
     assert notes.keys("away/copy.db") == [key.replace("notes", "more") for key in files]
-
-
-@pytest.mark.parametrize("decided", [False, True])
-def test_an_unknown_root_is_asked_for(notes: Command, decided: bool) -> None:
-    notes.done("add", "notes")
-    notes.path("notes").rename(notes.path("moved"))
-    if decided:
-        notes.done("decide", "drop", "notes/sub/b.txt")
-    absolute = str(notes.path("notes/sub/b.txt").resolve())
-    with inspection.sqlite(notes.path("lsh.db")) as connection:
-        connection.execute("UPDATE settings SET root = NULL")
-        for table in ["documents", *["decisions"] * decided]:
-            connection.execute(
-                f"UPDATE {table} SET key = ? WHERE key = 'notes/sub/b.txt'", (absolute,)
-            )
-    unknown = (
-        "the directory that keys of files are relative to is not known, and none of them leads to "
-        "a file: give it by --root DIR"
-    )
-    expected = ["notes/a.txt", "notes/sub/b.txt"]
-    for name in ("add", "sync"):
-        ended = notes(name, "moved")
-        assert (ended.status, ended.err.splitlines()[-1]) == (2, f"lshdb: {unknown}")
-    notes.done("add", "--key", "by hand", "-", stdin=A)  # no file, so that it needs no root
-    notes.done("compare", "notes/a.txt", "by hand")
-    notes.path("moved").rename(notes.path("notes"))
-    notes.done("add", "--root", ".", "notes")
-    assert notes.keys() == ["by hand", *expected]
-    synced(notes, "notes", unchanged=2)
-    if decided:
-        decision = notes.done("decisions", "--json").record
-        assert (decision["keys"], decision["state"]) == (["notes/sub/b.txt"], "holds")
 
 
 def test_keys_of_another_database_are_rebased(notes: Command) -> None:

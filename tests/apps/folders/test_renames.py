@@ -274,7 +274,7 @@ def test_a_folder_that_was_moved_is_known_by_its_inodes_or_by_its_old_name() -> 
 
 
 def test_documents_without_digests_of_files_get_them_when_all_are_read() -> None:
-    """As after a migration."""
+    """As in files that another program wrote."""
     write("d/a.txt", "the text of a")
     write("d/b.html", "<html><p>another text</p></html>")
     sync("d")

@@ -238,7 +238,7 @@ class DedupJob:
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
             if store is not None:
-                self.root = store.files_root
+                self.root = store.root
             else:
                 directory = os.curdir if self.database is None else self.database.parent
                 self.root = os.path.realpath(directory)
@@ -476,7 +476,7 @@ def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
         new_keys, documents = rebased(store, root), dict[str, proof.Compared]()
         for file in store.files_below(""):
             key = new_keys.key(file.key) if new_keys and file.state else file.key
-            documents[key] = proof.compared(file, store.files_root)
+            documents[key] = proof.compared(file, store.root)
         return documents
 
 
