@@ -137,8 +137,8 @@ class Limits:
     rare_holders: int = 32
     """Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
     rare_rows: int = 16_000_000
-    """Shingles for pairing in memory, 12 bytes each; with more, all pairs of large buckets are
-    compared."""
+    """Shingles for pairing in memory, 8 bytes each, and twice that while they are joined; with
+    more, all pairs of large buckets are compared."""
 
     # passages
 

@@ -78,6 +78,20 @@ class SharedBuckets:
         buckets = cls(holders[once], np.append(begins, once.sum()))
         return buckets.of_rows(np.ones(len(buckets.members), dtype=np.bool_))
 
+    @classmethod
+    def of_keys(cls, keys: Hashes) -> SharedBuckets:
+        """A bucket for each high half of keys, uint64[n], that several low halves, documents, have.
+
+        Sorts the keys in place: sixteen million take half the memory of `of`.
+        """
+        keys.sort()
+        once = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+        members = keys.astype(np.int32)[once]
+        keys >>= np.uint64(_32)
+        begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)][once])
+        buckets = cls(members, np.append(begins, len(members)))
+        return buckets.of_rows(np.ones(len(members), dtype=np.bool_))
+
     @property
     def sizes(self) -> IntArray:
         """How many members each bucket has, int64[B]."""
@@ -279,7 +293,7 @@ def prefix_filtered(
     known = [*exact.public_sets(documents)] if shingles <= exact.limits.join_hashes else None
     counts, min_size = _count(known or exact.public_sets(documents), bits)
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
-    hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
+    keys = [np.empty(0, np.uint64)]
     rows, max_holders = 0, exact.limits.rare_holders
     for batch, sets in known or exact.public_sets(documents):
         count = counts[_slots(sets.hashes, bits)]
@@ -287,12 +301,14 @@ def prefix_filtered(
         holder, count = batch[of_set], count[first]
         frequent[holder[count > max_holders]] = True
         rare = count <= max_holders
-        hashes.append(sets.hashes[first[rare]])
-        holders.append(holder[rare].astype(np.int32))
-        rows += len(hashes[-1])
+        # Half of a hash: a few more candidates, which are verified as all are.
+        keys.append(sets.hashes[first[rare]] << np.uint64(_32) | holder[rare].astype(np.uint64))
+        rows += len(keys[-1])
         if rows > exact.limits.rare_rows:
             return None
-    rare_buckets = SharedBuckets.of(np.concatenate(hashes), np.concatenate(holders))
+    rare_keys = np.concatenate(keys)
+    keys.clear()
+    rare_buckets = SharedBuckets.of_keys(rare_keys)
     if _pairs(rare_buckets.sizes) > _pairs(sizes[hot]):
         return None
     paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])

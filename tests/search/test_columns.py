@@ -10,6 +10,7 @@ import pytest
 from helpers import database_of
 
 import lshdb
+from lshdb import model
 from lshdb.columns import PAIR, Block
 from lshdb.search import pairs
 
@@ -31,7 +32,7 @@ def test_a_column_is_a_field_and_the_place_that_computes_it(
         columns = block(join, *arrays).columns
         return Block({"longer": list(map(max, columns["a"], columns["b"])), **columns})
 
-    monkeypatch.setattr(pairs, "Pair", LongerPair)
+    monkeypatch.setattr(model, "Pair", LongerPair)
     monkeypatch.setattr(pairs.Join, "block", with_one_more)
     monkeypatch.setitem(PAIR, "longer", str)
     texts = {"b": "the fox and the grapes", "a": "the fox and the grapes", "c": "a crow and a jug"}
