@@ -50,7 +50,7 @@ settings.register_profile(
     "mutations", settings.get_profile("lshdb"), phases=(Phase.explicit, Phase.generate)
 )
 
-LONGEST = ("test_spark", "test_browser", "test_deletions", "test_whole_or_not", "test_web")
+LONGEST = ("test_deletions", "test_spark", "test_browser", "test_run", "test_app")
 """Files of tests that take the longest, of which one at the end would keep a processor waiting."""
 
 
