@@ -19,6 +19,8 @@ _LONGEST_PLAIN = 100
 """Digits before or after the point of a decimal that is written without an exponent."""
 _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
 """Leaves digits and points as they are, and makes a blank of all else."""
+_LARGEST = 1 << 63
+"""From here on a float may be an integer that orjson rounded."""
 _INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
@@ -48,8 +50,13 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
         decimals: whether numbers that no float prints are decimals, and not rounded.
     """
     value = orjson.loads(data)
-    if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):  # most records
-        return value, False
+    if isinstance(value, dict):  # most records have plain values alone
+        kinds = {*map(type, value.values())}
+        floats = [each for each in value.values() if type(each) is float]
+        if _EXACT.issuperset(kinds - {float}) and (
+            not floats or (not decimals and max(map(abs, floats)) < _LARGEST)
+        ):
+            return value, False
     if _may_be_deep(data):
         check_depth(value)
     # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
@@ -57,10 +64,8 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
     long = _long_numbers(data, longest)
     if not long:
         return value, False
-    if isinstance(value, dict):  # most records have their long numbers as floats alone
-        floats = [each for each in value.values() if type(each) is float]
-        if long == _long_numbers(orjson.dumps(floats), longest):
-            return value, False
+    if isinstance(value, dict) and long == _long_numbers(orjson.dumps(floats), longest):
+        return value, False  # most records have their long numbers as floats alone
     if long != _long_numbers(orjson.dumps(value), longest):
         return json.loads(data, parse_float=_exact if decimals else None), True
     return value, False
