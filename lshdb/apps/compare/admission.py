@@ -10,6 +10,7 @@ from lshdb.apps.compare.model import Change
 from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
+from lshdb.groups import replaced
 from lshdb.model import StoredDocument
 from lshdb.options import RankingOptions
 from lshdb.results import Result
@@ -68,8 +69,7 @@ class Admission(Result):
         threshold: the minimum similarity of these documents.
         recall: the share of documents at this similarity that the comparison finds.
         compared_all: whether it was compared with all documents, not only with those that the
-            index finds: for a threshold below the one that the index is made for, or where a bucket
-            is too large to be read whole.
+            index finds: for a threshold below the one that the index is made for.
         empty: whether it has no shingle, and so is similar to nothing.
     """
 
@@ -110,11 +110,8 @@ def _admitted(
     # Some more, as neither the replaced document nor its own earlier version counts.
     query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
     ((matches, cuts),) = answers(store, query, writing.query_batch(part), None)
-    if cuts:  # a bucket is too large to be read whole, and what is similar may be in its rest
-        compares_all, recall = True, 1.0
-        ((matches, _),) = answers(
-            store, replace(query, exhaustive=True), writing.query_batch(part), None
-        )
+    if cuts:  # what is similar may be in the rest of a large bucket
+        ((matches, _),) = answers(store, replaced(query, top=None), writing.query_batch(part), None)
     others = [match for match in matches if match.key not in (key, options.replace)]
     became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
     if old is not None and (outcome, old.key) != ("unchanged", key):

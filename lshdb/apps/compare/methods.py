@@ -57,8 +57,7 @@ def add_unless_similar(db: Database, options: AdmissionOptions) -> Admission:
     its own key, which may be the same, whatever else is similar: the answer names that too.
 
     The index finds what it is compared with. It is compared with all documents for a threshold
-    below the database's, for which the index has less recall than it was made for, and where
-    a bucket holds more documents than are read of it.
+    below the database's, for which the index has less recall than it was made for.
 
     Raises:
         ContentError: the database cannot take it.
