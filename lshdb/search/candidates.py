@@ -67,22 +67,10 @@ class SharedBuckets:
         return documents, cls(members, np.append(begins, len(flat)))
 
     @classmethod
-    def of(cls, hashes: Hashes, holders: npt.NDArray[np.int32]) -> SharedBuckets:
-        """A bucket for each hash that at least two documents hold, uint64[n] and int32[n]."""
-        order = np.lexsort((holders, hashes))
-        hashes, holders = hashes[order], holders[order]
-        new = np.ones((2, len(order)), dtype=np.bool_)
-        new[:, 1:] = hashes[1:] != hashes[:-1], holders[1:] != holders[:-1]
-        once = new.any(axis=0)
-        begins = np.flatnonzero(new[0][once])
-        buckets = cls(holders[once], np.append(begins, once.sum()))
-        return buckets.of_rows(np.ones(len(buckets.members), dtype=np.bool_))
-
-    @classmethod
-    def of_keys(cls, keys: Hashes) -> SharedBuckets:
+    def of(cls, keys: Hashes) -> SharedBuckets:
         """A bucket for each high half of keys, uint64[n], that several low halves, documents, have.
 
-        Sorts the keys in place: sixteen million take half the memory of `of`.
+        The keys are sorted in place.
         """
         keys.sort()
         once = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
@@ -308,7 +296,7 @@ def prefix_filtered(
             return None
     rare_keys = np.concatenate(keys)
     keys.clear()
-    rare_buckets = SharedBuckets.of_keys(rare_keys)
+    rare_buckets = SharedBuckets.of(rare_keys)
     if _pairs(rare_buckets.sizes) > _pairs(sizes[hot]):
         return None
     paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])
