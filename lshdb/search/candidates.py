@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lshdb import limits
 from lshdb.search.similarity import ROUNDING, Exact
-from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, is_new, offsets_of
 from lshdb.text.hashing import Hashes, distinct
 from lshdb.text.shingling import Shingles
 
@@ -73,10 +73,10 @@ class SharedBuckets:
         The keys are sorted in place.
         """
         keys.sort()
-        once = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+        once = is_new(keys)
         members = keys.astype(np.int32)[once]
         keys >>= np.uint64(_32)
-        begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)][once])
+        begins = np.flatnonzero(is_new(keys)[once])
         buckets = cls(members, np.append(begins, len(members)))
         return buckets.of_rows(np.ones(len(members), dtype=np.bool_))
 
