@@ -60,7 +60,7 @@ def decide(
 
     Example: lshdb decide drop drafts/old.txt --note "final: books/old.txt"
 
-    Example: lshdb clusters --threshold 1 --drop-list -0 | lshdb decide drop --from - -0
+    Example: lshdb clusters --drop-list -0 | lshdb decide drop --from - -0
 
     Example: lshdb decide different licences/mit.txt licences/isc.txt
     """
