@@ -48,7 +48,6 @@ COMMANDS: dict[str, dict[str, Command]] = {
         "plot": Command("Draw the similarities of the documents, as one SVG file.", "report"),
         "report": Command("Write a report of the near duplicates, as one HTML file.", "report"),
         "decisions": Command("List the decisions, and whether they still hold.", "review"),
-        "buckets": Command("Show the largest buckets."),
         "sql": Command("Run a SELECT on the file's tables and views."),
         "tune": Command("Show which bands and rows fit a threshold and a recall."),
     },

@@ -52,7 +52,6 @@ COMMANDS = (
     ("clusters", "", "member\ttexts/b.txt"),
     ("info", "", "documents:    2"),
     ("show texts/a.txt", "", "shingles:"),
-    ("buckets", "", "\t2\n"),
     ("sql SELECT+count(*)+FROM+documents", "", "2\n"),
     ("tune", "", "lshdb reindex"),
     ("tune --measure", "measuring", "recall"),

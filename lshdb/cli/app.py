@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from lshdb import __version__, offers
 from lshdb.cli import messages, running
-from lshdb.cli.help import HelpPage, write_page
+from lshdb.cli.help import HelpPage
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT
 from lshdb.read import paths
 
@@ -86,8 +86,6 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except _UsageError as error:
-            if ctx.invoked_subcommand == "spark-dedup" and "--all-references" in error.message:
-                error.message += "; Spark keeps the best match of a row alone: lshdb dedup has it"
             for option, path in pairwise(["", *ctx.meta.get(_ARGUMENTS, [])]):
                 if option not in ("-d", "--db") and paths.is_database(path):
                     name = paths.escaped(path)
@@ -96,17 +94,8 @@ class Commands(TyperGroup):
                     break
             raise
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by their summaries, for which no module of a command is loaded."""
-        summaries = {
-            name: TyperCommand(name, help=command.summary, rich_help_panel=heading)
-            for heading, commands in GROUPS.items()
-            for name, command in commands.items()
-        }
-        write_page(self, ctx, formatter, commands=summaries)
-
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the commands under headings."""
+        """Write the commands by their summaries, for which no module of a command is loaded."""
         width = max(map(len, COMMANDS))
         for heading, commands in GROUPS.items():
             with formatter.section(heading):

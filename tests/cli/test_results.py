@@ -47,7 +47,6 @@ COMMANDS = {
     "sync": "sync -d texts.db --dry-run notes",
     "folders": "clusters -d texts.db --folders",
     "decisions": "decisions -d decided.db",
-    "buckets": "buckets --top 5",
     "sql": "sql STATEMENT",
     "info": "info",
     "show": "show KEY",

@@ -27,7 +27,6 @@ ALIKE: Final[dict[str, Callable[..., Any]]] = {
     "clusters": lshdb.Database.clusters,
     "compare": lshdb.Database.compare,
     "decide": lshdb.Database.decide,
-    "buckets": lshdb.Database.buckets,
     "tune": lshdb.tune,
     "check": lshdb.check,
     "backup": lshdb.Database.backup,
@@ -82,7 +81,6 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # Database.measure
-    "buckets": ({"key"}, set()),  # lshdb show
     "backup": (set(), {"target", "restore"}),
 }
 

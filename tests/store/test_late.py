@@ -222,7 +222,7 @@ with lshdb.open(sys.argv[1]) as db, late.reserved(store_of(db)) as is_alone:
 
 def test_buckets_say_that_rows_are_missing(pending: Path) -> None:
     command = helpers.Command(pending.parent)
-    for arguments in (["buckets"], ["show", "d190"], ["sql", "select count(*) from Buckets"]):
+    for arguments in (["show", "d190"], ["sql", "select count(*) from Buckets"]):
         (said,) = command.done(*arguments).err.splitlines()
         assert said.startswith(f"lshdb: {NOTE}: the next addition or lshdb check --repair")
     command.done("sql", "select count(*) from documents", says="")

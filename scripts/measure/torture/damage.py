@@ -29,7 +29,6 @@ QUESTIONS: Final = (
     ("clusters", "--json"),
     ("show", "text 5", "--json"),
     ("compare", "text 3", "text 4", "--json"),
-    ("buckets", "--json"),
     ("tune", "--json", "--top", "2"),
     ("sql", "SELECT doc_id, key, shingles, digest, content FROM documents ORDER BY doc_id"),
     ("sql", "SELECT count(*) FROM candidate_pairs"), ("passages", "--key", "text 3", "--json"),

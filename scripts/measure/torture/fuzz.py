@@ -258,7 +258,7 @@ class Fuzz:
         threshold = chance.choice((0.4, 0.5, 0.6))
         commands = (
             ["show", "--", key], ["query", f"--key={key}"], ["remove", "--", key],
-            ["buckets", f"--key={key}"], ["compare", "--", key, "first"], ["pairs"], ["clusters"],
+            ["compare", "--", key, "first"], ["pairs"], ["clusters"],
             ["show", "--json", "--", key], ["check", "--deep"], ["check", "--repair"],
             ["backup", "--replace", "copy.db"], ["reindex", f"--threshold={threshold}"],
         )  # fmt: skip

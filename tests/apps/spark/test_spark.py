@@ -774,12 +774,6 @@ def test_what_the_commands_refuse(line: str, status: int, says: str, tmp_path: P
     assert says in Command(tmp_path).fails(*f"spark-{line}".split(), status=status)
 
 
-def test_all_references_say_that_they_are_not_for_spark(tmp_path: Path) -> None:
-    done = Command(tmp_path)("spark-dedup", "in", "out", "--all-references")
-    assert "--all-references; Spark keeps the best match of a row alone: lshdb dedup" in done.err
-    assert done.status == 2
-
-
 def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
     script = Path(lshdb.spark.__file__).with_name("__main__.py")
     for arguments, reason in (
