@@ -1,4 +1,4 @@
-"""The header, size and definitions of a file: all that open it accept or refuse the same."""
+"""The header, size, definitions and values of a file: what means harm is refused by all alike."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from measure.torture import damage, trial
 
 import lshdb
 from lshdb.database import store_of
-from lshdb.errors import DamagedFile, NotADatabase, QueryError, UnsafeFile
+from lshdb.errors import DamagedFile, LshdbError, NotADatabase, QueryError, UnsafeFile
 from lshdb.maintain.findings import CheckReport
+from lshdb.offers import is_there
 from lshdb.options import Mode
 
 PAGE = 16384
@@ -276,6 +277,10 @@ def execute(path: Path, *statements: str, **values: Any) -> None:
             plain.execute(statement, values)
 
 
+def problems(report: CheckReport) -> set[str]:
+    return {problem.table for problem in report.problems}
+
+
 @pytest.mark.app("review", "passages")
 @pytest.mark.parametrize(
     ("statement", "says"),
@@ -385,5 +390,171 @@ def test_a_check_reads_no_table_that_runs_code(made: Path, statements: list[str]
     assert str(report.problems).count("documents, signatures and bands") == 1
 
 
-def problems(report: CheckReport) -> set[str]:
-    return {problem.table for problem in report.problems}
+# values
+
+VALUES = [
+    "UPDATE documents SET key = x'ff' WHERE doc_id = 1",
+    "UPDATE documents SET content = NULL WHERE doc_id = 1",
+    "UPDATE documents SET content = CAST(x'61ff' AS TEXT) WHERE doc_id = 1",
+    "UPDATE documents SET shingles = 2.5 WHERE doc_id = 2",
+    "UPDATE documents SET digest = 'text' WHERE doc_id = 2",
+    "UPDATE signatures SET signature = x'00' WHERE doc_id = 1",
+    "UPDATE signatures SET signature = x'' WHERE doc_id = 1",
+    "UPDATE signatures SET signature = zeroblob(516) WHERE doc_id = 2",
+    "UPDATE signatures SET signature = 5 WHERE doc_id = 2",
+    "UPDATE bands SET doc_id = 2.5 WHERE doc_id = 2",
+    "UPDATE bands SET doc_id = 99 WHERE doc_id = 2",
+    "DELETE FROM documents WHERE doc_id = 2",
+    "UPDATE settings SET threshold = 'x'",
+    "UPDATE settings SET permutations = 128.5",
+    "UPDATE settings SET seed = 1.5",
+    "UPDATE settings SET shingle = x'00'",
+]
+
+
+@pytest.mark.parametrize("statement", VALUES)
+def test_values_that_no_table_allows_are_reported_as_damage(filled: Path, statement: str) -> None:
+    with inspection.sqlite(filled) as connection:
+        before = connection.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
+    alter(
+        filled,
+        "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT, ', ''), "
+        "') STRICT', ')'), 'NOT NULL', '') WHERE type = 'table'",
+    )
+    with inspection.sqlite(filled) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+        connection.execute("PRAGMA writable_schema = ON")
+        for rowid, text in before:
+            connection.execute("UPDATE sqlite_schema SET sql = ? WHERE rowid = ?", (text, rowid))
+
+    def ask() -> None:
+        with lshdb.open(filled, mode="read") as db:
+            for key in db.keys():  # noqa: SIM118
+                db.get(key)
+            db.query(key="a")
+            list(db.pairs())
+            db.query(key="b", containment=True, exhaustive=True)
+
+    with pytest.raises(DamagedFile):
+        ask()
+
+
+@pytest.mark.parametrize(("shingles", "content"), [((1 << 63) - 1, True), (900_000_001, False)])
+def test_more_shingles_than_a_document_can_have_are_damage(
+    command: Command, shingles: int, content: bool
+) -> None:
+    with lshdb.open(command.directory / "lsh.db", threshold=0.3, content=content) as db:
+        db.add_many([*TEXTS, ("c", TEXTS[0][1] + " and the fox")])
+    alter(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
+    message = f"lsh.db is damaged: a document has {shingles:,} shingles instead of 0 to"
+    for words in (
+        "pairs",
+        "clusters --star --keep longest",
+        "query --key a",
+        *["compare a b"] * is_there("compare"),
+        "show a",
+    ):
+        assert command.fails(*words.split()).startswith(message)
+    assert command("check").out.startswith("documents.shingles\ta\t")
+
+
+def test_fewer_shingles_than_a_document_has_are_damage(filled: Path) -> None:
+    alter(filled, "UPDATE documents SET shingles = 1")
+    with lshdb.open(filled, mode="read") as db, pytest.raises(DamagedFile, match="more shingles"):
+        list(db.pairs())
+
+
+@pytest.mark.app("compare", "dedup", "passages", "review")
+def test_a_damaged_file_is_read_rightly_or_refused(tmp_path: Path) -> None:
+    """The short form of scripts/torture's damaged files."""
+    tally = damage.work(0, 60, str(tmp_path), files=4)
+    assert tally.faults == 4
+    assert tally.clean, "\n".join(tally.notes)
+
+
+METHODS: dict[str, Callable[[lshdb.Database], object]] = {
+    "info": lambda database: database.info(),
+    "query": lambda database: [*database.query(VINE), *database.query(key="a", exhaustive=True)],
+    "pairs": lambda database: [*database.pairs(), *database.clusters()],
+    "passages": lambda database: [database.passages(VINE), *database.passage_pairs()],
+    "get": lambda database: [database.get(key) for key in database],
+    "decisions": lambda database: database.decisions(),
+    "tune": lambda database: database.tune(),
+    "decide": lambda database: database.decide("drop", ["b"], who="eve"),
+    "add": lambda database: database.add_many([("a", "changed text of the fox"), ("n", VINE)]),
+    "reindex": lambda database: database.reindex(threshold=0.4),
+}
+ODD_VALUES: list[tuple[str, str, object]] = [
+    ("settings", "indexed_to", 2**62),
+    ("indexed", "doc_id", 2**62),
+    ("decisions", "decision", 2**63 - 1),
+    ("documents", "doc_id", 2**63 - 1),
+    ("documents", "key", "\x1b[31m" * 1000),
+    ("documents", "metadata", "[[["),
+    ("fingerprints", "position", 2**63 - 1),
+]
+
+
+@pytest.mark.app("review", "passages")
+@pytest.mark.parametrize(
+    ("table", "column", "value"), ODD_VALUES, ids=lambda value: repr(value)[:20]
+)
+def test_no_value_is_a_traceback(made: Path, table: str, column: str, value: object) -> None:
+    if table == "indexed":
+        execute(made, "INSERT INTO indexed VALUES (1)")
+    execute(
+        made,
+        f"UPDATE OR REPLACE {table} SET {column} = :value WHERE rowid = 1"
+        if table not in ("decisions", "fingerprints")
+        else f"UPDATE OR REPLACE {table} SET {column} = :value WHERE {column} = "
+        f"(SELECT min({column}) FROM {table})",
+        value=value,
+    )
+    stored = made.read_bytes()
+    for method in METHODS.values():
+        with suppress(LshdbError), lshdb.open(made) as database:
+            method(database)
+        made.write_bytes(stored)
+    report = lshdb.check(made, deep=True)
+    assert report.problems or column == "key"
+    lshdb.check(made, repair=True)
+
+
+@pytest.mark.app("review", "passages")
+def test_a_missing_value_is_named(made: Path) -> None:
+    execute(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who         TEXT    NOT NULL', "
+        "'who         TEXT            ') WHERE name = 'decisions'",
+    )
+    execute(made, "UPDATE decisions SET who = NULL WHERE decision = 1")
+    execute(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who         TEXT            ', "
+        "'who         TEXT    NOT NULL') WHERE name = 'decisions'",
+    )
+    assert problems(lshdb.check(made)) == {"file", "decisions"}
+
+
+@pytest.mark.app("review", "passages")
+def test_numbers_that_nothing_can_follow_are_named(command: Command, made: Path) -> None:
+    execute(made, "UPDATE settings SET indexed_to = :to", to=2**62)
+    report = lshdb.check(made)
+    assert "settings" in problems(report)
+    execute(made, "UPDATE settings SET indexed_to = NULL")
+    execute(made, "UPDATE decisions SET decision = :last WHERE decision = 1", last=2**63 - 1)
+    assert "decisions" in problems(lshdb.check(made))
+    reason = command.fails("decide", "drop", "b")
+    assert reason.endswith("a decision has the number 9223372036854775807, so none can follow")
+
+
+@pytest.mark.app("review", "passages")
+def test_few_documents_of_very_large_numbers_are_sampled(made: Path) -> None:
+    """Numbers are drawn among all up to the largest: as many as memory has not."""
+    for table, number in (("documents", "3"), ("signatures", "3"), ("bands", "3")):
+        execute(made, f"UPDATE {table} SET doc_id = 1 << 39 WHERE doc_id = {number}")
+    with lshdb.open(made, mode="read") as database:
+        assert database.tune()
