@@ -88,6 +88,7 @@ def shingled(
 
 @settings(max_examples=80)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([0, 1, (1 << 63) - 1]))
+@example(["?!", "a", "", "\xa7 $", "b c", "--"], Shingling("word", 1), 1)
 def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, seed: int) -> None:
     expected = oracle(texts, kind, seed)
     assert shingled(texts, kind, seed) == expected

@@ -32,6 +32,15 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Databa
         yield db
 
 
+@pytest.mark.usefixtures("db")
+def test_band_rows_come_after_the_documents_of_many_files(tmp_path: Path) -> None:
+    unindexed: list[int] = []
+    limits = Limits(batch_documents=10, late_from=10)
+    with lshdb.open(tmp_path / "late.db", limits=limits) as late:
+        late.add_files(["notes"], on_batch=lambda _: unindexed.append(late.info().unindexed))
+        assert (unindexed, late.info().unindexed) == ([0, 10, 15], 0)
+
+
 @pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     """Documents of all, if their number is known; bytes of all, if the size is known."""
