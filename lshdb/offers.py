@@ -45,7 +45,6 @@ COMMANDS: dict[str, dict[str, Command]] = {
     "Look": {
         "info": Command("Show the database's settings and size."),
         "show": Command("Show one document: sizes, metadata, signature, buckets."),
-        "plot": Command("Draw the similarities of the documents, as one SVG file.", "report"),
         "report": Command("Write a report of the near duplicates, as one HTML file.", "report"),
         "decisions": Command("List the decisions, and whether they still hold.", "review"),
         "sql": Command("Run a SELECT on the file's tables and views."),
@@ -157,7 +156,7 @@ _OPTIONS = {
     "frames": "DataOptions",
     "gate": "GateOptions",
     "measuring": "MeasureOptions",
-    "report": "PlotOptions ReportOptions",
+    "report": "ReportOptions",
     "passages": """
         CommonOptions CopiedOptions PassagePairsOptions PassagesOptions TextFieldOptions
     """,

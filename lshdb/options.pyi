@@ -28,7 +28,6 @@ from lshdb.apps.dedup.options import DedupOptions as DedupOptions
 from lshdb.apps.frames.options import DataOptions as DataOptions
 from lshdb.apps.gate.options import GateOptions as GateOptions
 from lshdb.apps.measuring.options import MeasureOptions as MeasureOptions
-from lshdb.apps.report.options import PlotOptions as PlotOptions
 from lshdb.apps.report.options import ReportOptions as ReportOptions
 from lshdb.apps.passages.options import CommonOptions as CommonOptions
 from lshdb.apps.passages.options import CopiedOptions as CopiedOptions

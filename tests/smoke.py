@@ -62,7 +62,6 @@ COMMANDS = (
     ("dedup rows.jsonl -o kept.jsonl", "dedup", "kept 1, dropped 1"),
     ("dedup rows.jsonl --cut 4 --cuts cuts.jsonl -o cut.jsonl", "dedup", "kept"),
     ("sync texts", "folders", "unchanged 2"),
-    ("plot -o plot.svg", "report", "wrote plot.svg"),
     ("report -o report.html", "report", "wrote report.html"),
     ("decide drop texts/b.txt", "review", "drop: 1 document"),
     ("decisions", "review", "holds"),

@@ -29,7 +29,7 @@ HOSTILE = {
     "\u05e9\u05dc\u05d5\u05dd \U0001f98a": "\u05e9\u05dc\u05d5\u05dd \U0001f98a",
 }
 """Keys, and how a page shows them."""
-PAGES = ("", "clusters", "pairs", "query", "decisions", "openapi")
+PAGES = ("", "clusters", "pairs", "query", "decisions")
 
 
 def make_databases(directory: Path) -> None:
@@ -158,7 +158,7 @@ class DirectSite(Site):
 
     def __init__(self, path: Path, runner: asyncio.Runner, who: str | None) -> None:
         super().__init__("http://127.0.0.1:80")
-        review = None if who is None else reviewing.Review(path, who, False)
+        review = None if who is None else reviewing.Review(path, who)
         self.runner = runner
         self._app = guarding.guarded(app.pages(path.absolute(), path.stem, review))
 

@@ -22,7 +22,6 @@ ListSkipped = Annotated[
 ]
 AsKeys = Annotated[bool, uncommon("Take the arguments as keys, never as paths.", flags=("--key",))]
 Who = Annotated[str | None, uncommon("Who decides. [default: your user name]", metavar="NAME")]
-Own = Annotated[bool, uncommon("Ask also about what only others decided.")]
 Null = Annotated[
     bool,
     uncommon("The listed keys or paths end with NUL bytes.", flags=("--null", "-0")),

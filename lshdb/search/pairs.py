@@ -11,7 +11,7 @@ from lshdb import errors
 from lshdb.columns import Block
 from lshdb.groups import replaced
 from lshdb.limits import Limit
-from lshdb.model import Cluster, Pair, Verdict
+from lshdb.model import Cluster, Verdict
 from lshdb.options import (
     ClustersOptions,
     JoinOptions,
@@ -385,18 +385,6 @@ def _blocks(
         for a, b, scores in scored:
             for part in chunks(len(a), join.limits.pairs_rows):
                 yield join.block(a[part], b[part], scores[part])
-
-
-def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> list[Pair]:
-    """The similar pairs of candidates among some documents, each of which is read once."""
-    with store.snapshot() as (reader, _):
-        rows = filter(None, map(reader.document, keys))
-        signed = sorted(row.doc_id for row in rows if row.signature is not None)
-        doc_ids = int_array(signed)
-        join = Join(reader, request.join, None, doc_ids, of_pairs=request)
-        left, right, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
-        shared = join.estimates.share_bucket(left, right)
-        return [*join.block(left[shared], right[shared], scores[shared]).objects(Pair)]
 
 
 def _candidates(join: Join) -> Iterator[tuple[IntArray, IntArray]]:

@@ -84,7 +84,7 @@ def words_of(name: str) -> list[str]:
 
 OTHERS = {
     *("init", "add", "review", "decide", "remove", "trash", "dedup", "reindex"),
-    *("backup", "plot", "report", "serve", "mcp", "spark-dedup", "spark-passages", "gate"),
+    *("backup", "report", "serve", "mcp", "spark-dedup", "spark-passages", "gate"),
 }
 """Commands whose results are not rows: files, and counts of what was done; and one whose rows are
 failures, of a repository (test_gate)."""

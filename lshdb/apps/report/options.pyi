@@ -17,34 +17,17 @@ from lshdb.progress import Progress
 from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
+from collections.abc import Sequence
 from typing import Annotated
 from lshdb.apps.review.options import GroupingOptions
 from lshdb.groups import Option, Options
-from lshdb.options import ConditionOptions, GroupBy, Threshold
-
-class PlotOptions(Options):
-    condition: ConditionOptions
-    threshold: Threshold
-    group_by: GroupBy
-    @overload
-    def __init__(
-        self,
-        *,
-        where: str | None = None,
-        parameters: WhereParameters = (),
-        threshold: Threshold = None,
-        group_by: GroupBy = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        condition: ConditionOptions = ...,
-        threshold: Threshold = None,
-        group_by: GroupBy = None,
-    ) -> None: ...
+from lshdb.options import GroupBy, PurposeOptions
 
 class ReportOptions(Options):
+    old: Sequence[str] | None
+    submissions: PurposeOptions
+    pairs: int
+    title: str | None
     grouping: GroupingOptions
     group_by: GroupBy
     anonymous: bool
@@ -52,6 +35,10 @@ class ReportOptions(Options):
     def __init__(
         self,
         *,
+        old: Sequence[str] | None = None,
+        purpose: Literal['short-text', 'records', 'documents', 'scans', 'programs', 'baskets'] | None = None,
+        pairs: int = 50,
+        title: str | None = None,
         where: str | None = None,
         parameters: WhereParameters = (),
         threshold: Threshold = None,
@@ -68,6 +55,10 @@ class ReportOptions(Options):
     def __init__(
         self,
         *,
+        old: Sequence[str] | None = None,
+        submissions: PurposeOptions = ...,
+        pairs: int = 50,
+        title: str | None = None,
         grouping: GroupingOptions = ...,
         group_by: GroupBy = None,
         anonymous: bool = False,

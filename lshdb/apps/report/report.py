@@ -25,12 +25,12 @@ from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
 from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.hidden_names import Names
-from lshdb.apps.report.options import PlotOptions, ReportOptions
+from lshdb.apps.report.options import ReportOptions
 from lshdb.apps.review import drawing, listing
 from lshdb.apps.review.options import GroupingOptions
 from lshdb.apps.web import rendering
 from lshdb.errors import limits_noted
-from lshdb.options import ClustersOptions, ConditionOptions, JoinOptions, SimilarOptions
+from lshdb.options import ClustersOptions, JoinOptions, SimilarOptions
 from lshdb.progress import Progress
 
 _PAGES = Path(__file__).parent / "pages"
@@ -59,7 +59,6 @@ def report(
     connected: evidence.Connections,
     options: ReportOptions,
     about: Mapping[str, Any],
-    pairs: int,
     hidden: Names | None,
     progress: Progress,
 ) -> str:
@@ -68,11 +67,11 @@ def report(
     Args:
         folders: the database, which is only read, or its folders.
         connected: the pairs that anything connects.
-        options: which documents are in the report, and how clusters are made.
+        options: which documents are in the report, how clusters are made, and how many pairs are
+            shown side by side.
         about: `title`, the heading; `failed`, the number of files that could not be read;
             `missing`, the names of submissions that are not compared, and `failures`, those of
             other files, each with the reason; `notes`, what was not searched, in sentences.
-        pairs: maximum number of pairs shown side by side, up to 1,000.
         hidden: the names that texts are shown without.
         progress: called now and then.
     """
@@ -84,7 +83,7 @@ def report(
             *found["rings"],
             *(evidence.Ring.of([pair]) for pair in connected.pairs if pair.number not in in_rings),
         ]
-        chosen = _chosen(rings, pairs)
+        chosen = _chosen(rings, options.pairs)
         scale = rendering.similarity_scale(found["threshold"] or 0, database.settings.shingling)
         common = {"scale": scale, "start": _start(folders.files)}
         comparisons = _side_by_side(folders, database, chosen, hidden, common, progress)
@@ -102,7 +101,7 @@ def report(
             connected=connected,
             histogram=_histogram(connected, shown),
             min_gap=evidence.MIN_GAP,
-            orders=_orders(rings[: pairs + _MORE], database),
+            orders=_orders(rings[: options.pairs + _MORE], database),
             shown=shown,
             left_out=len(chosen) - len(comparisons),
             comparisons=comparisons,
@@ -228,32 +227,6 @@ def _style() -> dict[str, object]:
     style = "".join(sheet.read_text("utf-8") for sheet in sheets)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {"style": Markup(style), "style_hash": digest}  # our own files
-
-
-def plot(folders: Folders, options: PlotOptions, name: str, progress: Progress) -> str:
-    """A picture of the similarities of a database, as SVG.
-
-    It shows how many pairs have which similarity (below the threshold an estimate from a sample),
-    how probably the index finds a pair, and how large the clusters are. `name` is the heading; the
-    other arguments are those of `report`.
-    """
-    database = Database(folders.store)
-    settings = database.settings
-    # Folders are made of the documents that count.
-    condition = ConditionOptions() if folders.files else options.condition
-    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=options.threshold))
-    survey = listing.survey_clusters(database, ClustersOptions(join=join), progress)
-    return rendering.rendered(
-        "plot",
-        _PAGES,
-        name=name,
-        info=database.info(),
-        pair_survey=listing.survey_pairs(database, join, progress),
-        cluster_survey=survey,
-        threshold=survey.threshold,
-        scale=rendering.similarity_scale(survey.threshold, settings.shingling),
-        curve=drawing.s_curve(settings.construction, survey.threshold),
-    )
 
 
 def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:

@@ -72,10 +72,10 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
     ]
 
 
-def read_verdicts(reader: StoreReader, who: str | None = None) -> "Verdicts":
+def read_verdicts(reader: StoreReader) -> "Verdicts":
     """The decisions that hold, by the keys of documents; see Verdicts."""
     texts = [(decision, text, key) for decision, text, _, key in different_texts(reader)]
-    return Verdicts(read_decisions(reader), who, texts)
+    return Verdicts(read_decisions(reader), texts)
 
 
 def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
@@ -242,24 +242,16 @@ class MarkedDocuments:
 
 
 class Verdicts(_InForce[str]):
-    """The decisions that hold, by documents; of one reviewer, those that others do not overrule.
+    """The decisions that hold, by documents.
 
     `texts` are those of different texts, as _InForce takes them.
     """
 
     def __init__(
-        self,
-        decisions: Iterable[Decision],
-        who: str | None = None,
-        texts: Iterable[tuple[int, bytes, str]] = (),
+        self, decisions: Iterable[Decision], texts: Iterable[tuple[int, bytes, str]]
     ) -> None:
         ordered = sorted(decisions, key=lambda decision: (decision.decided, decision.decision))
-        held = [
-            decision
-            for decision in ordered
-            if decision.state == "holds" or (decision.state == "overruled" and decision.who == who)
-            if who in (None, decision.who)
-        ]
+        held = [decision for decision in ordered if decision.state == "holds"]
         numbers = {decision.decision for decision in held}
         super().__init__(
             (
@@ -269,10 +261,6 @@ class Verdicts(_InForce[str]):
             ),
             (text for text in texts if text[0] in numbers),
         )
-
-    def of_document(self, key: str) -> Verdict | None:
-        """The decision about a document."""
-        return self.of_key.get(key) or ("different" if key in self._marks else None)
 
     def settled(self, keys: Sequence[str]) -> bool:
         """Whether nothing is left to decide about similar documents, a pair or a cluster.
@@ -290,61 +278,6 @@ class Verdicts(_InForce[str]):
         open_ = [key for key in left if key not in self.of_key]
         pairs = ((key, other) for key in left for other in open_ if other != key)
         return (pair for pair in pairs if not self.apart(*pair))
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A document that one reviewer drops, and that stays by another's decision."""
-
-    key: str
-    a: str
-    a_verdict: Verdict
-    b: str
-    b_verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far two reviewers agree whether documents go or stay.
-
-    Attributes:
-        a, b: the reviewers.
-        documents: how many both decided about.
-        agreed: about how many of them they agree.
-        kappa: (p - e) / (1 - e) for the share p of these and the share e that two would agree on by
-            chance who drop as many each (Cohen, Educational and Psychological Measurement 20,
-            1960); None if e is 1.
-    """
-
-    a: str
-    b: str
-    documents: int
-    agreed: int
-    kappa: float | None
-
-
-def agreements(decisions: Sequence[Decision]) -> tuple[list[Agreement], list[Disagreement]]:
-    """How far each two reviewers agree, and the documents about which they do not."""
-    of = {who: Verdicts(decisions, who) for who in sorted({decision.who for decision in decisions})}
-    agreements_of_pairs: list[Agreement] = []
-    apart: list[Disagreement] = []
-    for a, b in itertools.combinations(of, 2):
-        keys = sorted(of[a].decided() & of[b].decided())
-        verdicts = [(key, of[a].of_document(key), of[b].of_document(key)) for key in keys]
-        pairs = [(a_verdict == "drop", b_verdict == "drop") for _, a_verdict, b_verdict in verdicts]
-        if not pairs:
-            continue
-        agreed = sum(a_verdict == b_verdict for a_verdict, b_verdict in pairs)
-        p, (a_share, b_share) = agreed / len(pairs), np.mean(pairs, axis=0).tolist()
-        chance = a_share * b_share + (1 - a_share) * (1 - b_share)
-        kappa = None if chance == 1 else (p - chance) / (1 - chance)
-        agreements_of_pairs.append(Agreement(a, b, len(pairs), agreed, kappa))
-        apart += [
-            Disagreement(key, a, cast(Verdict, a_verdict), b, cast(Verdict, b_verdict))
-            for key, a_verdict, b_verdict in verdicts
-            if (a_verdict == "drop") != (b_verdict == "drop")
-        ]
-    return agreements_of_pairs, apart
 
 
 class Decided(_InForce[int]):

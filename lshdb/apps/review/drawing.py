@@ -1,4 +1,4 @@
-"""The numbers that pictures draw: the S-curve, a histogram, the connections of a cluster."""
+"""The numbers that pictures draw: the S-curve, a histogram, sizes of clusters."""
 
 import math
 from collections import Counter
@@ -31,43 +31,6 @@ def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
         ).tolist(),
         "probability": float(analysis.curve(np.array([threshold]), construction)[0]),
         "table": np.column_stack([levels, analysis.curve(levels, construction)]).tolist(),
-    }
-
-
-def connections(keys: Sequence[str], edges: Iterable[tuple[float, str, str]]) -> dict[str, Any]:
-    """The pairs that connect a cluster, and the weakest of them.
-
-    The weakest is the last edge of a spanning tree that takes the most similar pairs first
-    (Kruskal, Proceedings of the AMS 7, 1956): without the pairs of its similarity and below, the
-    cluster falls into two parts.
-
-    Args:
-        keys: the keys of the cluster's documents.
-        edges: the cluster's pairs, each with its similarity and both keys.
-
-    Returns:
-        points: a point for each document, on a circle around (0, 0); lines: similarity and both
-        points of each pair; weakest: the edge; line: its points; split: the pairs of keys that
-        connect the two parts.
-    """
-    ordered = sorted(edges, reverse=True)
-    parts = {key: {key} for key in keys}
-    weakest, part = ordered[0], set[str]()
-    for edge in ordered:
-        _, a, b = edge
-        if parts[a] is not parts[b]:
-            weakest, part = edge, set(parts[a])
-            joined = parts[a] | parts[b]
-            parts.update(dict.fromkeys(joined, joined))
-    angles = np.arange(len(keys)) * 2 * np.pi / len(keys)
-    circle = np.column_stack([np.sin(angles), -np.cos(angles)]).round(4).tolist()
-    points = dict(zip(keys, circle, strict=True))
-    return {
-        "points": circle,
-        "lines": [(score, *points[a], *points[b]) for score, a, b in reversed(ordered)],
-        "weakest": weakest,
-        "line": (*points[weakest[1]], *points[weakest[2]]),
-        "split": [(a, b) for _, a, b in ordered if (a in part) != (b in part)],
     }
 
 

@@ -67,8 +67,6 @@ SORTS = {
     for kind, others in (("clusters", ()), ("pairs", ("size", "first")))
 }
 """The orders of each list by name, as pages call them; the first is the default."""
-LEARNED = 30
-"""Minimum number of a reviewer's answers from which a threshold is estimated."""
 _WORTH = 8
 """Minimum length of a common path that is shown once."""
 
@@ -126,11 +124,11 @@ class Survey(Generic[ClusterOrPair]):
     doc_ids: arrays.IntArray | None = None
 
 
-def held_decisions(database: Database, who: str | None = None) -> Verdicts:
-    """The decisions that hold now; of one reviewer, or of all."""
+def held_decisions(database: Database) -> Verdicts:
+    """The decisions that hold now."""
     store = store_of(database)
     with store.reading():
-        return read_verdicts(store, who)
+        return read_verdicts(store)
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -248,7 +246,6 @@ class Neighbours:
         skipped: number of undecided items before it.
         previous, following: the part of an address that names the item before or after it; None if
             there is no such item.
-        learned: where the reviewer's duplicates begin, from Listing.learned.
     """
 
     count: int
@@ -257,7 +254,6 @@ class Neighbours:
     skipped: int = 0
     previous: dict[str, str] | None = None
     following: dict[str, str] | None = None
-    learned: dict[str, Any] | None = None
 
 
 class Filters(Options):
@@ -360,43 +356,6 @@ class Listing:
         return None if self.filters.sample is None else len(self.matching)
 
     @property
-    def learned(self) -> dict[str, Any] | None:
-        """Where a reviewer's duplicates begin, from LEARNED answers on; None before.
-
-        An answer is a decided pair, or a decided member of a cluster with the kept document. It is
-        a duplicate if one of the two documents is dropped. A similarity t explains the duplicates
-        at t or above, and the other answers below t.
-
-        Returns:
-            `similarity`, the lowest t that explains most answers; `answers`, how many are at it or
-            above; and how many of these were `duplicates`. None also if duplicates are a minority
-            at and above every t.
-        """
-        verdicts = self.verdicts
-        known = verdicts.decided()
-        answers = [
-            (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
-            for item in self.survey.items
-            if not known.isdisjoint(keys_of(item))
-            for a, b, score in (
-                [(item.a, item.b, item.similarity)]
-                if isinstance(item, Pair)
-                else zip(itertools.repeat(item.keep), item.members, item.similarities)
-            )
-            if a != b and verdicts.settled((a, b))
-        ]
-        if len(answers) < LEARNED:
-            return None
-        scores, gone = np.array(sorted(answers, reverse=True)).T
-        ends = np.flatnonzero(np.diff(scores, append=-1))[::-1]  # the lowest similarity first
-        explained = np.cumsum(2 * gone - 1)[ends]
-        count = int(ends[explained.argmax()]) + 1
-        if explained.max() < 0:
-            return None
-        similarity = float(scores[count - 1])
-        return {"similarity": similarity, "duplicates": int(gone[:count].sum()), "answers": count}
-
-    @property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
         """The values that several documents have, with their number, of fields of metadata."""
         return {
@@ -423,7 +382,7 @@ class Listing:
             index for index, item in enumerate(items) if all(key in keys_of(item) for key in keys)
         )
         index = next(matches, None)
-        near = Neighbours(len(order), len(self.decided.intersection(order)), learned=self.learned)
+        near = Neighbours(len(order), len(self.decided.intersection(order)))
         if index is None or index not in order:
             return None if index is None else items[index], near
         position = order.index(index)

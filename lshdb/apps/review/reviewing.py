@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 
 from lshdb import errors
 from lshdb.apps.review import file_state, listing, storing_decisions
-from lshdb.apps.review.decisions import Decision, Verdicts
+from lshdb.apps.review.decisions import Decision
 from lshdb.apps.review.statements import DATA_VERSION
 from lshdb.database import Database, store_of
 from lshdb.json_text import loads
@@ -58,7 +58,6 @@ class Review:
     """The review of a file.
 
     Attributes:
-        own: whether only this reviewer's decisions count.
         who: the reviewer; by default the user of the system.
         path: the file.
         token: what each form of the review carries.
@@ -69,7 +68,6 @@ class Review:
 
     _path: Path
     _who: str | None
-    own: bool
 
     def __post_init__(self) -> None:
         self.path = self._path.absolute()
@@ -80,10 +78,6 @@ class Review:
         self._form_lock = threading.Lock()
         self._next_pages: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
-
-    def verdicts(self, database: Database) -> Verdicts:
-        """The decisions that hold, of all reviewers or of this one."""
-        return listing.held_decisions(database, self.who if self.own else None)
 
     def check(self, posted: Mapping[str, str]) -> None:
         """Forbidden unless a form is from a page of this review."""
@@ -156,7 +150,7 @@ class Review:
         verdicts = verdicts_of(action, documents)
         decided, why = storing_decisions.now(), " ".join(note.split()) or None
         with self._writing() as database:
-            held = self.verdicts(database).of_key
+            held = listing.held_decisions(database).of_key
             new = [
                 (verdict, group) for verdict, group in verdicts if held.get(group[0][0]) != verdict
             ]
@@ -202,7 +196,7 @@ class Review:
             Keys and digests, each kept document before its copies, up to MAX_MEMBERS; the action
             that drops the copies; and how many these are.
         """
-        verdicts = self.verdicts(database)
+        verdicts = listing.held_decisions(database)
         documents: list[tuple[str, str]] = []
         kept: list[str] = []
         for cluster in clusters:

@@ -8,7 +8,7 @@ Lists, texts side by side and reviews are those of lshdb.apps.review.
     guarding   who may send requests, under which host names; rules for browsers
     views      the fields of addresses, and the values that each page shows, as plain objects;
                rendering makes HTML of them
-    api, json_schema  JSON that programs post, its description in OpenAPI, schemas of options
+    api        JSON that programs post
     page_file  a file as pages read it: it cannot be changed
     computing  results that take long, kept for each state of the file
     statements SQL of the search for keys

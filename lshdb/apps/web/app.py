@@ -84,7 +84,6 @@ class _Site:
         table["/query"]["POST"] = partial(self.show, "query")
         for operation in api.OPERATIONS:
             table[f"/{operation}.json"]["POST"] = partial(self.answer, operation)
-        table["/openapi"]["GET"] = table["/openapi.json"]["GET"] = self.describe
         for file in rendering.STATIC.iterdir():
             table[f"/{file.name}"]["GET"] = partial(_file, file)
         # Each path has one route with all its methods, which refuses the other methods.
@@ -127,11 +126,6 @@ class _Site:
                 return dumps(api.answered(database, operation, body, cuts))
 
         return Response(await to_thread.run_sync(run), media_type="application/json")
-
-    async def describe(self, request: Request) -> Response:
-        """Answer with the description of the operations for programs."""
-        page = rendering.Page("openapi", "JSON over HTTP", api.description())
-        return self.respond(request, page)
 
     def respond(self, request: Request, page: rendering.Page) -> Response:
         """A page as HTML, JSON, a download or a redirection."""

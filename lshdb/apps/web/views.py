@@ -33,10 +33,8 @@ from lshdb import (
 from lshdb.apps.compare import beside
 from lshdb.apps.compare.differences import shown_rows
 from lshdb.apps.review import changes, drawing, listing, reviewing
-from lshdb.apps.review.decisions import Verdicts
-from lshdb.apps.review.decisions import agreements as agreements_of
 from lshdb.apps.review.file_state import state_of
-from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text
+from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text, held_decisions
 from lshdb.apps.web import page_file
 from lshdb.apps.web.computing import ResultCache, Stage
 from lshdb.apps.web.rendering import Page, similarity_scale, snippet
@@ -46,14 +44,12 @@ from lshdb.errors import limits_noted
 from lshdb.options import (
     ClustersOptions,
     JoinOptions,
-    PairsOptions,
     SimilarOptions,
 )
 from lshdb.progress import Progress
 from lshdb.read.keeping import is_copy_name
 from lshdb.read.paths import file_of_message
 from lshdb.search.beginnings import UNKNOWN, beginnings_of
-from lshdb.search.pairs import pairs_within
 from lshdb.sketch.settings import recall_at, settings_record
 from lshdb.store.rows import checked
 from lshdb.text.shingling import Content
@@ -194,12 +190,6 @@ class Visit:
     def __post_init__(self) -> None:
         self.address = parsed(Address, self.arguments)
 
-    def verdicts(self) -> Verdicts:
-        """The decisions that hold now, of all reviewers unless only this reviewer's count."""
-        if self.review is not None:
-            return self.review.verdicts(self.database)
-        return listing.held_decisions(self.database)
-
     def required(self, name: str) -> str:
         """A required argument."""
         text: str = getattr(self.address, name)
@@ -307,7 +297,7 @@ def document(visit: Visit) -> Page:
     database, key = visit.database, visit.required("key")
     stored = database.get(key)
     content = stored.content
-    verdicts = visit.verdicts()
+    verdicts = held_decisions(visit.database)
     data = {
         "key": key,
         "number": stored.doc_id,
@@ -424,7 +414,7 @@ def compare(visit: Visit) -> Page:
         )
         return dataclasses.replace(compared, a_content=None, b_content=None), texts, sets
 
-    verdicts = visit.verdicts()
+    verdicts = held_decisions(visit.database)
     decided = {
         "a": None if address.pasted else verdicts.of_key.get(title),
         "b": verdicts.of_key.get(b),
@@ -535,7 +525,6 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     keys += [item[side] for item in items for side in "ab" if side in item]
     data = listed.counts | {
         "facets": listed.facets,
-        "learned": listed.learned,
         "paging": paging,
         kind: items,
         "titles": changes.titles_of(visit.database, keys),
@@ -570,7 +559,7 @@ def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
         return listing.survey_pairs(database, request.join, progress)
 
     name = _survey_name(kind, filters, min_size)
-    return Listing(visit.wait_for(name, make), visit.verdicts(), filters)
+    return Listing(visit.wait_for(name, make), held_decisions(visit.database), filters)
 
 
 def _survey_name(kind: str, filters: Filters, min_size: int | None = None) -> tuple[Any, ...]:
@@ -599,13 +588,6 @@ def cluster(visit: Visit) -> Page:
         "copies_only": all(map(is_copy_name, item.members)),
     }
     view |= {**_last(visit, listed), **_form(visit, keys)}
-    described["connections"] = None
-    if 2 < len(item.members) <= _CONNECTED:
-        request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
-        pairs = pairs_within(store_of(visit.database), item.members, request)
-        edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
-        if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
-            described["connections"] = drawing.connections(item.members, edges)
     data = {"cluster": described, "list": near, "paging": paging}
     title = "".join(titles) or item.keep
     return Page("cluster", f"Cluster of {title}", data, view)
@@ -716,7 +698,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
     if isinstance(item, Cluster) and page == "compare":
         if pair := listed.pair_after(item, address.a, address.b):
             return page, back | {"page": "1", "a": pair[0], "b": pair[1]}
-    elif isinstance(item, Cluster) and not visit.verdicts().settled(item.members):
+    elif isinstance(item, Cluster) and not held_decisions(visit.database).settled(item.members):
         open_pages = [
             index // _MEMBERS + 1
             for index, member in enumerate(listed.described(item)["members"])
@@ -737,7 +719,6 @@ def decisions(visit: Visit) -> Page:
     newest_first = visit.database.decisions()[::-1]
     dropped = visit.database.remove_decided(dry_run=True)
     pressed, paging = _on_page(visit, reviewing.presses(newest_first), _LINES)
-    agreements, disagreements = agreements_of(newest_first)
     alone = {key for press in pressed if not press.kept for key in press.dropped}
     staying = _staying(visit, alone)
     rows = [_described(visit, press, staying) for press in pressed]
@@ -745,8 +726,6 @@ def decisions(visit: Visit) -> Page:
     data = {
         "presses": rows,
         "titles": changes.titles_of(visit.database, keys),
-        "agreements": agreements,
-        "disagreements": disagreements[:_DROPPED],
         "paging": paging,
         "drop": len(dropped),
         "dropped": dropped[:_DROPPED],
@@ -759,7 +738,7 @@ def _staying(visit: Visit, dropped: set[str]) -> dict[str, str]:
     """What stays in place of dropped documents, if their clusters are computed already."""
     name = store_of(visit.database).real_path, _survey_name("clusters", Filters())
     survey = visit.results.known(name) if dropped else None
-    of_key = visit.verdicts().of_key if survey else {}
+    of_key = held_decisions(visit.database).of_key if survey else {}
     staying: dict[str, str] = {}
     for item in survey.items if survey else ():
         if not dropped.isdisjoint(item.members):
@@ -859,7 +838,5 @@ PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     **{view.__name__: view for view in _VIEWS},
 }
-_CONNECTED = 60
-"""Maximum documents of a cluster whose connections are drawn."""
 _FORMS = frozenset(["cluster", "clusters", "compare", "document", "decisions"])
 """Pages that have forms to decide."""

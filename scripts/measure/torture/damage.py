@@ -36,8 +36,8 @@ QUESTIONS: Final = (
     ("passages", "--all", "--passages", "--json"), ("pairs", "--json", "--sort", "weighted"),
     ("pairs", "--json", "--fields", "text"), ("clusters", "--json", "--star", "--min-size", "1"),
     ("clusters", "--json", "--folders"), ("decisions", "--json"),
-    ("decisions", "--json", "--drop"), ("decisions", "--json", "--disagreements"),
-    ("plot", "-o", "-"), ("report", "-o", "-"),
+    ("decisions", "--json", "--drop"),
+    ("report", "-o", "-"),
 )  # fmt: skip
 """Commands that only read, each with one answer."""
 _VARYING: Final = ("info", "report")

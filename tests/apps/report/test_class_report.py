@@ -200,8 +200,6 @@ def test_a_database_of_files_is_grouped(submissions: Command) -> None:
     submissions.done("report", "-o", "out.html", says="wrote out.html\n")
     text = submissions.path("out.html").read_text("utf-8")
     assert text.count('<span class="verdict different">not copied</span>') == 2
-    submissions.done("plot", "-o", "out.svg", "--group-by", "folder")
-    assert ">4 documents; " in submissions.path("out.svg").read_text("utf-8")
 
 
 def test_what_cannot_be_compared(submissions: Command) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from helpers import Command, Parsed, database_of
@@ -126,24 +125,5 @@ def test_it_has_its_name_when_it_is_whole(command: Command) -> None:
 
 def test_without_the_extra_it_says_what_to_install(command: Command) -> None:
     says = command.without("jinja2", "report", "-o", "out.html")
-    needs = "lshdb report and plot need jinja2"
+    needs = "lshdb report needs jinja2"
     assert says == f"lshdb: {needs}: pip install '.[web]' in a clone of lshdb\n"
-
-
-def test_a_plot_shows_pairs_the_curve_and_clusters(command: Command) -> None:
-    text = "the same ten words of a text in this group " * 2
-    texts = {f"{n}-{m}": f"{text}{n} {m}" for n in (1, 2) for m in (1, 2, 3)}
-    database_of(command.path("six.db"), texts).close()
-    command.done(
-        "plot", "-d", "six.db", "--threshold", "0.5", "-o", "out.svg", says="wrote out.svg\n"
-    )
-    root = ElementTree.parse(command.directory / "out.svg").getroot()
-    space = "{http://www.w3.org/2000/svg}"
-    titles = [one.text or "" for one in root.iter(f"{space}title")]
-    assert titles[0] == "Similarities of 6 documents in six.db"
-    drawn = [int(title.split()[-2]) for title in titles if " to " in title]
-    assert sum(drawn) == 15  # all pairs of six
-    assert "1 cluster of 5-8 documents" in titles
-    command.done("init", "-d", "empty.db")
-    assert "no clusters" in command.done("plot", "-d", "empty.db", "-o", "-").out
-    assert "must end in .svg" in command.fails("plot", "-o", "out.png", status=2)

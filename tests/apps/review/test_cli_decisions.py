@@ -160,7 +160,7 @@ def test_what_was_decided_at_once_is_undone_at_once(decided: Command, way: str) 
     if way == "command":
         decided.done("decide", "drop", "b", "c")
     else:
-        review = Review(decided.path("lsh.db"), None, False)
+        review = Review(decided.path("lsh.db"), None)
         with lshdb.open(decided.path("lsh.db")) as db:
             documents = as_stored(db, "bc")
         review.decide("drop 0 1", documents)

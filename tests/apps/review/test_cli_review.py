@@ -14,14 +14,12 @@ import subprocess
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
 from helpers import TIMEOUT, Command, database_of, finish
 
 import lshdb
-from lshdb.formatting import share
 
 WORDS = "The quick brown fox jumps over the lazy dog while the band plays in the old square"
 TEXT = "\n".join(f"{n}. {WORDS} of town {n}." for n in range(9))
@@ -108,20 +106,6 @@ def test_what_is_no_answer_decides_nothing(command: Command) -> None:
     assert verdicts(command) == []
 
 
-def test_several_reviewers_have_their_own_queues(command: Command) -> None:
-    for who, keys in (("ann", "d\nn\nk"), ("ben", "d\nd\nk")):
-        command.done("review", "--who", who, "--own", stdin=keys)
-    assert "2 of 2 clusters decided" in command("review", "--who", "cleo", stdin="").err
-    own = command("review", "--who", "cleo", "--own", stdin="")
-    assert "0 of 2 clusters decided" in own.err
-    apart = command("decisions", "--disagreements", "--csv")
-    assert apart.lines == ["key,a,a_verdict,b,b_verdict", "essays/cora,ann,different,ben,drop"]
-    # They agree about anna, ben and two copies; of five, ann drops one and ben two.
-    kappa = (4 / 5 - 14 / 25) / (1 - 14 / 25)
-    assert f"ann and ben agree about 4 of 5 documents; Cohen's kappa is {kappa:.2f}" in apart.err
-    command.fails("decisions", "--disagreements", "--drop", status=2)
-
-
 def test_what_others_change_or_take_meanwhile(command: Command) -> None:
     path = command.path("lsh.db")
     with session(command, "review") as screen, lshdb.open(path) as db:
@@ -171,7 +155,7 @@ def test_which_clusters_are_reviewed(command: Command) -> None:
     command.done(*essays, "--threshold", "0.999", says=nothing)
 
 
-def test_answers_say_where_duplicates_begin(command: Command) -> None:
+def test_the_informative_order_begins_nearest_the_threshold(command: Command) -> None:
     texts = {
         f"{n:02} {side}": " ".join(
             f"w{n}{'x' if side and w % 40 < n % 20 else 'y'}{w}" for w in range(400)
@@ -179,27 +163,10 @@ def test_answers_say_where_duplicates_begin(command: Command) -> None:
         for n in range(40)
         for side in (0, 1)
     }
-    ask = partial(command, "review", "-d", "many.db", "--threshold", "0.45", stdin="")
-    answers: list[tuple[float, bool]] = []
     with database_of(command.path("many.db"), texts, shingle="word:1", threshold=0.3) as db:
-        pairs = list(db.pairs(threshold=0.45))
-        nearest = min(pairs, key=lambda pair: pair.similarity)
-        assert nearest.a in ask("--order", "informative").out
-        for number, pair in enumerate(pairs):
-            if number in (29, 30):
-                assert ("agreed" in ask().err) == (number == 30)
-            duplicate = pair.similarity + number % 5 / 20 > 0.7
-            db.decide("drop", [pair.b]) if duplicate else db.decide("different", [pair.a, pair.b])
-            answers.append((pair.similarity, duplicate))
-
-    def explained(start: float) -> int:
-        return sum(is_duplicate == (score >= start) for score, is_duplicate in answers)
-
-    start = min({score for score, _ in answers}, key=lambda score: (-explained(score), score))
-    above = [is_duplicate for score, is_duplicate in answers if score >= start]
-    assert 0 < sum(above) < len(above) < len(answers)
-    said = f"at {share(start)} and above you agreed in {sum(above)} of {len(above)}"
-    assert said in ask().err
+        nearest = min(db.pairs(threshold=0.45), key=lambda pair: pair.similarity)
+    words = ("review", "-d", "many.db", "--threshold", "0.45", "--order", "informative")
+    assert nearest.a in command(*words, stdin="").out
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "xterm"}])

@@ -28,7 +28,6 @@ ALLOWED = {
     "/decisions": GET,
     "/query": BOTH,
     "/passages.json": POST,
-    "/openapi.json": GET,
     "/lshdb.css": GET,
 }
 

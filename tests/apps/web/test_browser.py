@@ -233,7 +233,6 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
         assert backs[0] > 3 * 128 > backs[1]
         for name, page, query in (
             *(("texts", page, {}) for page in ("", "clusters", "pairs", "query", "decisions")),
-            ("texts", "openapi", {}),
             ("texts", "document", {"key": HOSTILE}),
             ("texts", "find", {"q": "quick <b>"}),
             ("texts", "compare", {"a": HOSTILE, "b": "long word", "listed": "yes"}),

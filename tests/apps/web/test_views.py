@@ -620,38 +620,6 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     assert re.search(r"(\d+) of \1 decided\.", reviewer.go("pairs").text)
 
 
-def test_a_cluster_is_split_where_it_holds_together_least(
-    reviewed: tuple[Path, Reviewer],
-) -> None:
-    path, reviewer = reviewed
-    words = [f"word{n}" for n in range(60)]
-    texts = {f"s{n}": " ".join(words[n // 3 * 12 :][: 40 + n % 3]) for n in range(6)}
-    with lshdb.open(path) as db:
-        db.add_many(texts.items())
-        pairs = {(pair.a, pair.b) for pair in db.pairs() if pair.a in texts}
-    crossing = {pair for pair in pairs if {pair[0] < "s3", pair[1] < "s3"} == {True, False}}
-    answer = check(reviewer.go("cluster", key="s0"), review=True)
-    assert f"Linked by {len(pairs)} pairs of similarity 0.5 or more." in answer.text
-    buttons = answer.page.values("value", name="action")
-    (button,) = [one for one in buttons if "different" in one and "*" not in one]
-    check(reviewer.press(answer, button), review=True)
-    assert {keys for verdict, keys, *_ in decided(path) if verdict == "different"} == crossing
-    with lshdb.open(path) as db:
-        assert [one.members for one in db.clusters(key="s0")] == [("s0", "s1", "s2")]
-
-
-def test_what_reviewers_disagree_about_is_listed(reviewed: tuple[Path, Reviewer]) -> None:
-    path, reviewer = reviewed
-    with lshdb.open(path) as db:
-        db.decide("keep", ["a0"], who="ann")
-        db.decide("drop", ["a1"], who="ann")
-        db.decide("drop", ["a0", "a1"], who="ben")
-    page = reviewer.go("decisions").page
-    said = "ann and ben agree about 1 of 2 documents; Cohen's kappa is 0.00."
-    assert said in page.texts("p")
-    assert page.texts("li")[-1].split() == ["a0", "ann:", "keep,", "ben:", "drop"]
-
-
 def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
     """One press is one row, with what it frees; its button there undoes all of it."""
     path, reviewer = reviewed

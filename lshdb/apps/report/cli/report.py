@@ -1,6 +1,7 @@
 """`lshdb report`: write what connects documents, as one HTML file or as rows."""
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,10 +14,9 @@ import typer
 from lshdb import model
 from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.report import evidence, submissions
-from lshdb.apps.report.cli import pages
 from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.options import ReportOptions
-from lshdb.cli import documents, files, messages, results
+from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
@@ -54,10 +54,6 @@ _Outputs = Annotated[
         flags=("--output", "-o"),
     ),
 ]
-_Old = Annotated[
-    Sequence[str] | None,
-    Option("Earlier work, compared with INPUT and not with itself; repeatable.", metavar="INPUT"),
-]
 
 
 def report(
@@ -66,11 +62,7 @@ def report(
     output: _Outputs = None,
     as_json: AsJson = False,
     file: DatabaseFile,
-    old: _Old = None,
-    purpose: PurposeOptions,
     base: BasePaths = None,
-    pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
-    title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
     options: ReportOptions,
 ) -> bool:
     """Write a report of the pairs that anything connects: an HTML file, or rows.
@@ -96,13 +88,14 @@ def report(
     outputs = _outputs(output, as_json)
     html = [name for name, form in outputs if form is None]
     if html:
-        pages.drawing()  # before submissions are read
+        with running.installed("lshdb report needs jinja2"):  # before submissions are read
+            import lshdb.apps.report.report  # noqa: F401
     if directory is not None and paths.is_database(directory):
         file, directory = replaced(file, db=Path(directory)), None
     files.check_distinct(() if directory else (str(file.db),), [name for name, _ in outputs])
     with ExitStack() as stack:
-        compared = stack.enter_context(_compared(file, options, purpose, base, directory))
-        units = stack.enter_context(_units(compared, old or (), options, directory or str(file.db)))
+        compared = stack.enter_context(_compared(file, options, base, directory))
+        units = stack.enter_context(_units(compared, options, directory or str(file.db)))
         progress = stack.enter_context(shown(messages.shows_progress(), "comparing"))
         condition = None
         if not units.files:
@@ -114,13 +107,11 @@ def report(
         compared = replace(compared, notes=_notes(compared, connected, file))
         if options.anonymous:
             compared = _renamed(compared, units)
-        if title:
-            compared = replace(compared, name=title)
-        _write(outputs, units, connected, compared, options, pairs)
-    if html and directory is None:
-        pages.say_next(html[0], file.db, "lshdb serve --review", "to decide what stays")
-    elif html:
-        pages.say_next(html[0])
+        _write(outputs, units, connected, compared, options)
+    if html and not is_stream(html[0]):
+        decides = f"; lshdb serve --review -d {shlex.quote(str(file.db))} to decide what stays"
+        further = decides if directory is None else ""
+        messages.hint(f"open {paths.printable_path(html[0])} in a browser{further}")
     if not any(is_stdout(name) for name, _ in outputs):
         results.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
@@ -132,7 +123,6 @@ def _write(
     connected: evidence.Connections,
     compared: "_Compared",
     options: ReportOptions,
-    pairs: int,
 ) -> None:
     """Write pages and rows; notes are on a page, and for rows alone they are printed."""
     has_page = any(form is None for _, form in outputs)
@@ -142,7 +132,7 @@ def _write(
     hidden = _hidden(units) if options.anonymous and has_page else None
     missing = [(left_out.name, left_out.reason) for left_out in compared.left_out]
     about = {
-        "title": compared.name,
+        "title": options.title or compared.name,
         "failed": compared.failed,
         "missing": missing,
         "failures": [failure for failure in compared.failures if failure[0] not in dict(missing)],
@@ -152,9 +142,12 @@ def _write(
         if form is not None:
             results.write_results(ConnectedPair, connected.pairs, form, noun=("pair",))
             continue
-        with pages.drawn(name) as (web, page_file, progress):
-            page = web.report(units, connected, options, about, pairs, hidden, progress)
-            page_file.write(page.encode())
+        from lshdb.apps.report.report import report as drawn  # which needs jinja2
+
+        with files.output_to(name) as page, shown(messages.shows_progress(), "drawing") as progress:
+            page.write(drawn(units, connected, options, about, hidden, progress).encode())
+        if not is_stream(name):
+            messages.message(f"wrote {paths.printable_path(name)}")
     if hidden is not None:
         masked = f"mail addresses and numbers {hidden.masked:,}"
         messages.message(f"replaced in texts: names {hidden.count:,}, {masked}")
@@ -196,7 +189,6 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
         raise UsageError("give --output FILE.html, a file of rows such as FILE.csv, or --json")
     if sum(is_stdout(name) for name, _ in outputs) > 1:
         raise UsageError("give one of --output - and --json: both are written to standard output")
-    files.check_distinct((), [name for name, _ in outputs])
     return outputs
 
 
@@ -235,18 +227,17 @@ class _Compared:
 def _compared(
     file: DatabaseFile,
     options: ReportOptions,
-    purpose: PurposeOptions,
     base: BasePaths,
     directory: str | None,
 ) -> Iterator[_Compared]:
     """The documents of the database, or the submissions of an input."""
     threshold, group_by = options.grouping.threshold, options.group_by
     if directory is not None:
-        settings = _settings(purpose, base, threshold)
+        settings = _settings(options.submissions, base, threshold)
         with _submissions(directory, settings, group_by) as compared:
             yield compared
         return
-    if base or purpose.purpose:
+    if base or options.submissions.purpose:
         raise UsageError("--for and --base are for INPUT; for a database, lshdb init has them")
     with file.reading() as database:
         settings = database.settings
@@ -283,7 +274,7 @@ def _old(
 
 @contextmanager
 def _units(
-    compared: _Compared, olds: Sequence[str], options: ReportOptions, name: str
+    compared: _Compared, options: ReportOptions, name: str
 ) -> Iterator["folder_documents.Folders"]:
     """What a report compares: documents, folders, or submissions, and earlier ones.
 
@@ -293,6 +284,7 @@ def _units(
     from lshdb.apps.folders import folder_documents  # nothing else needs it
 
     settings, condition = compared.settings, options.grouping.condition
+    olds = options.old or ()
     is_text = settings.content and not settings.shingling.of_sets
     is_plain = compared.of_database and not (compared.group_by or options.anonymous or olds)
     if is_plain and (condition.where is None or not is_text):

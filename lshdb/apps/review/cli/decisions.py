@@ -1,12 +1,10 @@
 """`lshdb decisions`: list the decisions, and whether they still hold."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
-from lshdb import formatting
 from lshdb.apps.review import dropped_files
-from lshdb.apps.review.decisions import Decision, Disagreement, agreements
-from lshdb.cli import messages, options, proving, results
+from lshdb.apps.review.decisions import Decision
+from lshdb.cli import options, proving, results
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
@@ -22,9 +20,6 @@ def decisions(
     files: Annotated[
         bool,
         Option("With --drop: print the files of the documents that can be deleted."),
-    ] = False,
-    disagreements: Annotated[
-        bool, Option("Documents that one reviewer drops, and another one does not.")
     ] = False,
     yes: Annotated[
         bool,
@@ -53,8 +48,6 @@ def decisions(
 
     Example: lshdb decisions -d code.db --drop --files
     """
-    if disagreements and (drop or files):
-        raise UsageError("--disagreements goes without --drop and --files")
     if files and not (drop and form.is_text):
         raise UsageError("--files goes with --drop, and prints paths only")
     if (null or yes) and not files:
@@ -66,27 +59,15 @@ def decisions(
             going = dropped_files.dropped_files(store, proofs, without_copy=yes)
             proving.print_files(going, null=null)
             return
-        stored = database.decisions()
-        if disagreements:
-            _write_disagreements(stored, form)
-            return
         results.write_results(
             Decision,
-            (decision for decision in stored if decision.verdict == "drop" or not drop),
+            (
+                decision
+                for decision in database.decisions()
+                if decision.verdict == "drop" or not drop
+            ),
             form,
             shown=_SHOWN,
             noun=("decision",),
             none="nothing is decided yet: see lshdb decide --help",
-        )
-
-
-def _write_disagreements(stored: Sequence[Decision], form: options.Form) -> None:
-    """Write what reviewers disagree about, and note how much each two of them agree."""
-    agreed, disagreements = agreements(stored)
-    results.write_results(Disagreement, disagreements, form)
-    for agreement in agreed:
-        kappa = "" if agreement.kappa is None else f"; Cohen's kappa is {agreement.kappa:.2f}"
-        messages.message(
-            f"{agreement.a} and {agreement.b} agree about {agreement.agreed:,} of "
-            f"{formatting.counted(agreement.documents, 'document')}{kappa}"
         )

@@ -15,7 +15,7 @@ from lshdb.apps.compare.cli.compare import differing_lines
 from lshdb.apps.review import listing, reviewing
 from lshdb.apps.review.options import ClusteringOptions
 from lshdb.cli import messages
-from lshdb.cli.options import DatabaseFile, Own, Who
+from lshdb.cli.options import DatabaseFile, Who
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.formatting import sameness, share
@@ -59,7 +59,6 @@ def review(
         ),
     ] = "size",
     who: Who = None,
-    own: Own = False,
 ) -> None:
     """Review the clusters at a terminal, and decide which documents stay.
 
@@ -83,7 +82,7 @@ def review(
             messages.message("no two documents are similar: nothing to review")
             return
         work = _Questions(
-            database, survey, listing.Filters(sort=order), reviewing.Review(database.path, who, own)
+            database, survey, listing.Filters(sort=order), reviewing.Review(database.path, who)
         )
         try:
             work.run()
@@ -157,18 +156,13 @@ class _Questions:
 
     def _look(self) -> None:
         """See what is decided now."""
-        verdicts = self.review.verdicts(self.database)
+        verdicts = listing.held_decisions(self.database)
         self._listed = listing.Listing(self.survey, verdicts, self.filters)
 
     def progress(self) -> str:
         """How many clusters are decided, in words."""
         counts = self._listed.counts
-        done = f"{counts['decided']:,} of {counts['count']:,} clusters decided"
-        if learned := self._listed.learned:
-            similarity = share(learned["similarity"])
-            agreed = f"{learned['duplicates']} of {learned['answers']}"
-            done += f"; at {similarity} and above you agreed in {agreed}"
-        return done
+        return f"{counts['decided']:,} of {counts['count']:,} clusters decided"
 
     def _open_pairs(self) -> Iterator[tuple[Cluster, tuple[str, ...]]]:
         """The next two undecided documents of each cluster, the kept one first."""

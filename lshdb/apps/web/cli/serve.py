@@ -25,7 +25,6 @@ def serve(
     open_files: Annotated[bool, Option("With links to the files of documents.")] = False,
     group_by: GroupBy = None,
     who: options.Who = None,
-    own: options.Own = False,
 ) -> None:
     """Show the database in a browser: documents with their near duplicates, clusters, pairs.
 
@@ -39,8 +38,8 @@ def serve(
 
     Example: lshdb serve -d code.db --review --open
     """
-    if (who is not None or own) and not review:
-        raise UsageError("--who and --own go with --review")
+    if who is not None and not review:
+        raise UsageError("--who goes with --review")
     if group_by is not None and (review or open_files):
         raise UsageError("--group-by compares folders, which --review and --open-files do not know")
     # First reports problems with the file.
@@ -62,7 +61,7 @@ def serve(
 
             webbrowser.open(address)
 
-    decides = reviewing.Review(file.db, who, own) if review else None
+    decides = reviewing.Review(file.db, who) if review else None
     with ExitStack() as stack:
         path = file.db
         if group_by is not None:  # a temporary file of the folders
