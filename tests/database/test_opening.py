@@ -305,6 +305,7 @@ def test_a_purpose_gives_what_is_not_given(
         ({"threshold": 0.7}, "threshold 0.8, not 0.7"),
         ({"recall": 0.9}, "recall 0.99, not 0.9"),
         ({"shingle": "char:5"}, "shingle word:3, not char:5"),
+        ({"purpose": "documents"}, "shingle word:3, not char:9"),
         ({"permutations": 256}, "permutations 128, not 256"),
         ({"rows": 5, "bands": 20}, "bands 12, not 20"),
         ({"sketch": "minhash"}, "sketch fast, not minhash"),

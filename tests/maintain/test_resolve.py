@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from oracles import s_curve
 
 from lshdb.errors import SettingsError
-from lshdb.maintain.resolve import choose_construction
+from lshdb.maintain.resolve import choose_construction, resolve
+from lshdb.options import SettingsOptions
 from lshdb.sketch.constructions import Construction
 
 ROUNDING = 1e-12
@@ -76,3 +77,8 @@ def test_the_refusal_never_promises_more_than_there_is() -> None:
         choose_construction(0.02, 0.99, 128)
     # 1 - 0.98^128 = 0.92467...: rounded up, the recall named would be refused too.
     assert choose_construction(0.02, 0.9246, 128) == Construction(rows=1, bands=128)
+
+
+def test_a_shape_alone_has_the_recall_that_it_gives_to_six_digits() -> None:
+    recall = resolve(SettingsOptions(threshold=0.7, bands=20, rows=5)).recall
+    assert recall == round(s_curve(0.7, 5, 20), 6)

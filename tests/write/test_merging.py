@@ -466,3 +466,33 @@ def test_in_a_directory_databases_are_skipped(two: Command) -> None:
     done = two.done("add", "-d", "a.db", ".", "--list-skipped")
     assert "skipped ./b.db: a binary file (SQLite)" in done.err
     assert two.keys("a.db") == [f"d{i}" for i in range(6)]
+
+
+@pytest.mark.app("review")
+def test_keys_of_files_are_rebased(command: Command) -> None:
+    texts = {"notes/a.txt": GRAPES["d0"], "notes/sub/b.txt": GRAPES["d6"]}
+    for name, text in texts.items():
+        command.write(name, text)
+    other, beside = Command(command.path("notes")), Command(command.path("beside"))
+    beside.directory.mkdir()
+    other.done("add", "-d", "other.db", "a.txt", "sub")
+    other.done("add", "-d", "other.db", "--key", "a row", "-", stdin="a row of a text")
+    other.done("decide", "-d", "other.db", "drop", "a.txt")
+    assert other.keys("other.db") == ["a row", "a.txt", "sub/b.txt"]
+    command.done("add", "notes/other.db")
+    assert command.keys() == ["a row", *texts]
+    decision = command.done("decisions", "--json").record
+    assert (decision["keys"], decision["state"]) == (["notes/a.txt"], "holds")
+    assert "unchanged 2" in command.done("add", *texts).err
+    # What is not below the root of the new one has absolute keys.
+    beside.done("add", "../notes/other.db")
+    assert beside.keys() == [*(str(command.path(name).resolve()) for name in texts), "a row"]
+    # Conflicts are those of the new keys.
+    command.write("a.txt", "a file of the name that a key in the other database has, too")
+    command.done("add", "-d", "all.db", "a.txt", "notes/other.db")
+    assert command.keys("all.db") == ["a row", "a.txt", *texts]
+    command.write("notes/a.txt", "it has changed since the other database read it, altogether")
+    command.done("add", "-d", "new.db", "notes/a.txt")
+    refused = command("add", "-d", "new.db", "--on-conflict", "error", "notes/other.db")
+    assert (refused.status, command.keys("new.db")) == (1, ["notes/a.txt"])
+    assert "notes/a.txt" in refused.err

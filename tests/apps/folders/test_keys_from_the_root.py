@@ -115,34 +115,6 @@ def test_a_database_that_moved_without_its_files_loses_no_document(notes: Comman
     assert notes.keys("away/copy.db") == [key.replace("notes", "more") for key in files]
 
 
-def test_keys_of_another_database_are_rebased(notes: Command) -> None:
-    other = within(notes, "notes")
-    other.done("add", "-d", "other.db", "a.txt", "sub")
-    other.done("add", "-d", "other.db", "--key", "a row", "-", stdin=f"{A} of a row")
-    other.done("decide", "-d", "other.db", "drop", "a.txt")
-    assert other.keys("other.db") == ["a row", "a.txt", "sub/b.txt"]
-    notes.done("add", "notes/other.db")
-    assert notes.keys() == ["a row", "notes/a.txt", "notes/sub/b.txt"]
-    decision = notes.done("decisions", "--json").record
-    assert (decision["keys"], decision["state"]) == (["notes/a.txt"], "holds")
-    synced(notes, "notes", unchanged=2)
-    # What is not below the root of the new one has absolute keys.
-    beside = within(notes, "beside")
-    beside.done("add", "../notes/other.db")
-    files = [str(notes.path(f"notes/{name}").resolve()) for name in ("a.txt", "sub/b.txt")]
-    assert beside.keys() == [*files, "a row"]
-    # Conflicts are those of the new keys.
-    notes.write("a.txt", "a file of the name that a key in the other database has, too")
-    notes.done("add", "-d", "all.db", "a.txt")
-    notes.done("add", "-d", "all.db", "notes/other.db")
-    assert notes.keys("all.db") == ["a row", "a.txt", "notes/a.txt", "notes/sub/b.txt"]
-    notes.write("notes/a.txt", "it has changed since the other database read it, altogether")
-    notes.done("add", "-d", "new.db", "notes/a.txt")
-    refused = notes("add", "-d", "new.db", "--on-conflict", "error", "notes/other.db")
-    assert (refused.status, notes.keys("new.db")) == (1, ["notes/a.txt"])
-    assert "notes/a.txt" in refused.err
-
-
 def test_a_directory_behind_a_link_has_its_real_key(notes: Command, tmp_path: Path) -> None:
     os.symlink("notes/sub", notes.path("link"))
     notes.done("add", "link", "link/b.txt")
