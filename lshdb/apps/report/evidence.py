@@ -5,18 +5,19 @@ A pair's score is 1 - (1 - weighted) (1 - r), where `weighted` is the similarity
 is shown, and REWORDED[1] at 1, as texts on one subject share rare words, and a passage may be all
 that two long texts share; and less where each of the two shares such passages with more than
 FEW.
-Without an index of passages the plain similarity takes the place of `weighted`. Of programs it is
-weighted^RARITY similarity^(1 - RARITY): statements that were inserted into a copy are the rarest in
-the class, so that the weighted similarity alone ranks such a copy too low. A pair of low
-similarity of which one has at least PART of what is rare in the other, as when a short program was
-copied into a long one, counts as if `weighted` was a third of that share, if that is more. Pairs of
-one score are in the order of their similarities.
+Without an index of passages the plain similarity takes the place of `weighted`. Of programs the
+score is the similarity; or, if the pair comes earlier by `weighted`, that of the pair which has its
+place by similarity. So the first 2n pairs have the first n by similarity, whatever weights say: of
+some copies the statements that were inserted are the rarest in the class, and what half of a class
+copied counts as a template. A pair of low similarity of which one has at least PART of what is rare
+in the other, as when a short program was copied into a long one, counts as if `weighted` was a
+third of that share, if that is more. Pairs of one score are in the order of their similarities.
 
-On labelled programs, licence texts, manuals, sections of law, and generated answers and essays
-(scripts/measure experiments.reports) no other rule found as many true pairs: the similarity in the
-product, the mean or the root of both gain where half of a class copied one text, which then counts
-as a template, and in texts they lose more elsewhere; with the score of a reworded passage itself,
-licences of one family come before versions of one licence.
+On generated classes of Python, Java, C++ and JavaScript and on labelled programs (scripts/measure
+experiments.copies and experiments.reports) products and means of both have as many true pairs, but
+in some classes fewer than similarity alone. On licence texts, manuals, sections of law, and
+generated answers and essays similarity in the score loses more than it gains; with the score of a
+reworded passage itself, licences of one family come before versions of one licence.
 
 Pairs stand apart if there is a gap in their weighted similarities (reworded passages would make a
 gap by themselves, and of programs the score finds fewer gaps): a step from one to the next of
@@ -53,8 +54,6 @@ from lshdb.text.arrays import IntArray, chunks
 
 PART = 0.7
 """The weighted share from which a pair of low similarity is a partial copy."""
-RARITY = 0.3
-"""How much the rarity of what two programs share counts, beside how much they share."""
 REWORDED = 0.2, 0.4
 """What a pair that only a reworded passage connects scores, at the lowest score of one and at 1.
 
@@ -289,7 +288,7 @@ def _ranked(
     by_shingles = np.where(np.isnan(weighted[0]), similarities, weighted[0])
     ranks = by_shingles
     if reader.settings.shingling.of_programs:
-        ranks = by_shingles**RARITY * similarities ** (1 - RARITY)
+        ranks = better_place(similarities, by_shingles)
     is_part = (similarities < lowest) & (weighted[1] >= PART)
     of_part = np.where(is_part, weighted[1] / 3, 0)
     by_shingles, ranks = np.maximum(by_shingles, of_part), np.maximum(ranks, of_part)
@@ -323,6 +322,19 @@ def _ranked(
     counts = np.histogram(by_shingles, _BINS, (0, 1))[0].tolist()
     of_shingles = by_shingles[order[:MAX_PAIRS]].tolist()
     return Connections(ranked, len(pairs), apart, gap, of_shingles, counts)
+
+
+def better_place(
+    similarities: npt.NDArray[np.float64], weighted: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The similarities of pairs, or what has their place by weights, if that is more.
+
+    >>> better_place(np.array([0.9, 0.6, 0.5, 0.3]), np.array([0.1, 0.2, 0.7, 0.8]))
+    array([0.9, 0.6, 0.6, 0.9])
+    """
+    weighted = -weighted.round(9)
+    places = np.sort(weighted).searchsorted(weighted, "right")  # the last one of equal pairs
+    return np.maximum(similarities, np.sort(similarities)[len(similarities) - places])
 
 
 def _connected_by(pair: ConnectedPair, *, is_similar: bool, root: str) -> str:

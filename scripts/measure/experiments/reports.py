@@ -1,6 +1,6 @@
 """How many of n true pairs are among the first 2n of a report, beside one kind of evidence alone.
 
-    python scripts/measure experiments.reports FOLDER... [--for programs]
+    python scripts/measure experiments.reports FOLDER... [--for programs] [--threshold T ...]
 
 A FOLDER has `docs.jsonl`, a line `{"id": ..., "text": ...}`, and `labels.tsv`, a line a pair,
 `COPY ORIGINAL LEVEL` with the level `non` for independent work, or `truth.tsv`, a line `ID ID`, or
@@ -8,6 +8,9 @@ A FOLDER has `docs.jsonl`, a line `{"id": ..., "text": ...}`, and `labels.tsv`, 
 table, as `lshdb report FOLDER/docs.jsonl` does; its pairs are then ranked by other columns, too.
 Of equal pairs, of which only some can be among the first, the mean counts: fourteen equal programs
 are 91 pairs of similarity 1, and which of these come first is the order of the files.
+
+For each threshold it prints the F1 of the pairs of this similarity, from 0.2 on, and last the mean
+of all folders. Where `labels.tsv` has independent work, its pairs alone count.
 """
 
 import argparse
@@ -29,11 +32,18 @@ _DIGITS = 9
 Row = dict[str, Any]
 
 
+def independent(folder: Path) -> set[frozenset[str]]:
+    """The pairs of a folder that are labelled as independent."""
+    if not (folder / "labels.tsv").exists():
+        return set()
+    return {frozenset(row[:2]) for row in _rows(folder / "labels.tsv") if row[2] == "non"}
+
+
 def labelled(folder: Path) -> set[frozenset[str]]:
     """The true pairs of a folder."""
     if (folder / "labels.tsv").exists():
-        rows = _rows(folder / "labels.tsv")
-        return {frozenset(row[:2]) for row in rows if row[2] != "non"}
+        labels = {frozenset(row[:2]) for row in _rows(folder / "labels.tsv")}
+        return labels - independent(folder)
     if (folder / "truth.tsv").exists():
         return {frozenset(row[:2]) for row in _rows(folder / "truth.tsv")}
     cluster_of = {row[0]: row[1] for row in _rows(folder / "clusters.tsv")}
@@ -67,12 +77,22 @@ def hits(rows: list[Row], columns: tuple[str, ...], true_pairs: set[frozenset[st
     return total
 
 
+def f1(folder: Path, rows: list[Row], true_pairs: set[frozenset[str]], threshold: float) -> float:
+    """The harmonic mean of precision and recall of the pairs from a similarity on."""
+    pairs = {frozenset((row["a"], row["b"])) for row in rows if row["similarity"] >= threshold}
+    if others := independent(folder):
+        pairs &= others | true_pairs
+    return 2 * len(pairs & true_pairs) / (len(pairs) + len(true_pairs))
+
+
 def main() -> None:
     """Print a line for each folder."""
     parser = argparse.ArgumentParser(prog="experiments.reports", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--for", dest="purpose")
+    parser.add_argument("--threshold", nargs="*", type=float, default=[])
     arguments = parser.parse_args()
+    measured = []
     for folder in arguments.folders:
         true_pairs = labelled(folder)
         rows = reported(folder, arguments.purpose)
@@ -81,3 +101,6 @@ def main() -> None:
         ]
         apart = sum(row["stands_apart"] for row in rows)
         print(f"{folder.name}: of {len(true_pairs):,} pairs {', '.join(counts)}; {apart:,} apart")
+        measured.append([f1(folder, rows, true_pairs, each) for each in arguments.threshold])
+        print("  F1", *(f"{value:.3f}" for value in measured[-1]))
+    print("mean F1", *(f"{mean(column):.3f}" for column in zip(*measured, strict=True)))

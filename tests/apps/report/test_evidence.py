@@ -110,6 +110,35 @@ def test_a_short_reworded_passage_connects_and_does_not_count(tmp_path: Path) ->
     assert pairs["g01", "g02"].score == pairs["g01", "g02"].weighted
 
 
+def program(rng: random.Random, statements: int) -> list[str]:
+    """Statements that hardly any other program has in this order."""
+    return ["x " + " ".join(rng.choices("x+*=<>.,[", k=5)) for _ in range(statements)]
+
+
+def with_inserted(statements: list[str], rng: random.Random) -> list[str]:
+    """A copy with statements of its own at every fifth place."""
+    inserted = [program(rng, int(rng.random() < 0.2)) for _ in statements]
+    return [line for pair in zip(inserted, statements, strict=True) for line in (*pair[0], pair[1])]
+
+
+def test_the_first_pairs_of_programs_have_the_first_by_similarity(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    source = program(rng, 60)
+    texts = {f"copy{n}": with_inserted(source, rng) for n in range(7)}
+    parts = [program(rng, 30) for _ in range(3)]
+    texts |= {f"part{n}": parts[n] + parts[n - 1] for n in range(3)}
+    contents = {key: "\n".join(lines) for key, lines in texts.items()}
+    with database_of(tmp_path / "lsh.db", contents, purpose="programs") as db:
+        pairs = connections(db._store, 0.05, silent).pairs
+    assert min(pair.weighted or 0 for pair in pairs if pair.a.startswith("copy")) < 0.1, (
+        "what most of a class copied looks like its template"
+    )
+    by_similarity = sorted(pairs, key=lambda pair: -(pair.similarity or 0))
+    for n in range(1, len(pairs) // 2):
+        assert {*by_similarity[:n]} <= {*pairs[: 2 * n]}
+    assert sum(pair.a.startswith("part") for pair in pairs[:6]) == 3, "rare parts come early, too"
+
+
 def test_a_gap_is_a_finding_and_so_is_none() -> None:
     noise = np.linspace(0.3, 0, 60)
     assert standing_apart(np.array([0.9, 0.7, *noise]), 30) == (2, (0.7, 0.3))
