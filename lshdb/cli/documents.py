@@ -166,7 +166,7 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
         from lshdb.read import readers
 
         how = install("documents")
-        if any(how in readers.why_unread(kind) for kind in kinds.KINDS):
+        if any(how in readers.why_unread(kind) for kind in kinds.DOCUMENTS.values()):
             text = f"to read the {counted(left_out, 'document')} left out: {how}"
             messages.message(f"{of}{text}")
 

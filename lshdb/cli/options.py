@@ -12,7 +12,7 @@ from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, uncommon
 from lshdb.opening import opened
-from lshdb.read import paths
+from lshdb.read import kinds, paths
 from lshdb.read.outputs import is_stream
 
 # documents
@@ -102,7 +102,7 @@ class Form(Options):
             and not is_special
             and not is_stream(os.path.join(os.curdir, self.output))
         ):
-            suffixes = ", ".join([*paths.FORMATS, *more_suffixes])
+            suffixes = ", ".join([*kinds.ROWS, *more_suffixes])
             raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
         files.check_distinct([os.fspath(path) for path in read], [self.output])
         if is_special:

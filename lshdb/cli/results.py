@@ -131,12 +131,12 @@ def _write_formatted(
     from lshdb.read import formats, sinks  # 15 ms, which text does not need
 
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
-    if formats.KIND[format] == "columns":
+    if formats.KIND[format] == "arrow_rows":
         if object in columns.values():
             first = list(itertools.islice(rows, _TABLE_ROWS))
             columns, rows = _typed(columns, first), itertools.chain(first, rows)
     elif object in columns.values():
-        as_json = formats.KIND[format] == "json"
+        as_json = formats.KIND[format] == "json_rows"
         rows = ([_written(value, as_json) for value in row] for row in rows)
     with files.output_to(path) as output:
         head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)

@@ -18,7 +18,7 @@ import pyarrow.parquet
 from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
-from lshdb.read import csv_rows, inputs, ordering, paths, sinks
+from lshdb.read import csv_rows, inputs, kinds, ordering, paths, sinks
 from lshdb.read.batch import Batch, Origin, Record, TableSchema
 from lshdb.read.compression import compression_of
 from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than
@@ -57,7 +57,7 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     Raises:
         InputError: a file without the columns that are needed, or damaged, or of another format.
     """
-    unreadable = f"not {format.capitalize()}, or damaged"
+    unreadable = f"not {kinds.KINDS[format].name}, or damaged"
     with _readable(unreadable), _opened(source, format) as reader:
         head = _head(reader)
         columns = source.options.wanted_columns(head.columns)
@@ -80,7 +80,7 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
 
 def _opened(source: inputs.Input, format: str) -> Any:
     """A reader of Parquet, or of an Arrow file or stream, to be closed."""
-    file = source.file
+    file = source.stream
     if compression_of(source.name):
         raise InputError(f"a compressed {format} file: unpack it first")
     if format == "parquet":
@@ -134,11 +134,11 @@ def _counted(batches: Iterable[pa.RecordBatch], source: inputs.Input) -> Iterato
     """The batches; says how much of their file is read."""
     read = 0
     for batch in batches:
-        now = max(read, source.file.tell()) if source.size else 0
-        source.on_read(now - read)
+        now = max(read, source.stream.tell()) if source.size else 0
+        source.counts.bytes_read += now - read
         read = now
         yield batch
-    source.on_read(source.size - read)
+    source.counts.bytes_read += source.size - read
 
 
 def _of_parquet(

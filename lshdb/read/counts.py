@@ -137,7 +137,3 @@ class ReadCounts:
     bytes_read: int = 0
     replaced: int = 0
     digests: dict[str, bytes | None] | None = None
-
-    def add_bytes(self, size: int) -> None:
-        """Count bytes of the input."""
-        self.bytes_read += size

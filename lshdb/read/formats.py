@@ -1,8 +1,4 @@
-"""The formats of rows: one table of modules that read and write.
-
-A module has `read(Input, format)` for batches of documents, and `sink(Target, TableSchema)` for a
-writer.
-"""
+"""The formats of rows: modules of `lshdb.read.kinds.KINDS` that read and write."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -12,39 +8,23 @@ from typing import Any, Protocol, TypeVar, cast
 
 from lshdb import errors
 from lshdb.columns import Columns
-from lshdb.read import batch, compression, inputs, kinds, paths, sinks
+from lshdb.read import batch, compression, kinds, paths, readers, sinks
 
-KIND: Mapping[str, str] = {
-    "jsonl": "json",
-    "json": "json",
-    "xlsx": "json",
-    "csv": "csv",
-    "tsv": "csv",
-    "parquet": "columns",
-    "arrow": "columns",
-    "arrows": "columns",
+KIND: Mapping[str, str] = {name: kinds.KINDS[name].reader for name in kinds.ROWS.values()} | {
+    "xlsx": "json_rows"  # a reader of documents makes lines of JSON of a sheet
 }
-"""The kind of each format, where `arrow` is an Arrow file and `arrows` an Arrow stream: between
-formats of one kind nothing is lost. Their suffixes are in lshdb.read.paths."""
-_MODULES = {
-    "json": "lshdb.read.json_rows",
-    "csv": "lshdb.read.csv_rows",
-    "columns": "lshdb.read.arrow_rows",
-}
-_STREAM = ".arrows"
+"""The module of each format: between formats of one module nothing is lost."""
 _OF_DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes under which nobody looks for rows."""
 AnyWriter = TypeVar("AnyWriter", bound=sinks.Writer)
 
 
-class RowFormat(Protocol):
-    """Reads and writes files of rows."""
+class RowFormat(readers.Reader, Protocol):
+    """Reads and writes files of rows.
 
-    def read(self, source: inputs.Input, format: str) -> Iterator[batch.Batch]:
-        """The documents of a file, in batches that take a megabyte or one row.
-
-        If rows are wanted as they were read, the first batch of a table has its head and no rows.
-        """
+    Batches take a megabyte or one row. If rows are wanted as they were read, the first batch of a
+    table has its head and no rows.
+    """
 
     def sink(self, target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
         """A writer of rows with the columns of a head; None for JSON with any."""
@@ -52,11 +32,8 @@ class RowFormat(Protocol):
 
 def format_named(name: str) -> RowFormat:
     """The module of a format; InputError without the library that it takes."""
-    kind = KIND[name]
     try:
-        if kind == "columns":
-            import_module("pyarrow")
-        return cast(RowFormat, import_module(_MODULES[kind]))
+        return cast(RowFormat, import_module(f"lshdb.read.{KIND[name]}"))
     except ImportError as error:
         raise errors.InputError(
             f"Parquet and Arrow take pyarrow: {errors.install('arrow')}"
@@ -91,7 +68,7 @@ def table_schema_of(
 ) -> batch.TableSchema:
     """The head of a table of results in a format."""
     schema = None
-    if KIND[format] == "columns":
+    if KIND[format] == "arrow_rows":
         from lshdb.read import arrow_rows
 
         schema = arrow_rows.schema_of(columns)
@@ -102,10 +79,8 @@ def arrow() -> Any:
     """The module pyarrow; UsageError if it is not installed."""
     try:
         import pyarrow
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("pyarrow"):
-            raise
-        raise errors.UsageError(f"tables need pyarrow: {errors.install('arrow')}") from None
+    except ImportError as error:
+        raise errors.UsageError(f"tables need pyarrow: {errors.install('arrow')}") from error
     return pyarrow
 
 
@@ -123,9 +98,7 @@ def output_format(path: str, default: str) -> str:
                 ".jsonl, .parquet or .arrow"
             )
         format = "jsonl" if default in ("json", "xlsx") else default
-    if format == "arrow" and path.lower().endswith(_STREAM):
-        format = "arrows"
-    if KIND[format] == "columns":
+    if KIND[format] == "arrow_rows":
         if compression.compression_of(path):
             raise errors.UsageError(
                 f"{path}: {format} is compressed inside: leave out the last suffix"

@@ -10,7 +10,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from lshdb.errors import InputError
-from lshdb.read import encodings, paths, records
+from lshdb.read import encodings, kinds, records
+from lshdb.read.batch import Batch, Record
+from lshdb.read.counts import ReadCounts
+from lshdb.read.files import File
+from lshdb.read.paths import printable_path
 
 if TYPE_CHECKING:
     import hashlib
@@ -49,20 +53,20 @@ class Input:
     """A file that is read.
 
     Attributes:
-        file: opened for reading.
-        name: as printed.
+        stream: opened for reading.
+        file: what it is.
         options: how rows become documents.
-        on_read: called with the number of bytes, each time that some are read.
+        counts: those of the bytes that are read, and of what is special about documents.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         invalid_texts: how many texts so far have bytes that are not in the encoding.
         guess: the encoding of a text that was guessed, as JSON, with the library that did.
         hasher: gets the bytes as they are read; None if no digest of them is wanted.
     """
 
-    file: BinaryIO
-    name: str
+    stream: BinaryIO
+    file: File
     options: records.RecordOptions
-    on_read: Callable[[int], None]
+    counts: ReadCounts
     text: Iterator[bytes] = field(init=False, repr=False)
     invalid_texts: int = field(default=0, init=False)
     guess: str | None = field(default=None, init=False)
@@ -73,12 +77,49 @@ class Input:
         self.text = self._chunks()
 
     @property
+    def name(self) -> str:
+        """The file's, as printed."""
+        return printable_path(self.file.path)
+
+    @property
     def size(self) -> int:
         """Bytes of the file; 0 if unknown."""
         try:
-            return os.fstat(self.file.fileno()).st_size
+            return os.fstat(self.stream.fileno()).st_size
         except OSError:
             return 0
+
+    def document(
+        self,
+        text: str,
+        digest: bytes,
+        extracted: str | None,
+        metadata: Record | None = None,
+        name: str | None = None,
+    ) -> Batch:
+        """The batch of a document that is the file, or in it.
+
+        Args:
+            text: as it was taken out of the file.
+            digest: of the bytes of the file.
+            extracted: what took it out, as in its `FileState`.
+            metadata: its fields; None if there are none.
+            name: in the file; None if the document is the file.
+
+        Raises:
+            InputError: the document cannot be stored.
+        """
+        key = self.file.key if name is None else f"{self.file.key}#{name}"
+        content, stored, replaced = self.options.text_document(key, text, metadata)
+        state = self.file.state(extracted, digest)
+        return Batch(
+            [key],
+            [content],
+            [stored],
+            states=() if state is None else [(key, state)],
+            replaced=replaced,
+            size=text.__sizeof__() + len(key),
+        )
 
     def whole_text(self, stored: Callable[[], str | None] | None = None) -> str:
         """All of the file as one text.
@@ -97,7 +138,7 @@ class Input:
         for chunk in self.text:
             data += chunk
             start = bytes(data[:_BINARY_PROBE])
-            kind = paths.binary_kind(start)
+            kind = kinds.binary_kind(start)
             if kind is None and b"\0" in start and not is_wide:
                 # Without a mark, it may still be UTF-16.
                 pairs = start[: len(start) // 2 * 2]
@@ -167,9 +208,9 @@ class Input:
     def _next_block(self) -> bytes:
         """The next available bytes, at most a block; empty at the end."""
         # A pipe returns what is available: a slow stream does not wait until a block is full.
-        read = getattr(self.file, "read1", self.file.read)
+        read = getattr(self.stream, "read1", self.stream.read)
         data: bytes = read(self.options.limits.block_bytes)
-        self.on_read(len(data))
+        self.counts.bytes_read += len(data)
         if self.hasher is not None:
             self.hasher.update(data)
         return data

@@ -9,14 +9,11 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from lshdb.errors import InputError, UsageError
 from lshdb.read import compression, kinds
-
-if TYPE_CHECKING:
-    from lshdb.options import Format
 
 STDIN = "-"
 _PARTITION = re.compile(r"([^\W\d]\w*)=(.+)")
@@ -24,58 +21,6 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 BUFFER = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
-FORMATS: "dict[str, Format]" = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
-
-
-ZIP = b"PK\3\4"
-_SQLITE_MAGIC = b"SQLite format 3\0"
-_BINARY_MAGIC = {
-    b"%PDF-": "PDF",
-    ZIP: "ZIP, as DOCX, XLSX, ODT, EPUB and JAR are",
-    b"PK\5\6": "ZIP",
-    b"7z\xbc\xaf\x27\x1c": "7z",
-    b"Rar!\x1a\7": "RAR",
-    b"\x1f\x8b": "gzip",
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "Zstandard",
-    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
-    b"\x89PNG\r\n": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"GIF87a": "GIF",
-    b"GIF89a": "GIF",
-    b"ID3\2": "MP3",
-    b"ID3\3": "MP3",
-    b"ID3\4": "MP3",
-    b"OggS\0": "Ogg",
-    b"fLaC\0": "FLAC",
-    b"wOF2": "WOFF",
-    b"wOFF": "WOFF",
-    b"\xd0\xcf\x11\xe0\xa1\xb1": "DOC, XLS or PPT",
-    b"\x7fELF": "ELF",
-    b"\xca\xfe\xba\xbe": "Java class",
-    b"\0asm": "WebAssembly",
-    b"\x93NUMPY": "NumPy",
-    b"\x89HDF\r\n": "HDF5",
-    b"PAR1": "Parquet",
-    b"ARROW1": "Arrow",
-    b"Obj\1": "Avro",
-    _SQLITE_MAGIC: "SQLite",
-    **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
-}
-"""First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
 _SHEET = re.compile(r"(?is)(.*?\.(?:xls[xmb]?|ods))#(.+)")
 """The name of a file of sheets, and of a sheet in it."""
 _IN_ARCHIVE = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
@@ -111,9 +56,11 @@ def _shown(character: str) -> str:
     return ascii(character)[1:-1]
 
 
-def format_of(path: str) -> "Format":
+def format_of(path: str) -> Any:
     """The format of a file by its suffix, or by the one before that of its compression."""
-    return FORMATS.get(os.path.splitext(compression.without_compression(path))[1].lower(), "text")
+    return kinds.ROWS.get(
+        os.path.splitext(compression.without_compression(path))[1].lower(), "text"
+    )
 
 
 def file_and_sheet(path: str) -> tuple[str, str]:
@@ -146,7 +93,7 @@ def archive_of(path: str) -> str | None:
     return path if is_archive(path) and os.path.isfile(path) else None
 
 
-def rows_format_of(path: str) -> "Format":
+def rows_format_of(path: str) -> Any:
     """The format of a file of rows: that of `format_of`, or spreadsheets."""
     return "xlsx" if is_spreadsheet(path) else format_of(path)
 
@@ -217,13 +164,7 @@ def is_database(path: str | os.PathLike[str], status: os.stat_result | None = No
     if is_open(status or os.fspath(path)):
         return True  # closing it after reading would release SQLite's locks
     with open(path, "rb") as file:
-        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
-
-
-def binary_kind(start: bytes) -> str | None:
-    """The kind of a file that is not a text, by its first bytes; None for a possible text."""
-    kinds_of_start = (kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic))
-    return next(kinds_of_start, None)
+        return file.read(len(kinds.SQLITE)) == kinds.SQLITE
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:

@@ -1,8 +1,7 @@
-"""The door for apps that read files which the core does not: documents, spreadsheets and archives.
+"""The door for what reads files: modules of this room for rows, and apps for documents.
 
-`lshdb.offers.READERS` names a class for each of the two; a session makes one of each, with its
-options, and sessions that are like it use the same. What the core knows without them is in
-`kinds`: where an app is missing, its files are named as what they are, and not read.
+`lshdb.read.kinds.KINDS` says what reads a kind. Where an app is missing, its files are named as
+what they are, and not read. Archives are directories of files: see `lshdb.read.files.Archives`.
 """
 
 from collections.abc import Iterator
@@ -12,20 +11,36 @@ from lshdb import offers
 from lshdb.errors import install
 from lshdb.read import inputs, kinds
 from lshdb.read.batch import Batch
-from lshdb.read.counts import ReadCounts
-from lshdb.read.files import File
 
 _APP = "documents"
 MISSING = f"belongs to the app {_APP!r}, which is not installed"
 
 
 class Reader(Protocol):
+    """Reads files of some kinds.
+
+    All is called in the process and thread that reads, before documents are signed, outside of any
+    transaction, for one file after the other. What also writes rows is a `formats.RowFormat`.
+    """
+
+    def read(self, source: inputs.Input, kind: str) -> Iterator[Batch]:
+        """The documents of an open file of a kind in `lshdb.read.kinds.KINDS`.
+
+        A file that is one document has its own key; of several each has `KEY#NAME` (see
+        paths.file_of_message) or, of rows, what they say, and those that cannot be read are
+        failures of a batch. A batch of a file that is a document has its state, with a digest of
+        bytes that were read.
+
+        Raises:
+            InputError: there are no documents, or no more, with the reason.
+        """
+
+
+class DocumentReader(Reader, Protocol):
     """Reads documents such as PDF and mail, and the rows of spreadsheets.
 
-    Made by `READER(options)` of session.SessionOptions; UsageError for options that are invalid.
-    All is called in the process and thread that reads, before documents are signed, outside of any
-    transaction, for one file after the other. A reader writes nothing: what the rows of its files
-    are written to are the formats of the core.
+    `lshdb.offers.READERS` names a class, which is made of session.SessionOptions: UsageError for
+    options that are invalid. A session makes one, and sessions that are like it use the same.
     """
 
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
@@ -37,21 +52,8 @@ class Reader(Protocol):
             inputs.Skipped: it is not read, with the reason.
         """
 
-    def read(
-        self, source: inputs.Input, file: File, kind: str, counts: ReadCounts
-    ) -> Iterator[Batch]:
-        """The documents of an open file of a kind from `kind_of`.
-
-        A file that is one document has its own key; of several each has `KEY#NAME` (see
-        paths.file_of_message), and those that cannot be read are failures of a batch. A batch has
-        the state of the file, with a digest of bytes that were read.
-
-        Raises:
-            InputError: there are no documents, or no more, with the reason.
-        """
-
-    def rows(self, source: inputs.Input, file: File, counts: ReadCounts) -> Iterator[bytes]:
-        """The rows of the sheet `file.sheet`, or of the first one, as lines of JSON.
+    def rows(self, source: inputs.Input) -> Iterator[bytes]:
+        """The rows of the sheet `source.file.sheet`, or of the first one, as lines of JSON.
 
         Raises:
             InputError: there are none, with the reason.

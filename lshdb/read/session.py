@@ -120,13 +120,14 @@ class Session:
         options: SessionOptions,
         counts: ReadCounts | None = None,
         files_read: FilesRead | None = None,
-        documents: readers.Reader | None = None,
+        documents: readers.DocumentReader | None = None,
         archives: Archives | None = None,
     ) -> None:
         self.options = options
         self.counts = counts or ReadCounts()
         self.files_read = files_read or FilesRead()
-        self.documents: readers.Reader | None = documents or readers.made("documents", options)
+        self.documents: readers.DocumentReader | None
+        self.documents = documents or readers.made("documents", options)
         if options.taken.convert and self.documents is None:
             raise UsageError(f"convert {readers.MISSING}")
         self.archives: Archives | None = archives or readers.made("archives", options.limits)
@@ -227,14 +228,8 @@ class Session:
         options, counts = self.options, self.counts
         try:
             with self._opened(file) as stream:
-                peek = getattr(stream, "peek", lambda _: b"")
-                if file.path != STDIN and peek(len(_POINTER)).startswith(_POINTER):
-                    raise inputs.Skipped(
-                        "pointers", "a pointer of Git LFS, not its file: git lfs pull"
-                    )
-                name = printable_path(file.path)
-                source = inputs.Input(stream, name, options, counts.add_bytes)
-                for batch in self._batches_of(source, file):
+                source = inputs.Input(stream, file, options, counts)
+                for batch in self._batches_of(source):
                     if source.invalid_texts:
                         batch = dataclasses.replace(
                             batch, replaced=batch.replaced + source.invalid_texts
@@ -252,27 +247,28 @@ class Session:
                 and isinstance(error, inputs.Skipped)
                 and (error.kind != "tables" or options.format == "auto")
             ):
-                packed = (
-                    error.kind == "binary" and not options.archives and names.is_archive(file.path)
-                )
-                counts.skipped.add("archives" if packed else error.kind, file.path, str(error))
+                counts.skipped.add(error.kind, file.path, str(error))
             else:
                 yield Batch(failures=[(0, failure_of(file.path, error))])
 
-    def _batches_of(self, source: inputs.Input, file: File) -> Iterator[Batch]:
+    def _batches_of(self, source: inputs.Input) -> Iterator[Batch]:
         """The documents of an open file."""
+        file = source.file
         if file.path == STDIN:
             return self._stdin(source)
+        peek = getattr(source.stream, "peek", lambda _: b"")
+        if (start := peek(PROBE)).startswith(_POINTER):
+            raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
         format = self.options.format_of(file.path, file.sheet)
         if format == "xlsx":
             if self.documents is None:
                 raise inputs.Skipped("documents", readers.why_unread("xlsx"))
-            source.text = self.documents.rows(source, file, self.counts)
+            source.text = self.documents.rows(source)
             return json_rows.read(source, "jsonl")
         if format != "text":
             return formats.format_named(format).read(source, format)
         names.check_key_is_free(file.path)
-        return self._text(source, file)
+        return self._text(source, start)
 
     def may_be_several(self, paths: Sequence[str], advice: str) -> bool:
         """Whether paths may lead to several documents; not if there is one, a document as a whole.
@@ -336,7 +332,8 @@ class Session:
     def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         options = self.options
         if options.stdin_key is not None:
-            return self._text(source, File(STDIN, key=options.stdin_key))
+            source.file = File(STDIN, key=options.stdin_key)
+            return self._text(source)
         format = options.format_of(STDIN)
         key = options.option("--key KEY", "stdin_key=")
         if format == "xlsx":
@@ -347,36 +344,32 @@ class Session:
             format, source.text = "jsonl", _starting_object(source.text, key)
         return formats.format_named(format).read(source, format)
 
-    def _text(self, source: inputs.Input, file: File) -> Iterator[Batch]:
+    def _text(self, source: inputs.Input, start: bytes = b"") -> Iterator[Batch]:
         """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
-        kind = None
+        file, kind = source.file, None
+        if file.is_archive:
+            option = self.options.option("--archives", "archives=True")
+            how = f"{option} reads its files" if self.archives else readers.MISSING
+            raise inputs.Skipped("archives", f"archive: {how}")
         if self.documents and file.is_regular:
-            peek = getattr(source.file, "peek", lambda _: b"")
-            kind = self.documents.kind_of(file.path, peek(PROBE))
-        elif file.is_archive:
-            raise inputs.Skipped("archives", f"archive: {readers.MISSING}")
+            kind = self.documents.kind_of(file.path, start)
         elif (other := kinds.kind_of(file.path)) and not kinds.KINDS[other].is_text:
             raise inputs.Skipped("documents", readers.why_unread(other))
         if kind != "mbox" and file.status and not file.status.st_size:
             kind = None  # an empty file of any kind is an empty text
         if self.documents and kind and not self.options.of_sets:
-            yield from self.documents.read(source, file, kind, self.counts)
+            yield from self.documents.read(source, kind)
             return
-        key, hasher, packed = file.key, identity.new_hash(), None
-        if file.is_regular and compression_of(file.path) and file.member is None:
-            # Hashed before it is unpacked: if it changes meanwhile, this is of bytes that it has no
-            # longer, and never of others than those that were read.
-            packed = self.read_digest(file)
-        else:
-            source.hasher = hasher
-        text = source.whole_text(lambda: self.options.stored_guess(key))
-        content, _, _ = self.options.text_document(key, text, None)
+        source.hasher = hasher = identity.new_hash()
+        # A packed file is hashed before it is unpacked: if it changes meanwhile, this is of bytes
+        # that it has no longer, and never of others than those that were read.
+        is_packed = file.is_regular and compression_of(file.path) and file.member is None
+        digest = self.read_digest(file) if is_packed else b""
+        text = source.whole_text(lambda: self.options.stored_guess(file.key))
         if source.guess is not None:
             guess = inputs.encoding_of(source.guess)
-            self.counts.skipped.add("guessed", source.name, f"read as {guess}, a guess")
-        state = file.state(source.guess, packed or hasher.digest())
-        states = () if state is None else [(key, state)]
-        yield Batch([key], [content], states=states, size=text.__sizeof__() + len(key))
+            self.counts.skipped.add("guessed", file.path, f"read as {guess}, a guess")
+        yield source.document(text, digest or hasher.digest(), source.guess)
 
 
 def session_of(

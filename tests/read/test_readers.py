@@ -26,9 +26,9 @@ from lshdb import Limits, offers
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Document, Failure
 from lshdb.options import DocumentOptions, Format, WalkingOptions
+from lshdb.read import kinds
 from lshdb.read.batch import Batch
-from lshdb.read.counts import ReadCounts, SkippedFiles
-from lshdb.read.files import File
+from lshdb.read.counts import SkippedFiles
 from lshdb.read.inputs import Input
 from lshdb.read.paths import escaped, key_of
 from lshdb.read.session import Session, SessionOptions
@@ -508,12 +508,12 @@ class Shouting:
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
         return "loud" if path.endswith(".loud") and start else None
 
-    def read(self, source: Input, file: File, _kind: str, _: ReadCounts) -> Iterator[Batch]:
+    def read(self, source: Input, _kind: str) -> Iterator[Batch]:
         for number, line in enumerate(source.whole_text().splitlines()):
             if line.isupper():
-                yield Batch([f"{file.key}#<{number}>"], [line.lower()])
+                yield Batch([f"{source.file.key}#<{number}>"], [line.lower()])
             else:
-                yield Batch(failures=[(0, Failure(f"{file.path}:{number}", "not loud"))])
+                yield Batch(failures=[(0, Failure(f"{source.name}:{number}", "not loud"))])
 
 
 def test_a_reader_of_an_app_gives_documents_and_failures(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -526,6 +526,10 @@ def test_a_reader_of_an_app_gives_documents_and_failures(monkeypatch: pytest.Mon
         Document("d/a.loud#<2>", "the crow"),
         Document("d/b.txt", "THE FOX"),
     ]
+
+
+def test_the_formats_of_rows_are_those_that_an_option_names() -> None:
+    assert {*kinds.ROWS.values()} - {"arrows"} | {"auto", "text", "xlsx"} == {*get_args(Format)}
 
 
 @pytest.mark.parametrize("archives", [False, True])

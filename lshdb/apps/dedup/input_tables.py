@@ -9,11 +9,10 @@ from contextlib import suppress
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.read import counts, formats, outputs, readers, walking
+from lshdb.read import counts, formats, kinds, outputs, readers, walking
 from lshdb.read.compression import without_compression
 from lshdb.read.files import File, FilesRead, resolved
 from lshdb.read.paths import (
-    binary_kind,
     expanded,
     is_spreadsheet,
     opened,
@@ -173,7 +172,7 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
         format = rows_format_of(path)
-        is_text = format != "xlsx" and formats.KIND.get(format) != "columns"
+        is_text = format != "xlsx" and formats.KIND.get(format) != "arrow_rows"
         if is_text and (kind := binary_kind_of(path)):
             raise InputError(
                 f"{printable_path(path)}: a binary file ({kind}), and no table: these end in "
@@ -183,7 +182,7 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
 
 def binary_kind_of(path: str) -> str | None:
     """The kind of a file that is no text, by its first bytes; None for others, and for pipes."""
-    return binary_kind(_start_of(path) or b"")
+    return kinds.binary_kind(_start_of(path) or b"")
 
 
 def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:
@@ -202,6 +201,6 @@ def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:
 def checked_format(path: str, default: str) -> str:
     """The format of a file to be written (see `output_format`); UsageError for a terminal."""
     format = formats.output_format(path, default)
-    if formats.KIND[format] == "columns" and path == outputs.STDOUT and sys.stdout.isatty():
+    if formats.KIND[format] == "arrow_rows" and path == outputs.STDOUT and sys.stdout.isatty():
         raise UsageError(f"{format} is not for a terminal: name a file with -o")
     return format

@@ -35,12 +35,12 @@ class RowSink:
         self._target, self._head = target, head
         self._noted: set[str] = set()
         self._sink: Any = None
-        if head is not None or formats.KIND[target.format] == "json":
+        if head is not None or formats.KIND[target.format] == "json_rows":
             self._begin(head)
 
     def _begin(self, head: TableSchema | None) -> None:
         """Write the beginning of the format."""
-        if head is not None and formats.KIND[self._target.format] == "columns":
+        if head is not None and formats.KIND[self._target.format] == "arrow_rows":
             from lshdb.apps.dedup.arrow_tables import writable
 
             head = writable(head, self._target.format)
@@ -115,7 +115,7 @@ class _Spooled:
         self._target = target
         self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
         self._lines = RowSink(sinks.Target(self._spool, "jsonl"), None)
-        self._typed = formats.KIND[target.format] == "columns"
+        self._typed = formats.KIND[target.format] == "arrow_rows"
         self._types: dict[str, Any] = {}
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
@@ -172,7 +172,7 @@ def opened(
     Raises:
         UsageError: the format cannot have such columns.
     """
-    is_spooled = of_lines and formats.KIND[target.format] != "json"
+    is_spooled = of_lines and formats.KIND[target.format] != "json_rows"
     rows = _Spooled(target) if is_spooled else RowSink(target, head)
     with formats.completed(rows):
         yield rows

@@ -60,7 +60,7 @@ class KeptRows:
             head = common_head(self.session, paths, format, output)
             if self.outputs.annotates and head is not None:
                 head = head_with(head, ANNOTATED)
-            self._targets.append((output, format, head, formats.KIND[came] == "json"))
+            self._targets.append((output, format, head, formats.KIND[came] == "json_rows"))
         self._writers = self._opened()
 
     def __enter__(self) -> Self:
@@ -188,8 +188,8 @@ def head(session: Session, path: str) -> TableSchema | None:
 
 def _is_stream(path: str) -> bool:
     """Whether a file is a stream of Arrow that is named as a file, as datasets of Hugging Face."""
-    is_named_as_file = format_of(path) == "arrow" and not path.lower().endswith(".arrows")
-    return is_named_as_file and os.path.isfile(path) and binary_kind_of(path) != "Arrow"
+    is_named_as_file = format_of(path) == "arrow" and os.path.isfile(path)
+    return is_named_as_file and binary_kind_of(path) != "Arrow"
 
 
 def _partition(path: str, output: str) -> dict[str, str | None]:
@@ -215,7 +215,7 @@ def common_head(
     """
     # A pipe can be read only once.
     heads = [(path, head(session, path) if os.path.isfile(path) else None) for path in paths]
-    if formats.KIND[format] == "json":
+    if formats.KIND[format] == "json_rows":
         return None
     kinds = {formats.KIND[session.options.format_of(path)]: path for path in reversed(paths)}
     if len(kinds) > 1:

@@ -12,10 +12,9 @@ from lshdb.apps.documents.extracting import Extracted, Extractor
 from lshdb.apps.documents.extraction.kinds import LIBRARIES
 from lshdb.errors import InputError
 from lshdb.model import Failure
-from lshdb.read import identity, inputs, json_rows, paths, records
+from lshdb.read import identity, inputs, json_rows, records
 from lshdb.read.batch import Batch, Record
-from lshdb.read.counts import ReadCounts
-from lshdb.read.files import File
+from lshdb.read.kinds import KINDS
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.rows import FileState
 
@@ -28,9 +27,7 @@ class DocumentReader(Extractor):
         """Whether the library that reads a kind is not installed."""
         return find_spec(LIBRARIES[kind].name.replace("-", "_") or "email") is None
 
-    def read(
-        self, source: inputs.Input, file: File, kind: str, counts: ReadCounts
-    ) -> Iterator[Batch]:
+    def read(self, source: inputs.Input, kind: str) -> Iterator[Batch]:
         """The batch of each document.
 
         What is read by other programs is hashed before: if it changes meanwhile, its digest is of
@@ -39,31 +36,31 @@ class DocumentReader(Extractor):
         first: list[tuple[str, FileState]] = []
         is_whole = True
         try:
-            with _on_disk(source, file) as (copy, digest):
+            with _on_disk(source) as (copy, digest):
                 for document in self.documents(copy, kind):
-                    batch = _batch(document, source, file, digest, counts)
+                    batch = _batch(document, source, digest)
                     first = first or [*batch.states]
                     is_whole &= not batch.unread
                     yield batch
         except InputError as error:
             if kind == "zip":
-                why = f"a binary file ({paths.binary_kind(paths.ZIP)})"
+                why = f"a binary file ({KINDS[kind].name})"
                 raise inputs.Skipped("binary", why) from error
             yield _to_read_again(first)
             raise
         if not is_whole:
             yield _to_read_again(first)
-        counts.bytes_read += source.size
+        source.counts.bytes_read += source.size
 
-    def rows(self, source: inputs.Input, file: File, counts: ReadCounts) -> Iterator[bytes]:
+    def rows(self, source: inputs.Input) -> Iterator[bytes]:
         """The rows of a sheet as lines of JSON, by the names in its first row.
 
         Whole numbers are integers, dates and times are texts as ISO 8601 writes them, and blank
         cells are null. Lines are blank for the header and what is before it, and for blank rows.
         """
-        with _on_disk(source, file) as (copy, _):
-            cells = self.cells(copy, file.sheet)
-        counts.bytes_read += source.size
+        with _on_disk(source) as (copy, _):
+            cells = self.cells(copy, source.file.sheet)
+        source.counts.bytes_read += source.size
         first, *rows = map(json.loads, cells.splitlines())
         if not rows:
             raise InputError("an empty sheet: its first row must name the columns")
@@ -80,52 +77,39 @@ class DocumentReader(Extractor):
 
 
 @contextlib.contextmanager
-def _on_disk(source: inputs.Input, file: File) -> Iterator[tuple[str, bytes]]:
+def _on_disk(source: inputs.Input) -> Iterator[tuple[str, bytes]]:
     """The path of an open file, or of a copy of a member, and the digest of its bytes."""
-    if not file.member:
-        yield file.place, identity.digest_of(source.file)
+    if not source.file.member:
+        yield source.file.place, identity.digest_of(source.stream)
         return
     with temporary_directory(None) as directory:
-        copy = os.path.join(directory, f"member{os.path.splitext(file.path)[1]}")
+        copy = os.path.join(directory, f"member{os.path.splitext(source.file.path)[1]}")
         with open(copy, "w+b") as target:
-            copyfileobj(source.file, target)
+            copyfileobj(source.stream, target)
             target.seek(0)
             digest = identity.digest_of(target)
         yield copy, digest
 
 
-def _batch(
-    document: Extracted, source: inputs.Input, file: File, digest: bytes, counts: ReadCounts
-) -> Batch:
+def _batch(document: Extracted, source: inputs.Input, digest: bytes) -> Batch:
     """The batch of a document that was taken out of a file, by the rules for all documents."""
-    key = file.key if document.name is None else f"{file.key}#{document.name}"
-    state, about, reason = (
-        file.state(document.extracted, digest),
-        document.metadata,
-        document.reason,
-    )
+    skipped, path = source.counts.skipped, source.file.path
+    name, about = document.name, document.metadata
     try:
-        text, metadata, replaced = source.options.text_document(key, document.text, about)
+        if document.reason:
+            raise InputError(document.reason)
+        batch = source.document(document.text, digest, document.extracted, about, name)
     except InputError as error:
-        if document.name is None:
+        if name is None:
             raise
-        reason = reason or str(error)
-    if reason:
-        failure = Failure(f"{paths.printable_path(file.path)}#{document.name}", reason)
-        return Batch(failures=[(0, failure)], unread=[key])
+        failure = Failure(f"{source.name}#{name}", str(error))
+        return Batch(failures=[(0, failure)], unread=[f"{source.file.key}#{name}"])
     if about.get("scanned"):
-        counts.skipped.add("scanned", file.path, "a PDF of pictures: it has no text")
+        skipped.add("scanned", path, "a PDF of pictures: it has no text")
     if damaged := about.get("damaged"):
         why = f"read without {len(damaged):,} damaged: {damaged[0]}"
-        counts.skipped.add("damaged", file.path, why)
-    return Batch(
-        [key],
-        [text],
-        [metadata],
-        states=[(key, state)] if state else [],
-        replaced=replaced,
-        size=text.__sizeof__() + len(key),
-    )
+        skipped.add("damaged", path, why)
+    return batch
 
 
 def _to_read_again(states: list[tuple[str, FileState]]) -> Batch:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from lshdb.read.kinds import PROBE
+from lshdb.read.kinds import KINDS, PROBE
 
 Metadata = dict[str, Any]
 
@@ -42,15 +42,8 @@ LIBRARIES = {
     "zip": Library("lxml", "packages.none"),
 }
 """Of each kind in `lshdb.read.kinds`."""
-_STARTS = {
-    b"%pdf-": "pdf",
-    b"pk\3\4": "zip",
-    b"{\\rtf": "rtf",
-    b"<!doctype html": "html",
-    b"<html": "html",
-}
+_STARTS = {start.lower(): name for name in LIBRARIES for start in KINDS[name].starts}
 """The first bytes of documents, in small letters."""
-_SIGNS = tuple(_STARTS)
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
 """How a line of a header of mail begins."""
 SEPARATOR = re.compile(rb"From (?:\S.{0,400}?\b\d{1,2}:\d\d\b.{0,60}?\b\d{4}\b.{0,60}|-? *)\r?\n?")
@@ -61,8 +54,9 @@ Thunderbird."""
 def kind_of_start(start: bytes) -> str | None:
     """The kind of a document by its first bytes; None for a text."""
     small = start[:PROBE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if small.startswith(_SIGNS):
-        return next(kind for sign, kind in _STARTS.items() if small.startswith(sign))
+    for sign, kind in _STARTS.items():
+        if small.startswith(sign):
+            return kind
     if not start.startswith(b"From "):
         return None
     first, _, following = start.partition(b"\n")

@@ -24,7 +24,7 @@ from lshdb.groups import Option, replaced
 from lshdb.maintain.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, reindexed, resolve
 from lshdb.options import GroupBy, PurposeOptions, ReindexOptions, SettingsOptions
 from lshdb.progress import shown
-from lshdb.read import paths
+from lshdb.read import kinds, paths
 from lshdb.read.outputs import is_stdout, is_stream
 from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.store import Store
@@ -177,7 +177,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
         form = None if is_page else Form(output=name)
         if form is not None:
             if paths.format_of(name) == "text":
-                suffixes = ", ".join(paths.FORMATS)
+                suffixes = ", ".join(kinds.ROWS)
                 raise UsageError(
                     f"--output {name}: the name must end in .html, or for rows in {suffixes}"
                 )
