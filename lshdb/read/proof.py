@@ -17,7 +17,8 @@ from lshdb.errors import InputError
 from lshdb.options import TextOptions
 from lshdb.read import identity
 from lshdb.read.counts import reason
-from lshdb.read.paths import archive_of, file_of_message, is_in_bin, path_of_key
+from lshdb.read.files import File
+from lshdb.read.paths import file_of_message, is_in_bin, path_of_key
 from lshdb.read.session import Session, session_of
 from lshdb.text import content
 
@@ -117,11 +118,10 @@ class Proof:
 
     def __init__(self, session: Session, bins: Iterable[str] = ()) -> None:
         self._session = session
-        self._bins = [os.path.join(os.path.realpath(path), "") for path in bins]
+        self._bins = tuple(os.path.join(os.path.realpath(path), "") for path in bins)
         self._staying = set[object]()
         self._going = set[object]()
-        self._in_bin: dict[str, bool] = {}
-        self._read: dict[Compared, tuple[str, os.stat_result]] = {}
+        self._read: dict[Compared, File] = {}
 
     def check(self, goes: Compared, stays: Iterable[Compared] | None) -> ProvedFile | LeftFile:
         """The file of a document that goes, if one of those that may stay does; else the reason.
@@ -135,8 +135,7 @@ class Proof:
             reason = "no file of its own: gone, or a row or message in a file"
             return LeftFile(goes.key, reason, has_failed=False)
         try:
-            status = self.reread(goes, path)
-            going = identity.identity_of(status, path)
+            status, going = _found(self.reread(goes, path))
             if stays is None and going in self._staying:
                 raise UnprovedError(_STAYS)
         except UnprovedError as error:
@@ -147,8 +146,10 @@ class Proof:
         why = ""
         for document in stays:
             try:
-                stays_path, stays_status = self._file(document)
-                staying = identity.identity_of(stays_status, stays_path)
+                if document not in self._read:
+                    self._read[document] = self.read_now(document)
+                file = self._read[document]
+                _, staying = _found(file)
                 if staying == going:
                     reason = f"already one file with {document.key}"
                     return LeftFile(goes.key, reason, has_failed=False)
@@ -156,25 +157,20 @@ class Proof:
                     raise UnprovedError(_STAYS)
                 if staying in self._going:
                     raise UnprovedError("it goes, too")
-                if self._is_in_bin(stays_path):
+                real = os.path.realpath(file.place)
+                if is_in_bin(real) or real.startswith(self._bins):
                     raise UnprovedError("it is in a recycle bin")
             except UnprovedError as error:
                 why = why or stays_not(document, error)
                 continue
             self._going.add(going)
             self._staying.add(staying)
-            return ProvedFile(goes, path, status, document, stays_path)
+            return ProvedFile(goes, path, status, document, file.place)
         reason = why or "no other file holds a kept copy of it"
         return LeftFile(goes.key, reason, has_no_copy=True)
 
-    def _file(self, document: Compared) -> tuple[str, os.stat_result]:
-        """The file that has a document, which may be a member or a message in it; read once."""
-        if document not in self._read:
-            self._read[document] = self.read_now(document)
-        return self._read[document]
-
-    def read_now(self, document: Compared) -> tuple[str, os.stat_result]:
-        """The path and status of the file that has a document, whose bytes are read.
+    def read_now(self, document: Compared) -> File:
+        """The file that has a document, which may be a member or a message in it, read.
 
         Raises:
             UnprovedError: it is gone, or has changed.
@@ -183,35 +179,31 @@ class Proof:
         if path is None:
             whole = file_of_message(document.key) or document.key
             path = path_of_key(whole, document.root)
-        file = archive_of(path) or path
-        if not os.path.isfile(file):
-            raise UnprovedError("no file of it is there")
-        return file, self.reread(document, path)
+        return self.reread(document, path)
 
-    def reread(self, document: Compared, path: str) -> os.stat_result:
-        """Read a file, or a member of an archive; the status of the file.
+    def reread(self, document: Compared, path: str) -> File:
+        """Read a file, or a member of an archive, as it is now.
 
         Raises:
             UnprovedError: it is gone, or has changed since the document was compared.
         """
-        file = archive_of(path) or path
+        file = self._session.resolved(path)
+        if not os.path.isfile(file.place):
+            raise UnprovedError("no file of it is there")
         try:
-            status = os.stat(file)
             if document.file_digest is None:
                 is_same = self._has_text(document, path)
             else:
-                now = self._session.read_digest(self._session.resolved(path))
-                is_same = now == document.file_digest
+                is_same = self._session.read_digest(file) == document.file_digest
         except (InputError, OSError) as error:
             raise UnprovedError(reason(error)) from error
         if not is_same:
             raise UnprovedError(CHANGED)
-        return status
+        return file
 
     def _has_text(self, document: Compared, path: str) -> bool:
         """Whether a file has the text of a document."""
-        name = file_of_message(document.key) or document.key
-        name = document.key if path_of(document) else name
+        name = document.key if path_of(document) else file_of_message(document.key) or document.key
         session = self._session.apart()
         return any(
             content.digest(content.encoded(text).encode()) == document.digest
@@ -220,13 +212,11 @@ class Proof:
             if key == document.key
         )
 
-    def _is_in_bin(self, path: str) -> bool:
-        """Whether a file is in a recycle bin, or one of the further directories."""
-        directory = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
-        if directory not in self._in_bin:
-            real = os.path.join(os.path.realpath(directory), "")
-            self._in_bin[directory] = is_in_bin(real) or real.startswith(tuple(self._bins))
-        return self._in_bin[directory]
+
+def _found(file: File) -> tuple[os.stat_result, object]:
+    """The status of a file that was read, and what all its names share."""
+    assert file.status is not None
+    return file.status, identity.identity_of(file.status, file.place)
 
 
 def proof_of(store: Store, bins: Iterable[str] = ()) -> Proof:
