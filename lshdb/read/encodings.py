@@ -30,15 +30,13 @@ SUPERSETS = {
     "big5": "big5hkscs",
 }
 """What browsers read for an encoding, by Python's names: files have more than its standard."""
-_WIDE = ("utf-8", "utf-16-le", "utf-16-be")
 GUESSED = (
     *("utf-8", "koi8-r", "koi8-u", "big5", "gb18030"),
     *("shift_jis", "cp932", "euc-jp", "euc-kr", "cp949"),
     *(f"cp{number}" for number in range(1250, 1259)),
     *(f"iso8859-{part}" for part in range(1, 17) if part not in (11, 12)),
 )
-"""The encodings that a guess may be, as chardet calls them: those of bytes with NULs, and others.
-UTF-8 means that nothing was detected."""
+"""The encodings that a guess may be, as chardet calls them; UTF-8: nothing was detected."""
 _OTHER_LETTER = re.compile("[\u0370-\u06ff]")
 """A Greek, Cyrillic, Armenian, Hebrew or Arabic one."""
 CONFIDENCE = 0.02
@@ -49,8 +47,6 @@ _SHORT, _FEW = 32, 3
 """Bytes of a text, and bytes in it that are not ASCII, below both of which nothing is guessed."""
 _SAMPLE = 1 << 17
 """Bytes that are guessed from."""
-_PROBE = 8192
-"""Bytes in which a NUL is looked for."""
 _LINE = 4096
 """How far before the first byte that is not ASCII these begin."""
 
@@ -91,33 +87,30 @@ def is_mostly_utf8(data: bytes | bytearray) -> bool:
 
 
 def guess(data: bytes | bytearray) -> Guess | None:
-    """The encoding of bytes that are not UTF-8, or have NULs, and the text.
+    """The encoding of bytes that are not UTF-8, and the text.
 
     None if the library is not installed or not confident, or the bytes are mostly UTF-8.
     """
-    is_wide = b"\0" in data[:_PROBE]
     # Of few bytes nothing is known: "café" may be Greek as well.
     is_short = len(data) < _SHORT and len(re.findall(rb"[\x80-\xff]", data)) < _FEW
-    if not has_library() or (not is_wide and (is_short or is_mostly_utf8(data))):
+    if not has_library() or is_short or is_mostly_utf8(data):
         return None
     from importlib.metadata import version
 
     from chardet import detect
 
-    strange = None if is_wide else re.search(rb"[\x80-\xff]", data)
+    strange = re.search(rb"[\x80-\xff]", data)
     start = 0 if strange is None else max(0, strange.start() - _LINE)
     sample = bytes(data[start : start + _SAMPLE])
     detected = detect(
         sample,
-        include_encodings=_WIDE if is_wide else GUESSED,
+        include_encodings=GUESSED,
         compat_names=False,
         no_match_encoding="utf-8",
     )
     name = codecs.lookup(detected["encoding"] or "utf-8").name
-    if not is_wide and _mixes_scripts(sample.decode(name, "replace")):
+    if _mixes_scripts(sample.decode(name, "replace")):
         name = "cp1252"  # accents in words of Latin letters
-    if is_wide and name != "utf-8":  # blanks and ends of lines show the order of bytes best
-        name = "utf-16-le" if data[1:_PROBE:2].count(0) > data[:_PROBE:2].count(0) else "utf-16-be"
     if name == "utf-8" or detected["confidence"] < CONFIDENCE:
         return None
     for encoding in (name, SUPERSETS.get(name, name)):

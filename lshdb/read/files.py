@@ -5,7 +5,7 @@ import stat
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 
 from lshdb.errors import InputError
@@ -88,9 +88,6 @@ class File:
         member: in an archive; None for a file of its own.
         fault: why there is nothing to read.
         looked: when the status was asked for, in nanoseconds since 1970.
-        place: the file on the disk that is opened: without a sheet, and of a member the archive.
-        is_directory: whether it is a directory.
-        is_regular: whether it is a file with an end.
     """
 
     path: str
@@ -101,16 +98,23 @@ class File:
     member: Member | None = None
     fault: InputError | OSError | None = None
     looked: int = field(default_factory=time.time_ns)
-    place: str = field(init=False)
-    is_directory: bool = field(init=False)
-    is_regular: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        place = self.path.removesuffix(f"#{self.sheet}") if self.sheet else self.path
-        mode = 0 if self.status is None else self.status.st_mode
-        object.__setattr__(self, "place", place if self.member is None else self.member.archive)
-        object.__setattr__(self, "is_directory", stat.S_ISDIR(mode))
-        object.__setattr__(self, "is_regular", stat.S_ISREG(mode))
+    @property
+    def place(self) -> str:
+        """The file on the disk that is opened: without a sheet, and of a member the archive."""
+        if self.member is not None:
+            return self.member.archive
+        return self.path.removesuffix(f"#{self.sheet}") if self.sheet else self.path
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.status is not None and stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is a file with an end."""
+        return self.status is not None and stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_archive(self) -> bool:
@@ -193,24 +197,22 @@ def resolved(
         fault = error if isinstance(error, OSError) else InputError(str(error))
         try:
             place, sheet = paths.file_and_sheet(path)
-            archive = paths.archive_of(path) if archives and not sheet else None
-            if archives and archive and archive != path:
-                member = archives.members(archive).get(path)
             if sheet:
-                status, fault = os.stat(place), None
-            elif member:
-                status, fault = member.status, None
+                status = os.stat(place)
+            elif archives and (archive := paths.archive_of(path)):
+                member = archives.members(archive).get(path)
+                status = None if member is None else member.status
+            fault = fault if status is None else None
         except (InputError, OSError) as inner:
             fault = inner
-    file = File(path, status, key or "", key is None, sheet, member, fault, looked)
-    if root is None or key is not None or status is None or file.is_directory:
-        return file
-    if file.is_regular:
-        directory, name = os.path.split(path)
-        real = os.path.join(os.path.realpath(directory), name)
-    else:  # the real name of a pipe such as /dev/fd/3 has the number of the process
-        real = os.path.abspath(path)
-    return replace(file, key=paths.key_of_real(real, root))
+    is_named = key is None
+    if key is None and root is not None and status and not stat.S_ISDIR(status.st_mode):
+        real = os.path.abspath(path)  # that of a pipe, such as /dev/fd/3, and not of its target
+        if stat.S_ISREG(status.st_mode):
+            directory, name = os.path.split(path)
+            real = os.path.join(os.path.realpath(directory), name)
+        key = paths.key_of_real(real, root)
+    return File(path, status, key or "", is_named, sheet, member, fault, looked)
 
 
 class FilesRead:

@@ -3,7 +3,7 @@
 import codecs
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192
-
-
-_HAS_NUL = "it has NUL bytes"
 
 
 def encoding_of(extracted: str | None) -> str | None:
@@ -121,51 +118,35 @@ class Input:
             size=text.__sizeof__() + len(key),
         )
 
-    def whole_text(self, stored: Callable[[], str | None] | None = None) -> str:
+    def whole_text(self) -> str:
         """All of the file as one text.
 
-        Args:
-            stored: the guess of the last time (see `guess`), which is used as long as the text is
-                in that encoding; None if encodings are not guessed.
+        The guess of the last time (see `guess`) is used as long as the text is in that encoding.
 
         Raises:
             InputError: it is binary or too large.
         """
         limits = self.options.limits
-        guesses = stored is not None and not self.options.strict
         data = bytearray()
-        is_wide = False
         for chunk in self.text:
             data += chunk
             start = bytes(data[:_BINARY_PROBE])
-            kind = kinds.binary_kind(start)
-            if kind is None and b"\0" in start and not is_wide:
-                # Without a mark, it may still be UTF-16.
-                pairs = start[: len(start) // 2 * 2]
-                is_wide = guesses and not self._is_decoded and bool(encodings.guess(pairs))
-                kind = None if is_wide else _HAS_NUL
-            if kind is not None:
+            if kind := kinds.binary_kind(start) or (b"\0" in start and "it has NUL bytes"):
                 raise Skipped("binary", f"a binary file ({kind})")
             if len(data) > limits.largest_document:
                 break
         largest = limits.largest_document if data.isascii() else limits.largest_text
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
-        if not is_wide:
-            text, is_invalid_utf8 = self.options.decoded(data)
-            if not is_invalid_utf8 or not guesses or self._is_decoded:
-                self.invalid_texts += is_invalid_utf8
-                return text
-        assert stored is not None
-        if (guessed := self._guessed(data, stored())) is not None:
+        text, is_invalid_utf8 = self.options.decoded(data)
+        if is_invalid_utf8 and not self._is_decoded and (guessed := self._guessed(data)):
             return guessed
-        if is_wide:
-            raise Skipped("binary", f"a binary file ({_HAS_NUL})")
-        self.invalid_texts += 1
+        self.invalid_texts += is_invalid_utf8
         return text
 
-    def _guessed(self, data: bytearray, stored: str | None) -> str | None:
+    def _guessed(self, data: bytearray) -> str | None:
         """The text in the encoding that was guessed last, or now; None without a guess."""
+        stored = self.options.stored_guess(self.file.key)
         if encoding := encoding_of(stored):
             with suppress(UnicodeDecodeError, LookupError):
                 text = data.decode(encoding)

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, cast
 
@@ -92,6 +92,7 @@ class RecordOptions:
         only_rows: whether batches of rows have no documents, but where the rows are from.
         on_null: whether a record without a text or set fails, or is kept as an empty one.
         order_field: the field by whose values documents are ordered; empty without one.
+        stored_guess: what is stored of a text whose encoding was guessed, by its key.
     """
 
     of_sets: OfSets
@@ -114,6 +115,7 @@ class RecordOptions:
     only_rows: bool = False
     on_null: Literal["fail", "keep"] = "fail"
     order_field: str = ""
+    stored_guess: Callable[[str], str | None] = field(default=lambda _: None)
 
     def option(self, option: str, argument: str) -> str:
         """How messages name an option: by that of a command, or by an argument of the library."""

@@ -6,6 +6,7 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 """
 
 import contextlib
+import copy
 import dataclasses
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
@@ -44,11 +45,6 @@ HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions | g
 """The groups of options that say how files become documents."""
 
 
-def no_guess(_key: str) -> str | None:
-    """No guess is stored for any key."""
-    return None
-
-
 @dataclasses.dataclass(frozen=True)
 class SessionOptions(records.RecordOptions):
     """How paths and streams become documents.
@@ -65,7 +61,6 @@ class SessionOptions(records.RecordOptions):
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
         taken: which documents such as PDF are taken, and how.
         source: whether HTML is a program, and not a page.
-        stored_guess: what is stored of a text whose encoding was guessed, by its key.
 
     Raises:
         UsageError: an encoding, a delimiter or an escape that cannot be.
@@ -81,7 +76,6 @@ class SessionOptions(records.RecordOptions):
     skip_tables: bool = False
     taken: groups.DocumentOptions = dataclasses.field(default_factory=groups.DocumentOptions)
     source: bool = False
-    stored_guess: Callable[[str], str | None] = no_guess
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -115,32 +109,30 @@ class Session:
         files_read: which files were read, and which were left out.
     """
 
-    def __init__(
-        self,
-        options: SessionOptions,
-        counts: ReadCounts | None = None,
-        files_read: FilesRead | None = None,
-        documents: readers.DocumentReader | None = None,
-        archives: Archives | None = None,
-    ) -> None:
+    def __init__(self, options: SessionOptions, counts: ReadCounts | None = None) -> None:
         self.options = options
         self.counts = counts or ReadCounts()
-        self.files_read = files_read or FilesRead()
-        self.documents: readers.DocumentReader | None
-        self.documents = documents or readers.made("documents", options)
+        self.files_read = FilesRead()
+        self.documents: readers.DocumentReader | None = readers.made("documents", options)
         if options.taken.convert and self.documents is None:
             raise UsageError(f"convert {readers.MISSING}")
-        self.archives: Archives | None = archives or readers.made("archives", options.limits)
+        self.archives: Archives | None = readers.made("archives", options.limits)
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
-        options = dataclasses.replace(self.options, **changes)
-        return Session(options, self.counts, self.files_read, self.documents, self.archives)
+        session = copy.copy(self)
+        session.options = dataclasses.replace(self.options, **changes)
+        return session
 
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same reader."""
-        options = dataclasses.replace(self.options, **changes)
-        return Session(options, counts, FilesRead(self.files_read.before), self.documents)
+        session = self.like(**changes)
+        session.counts, session.files_read = (
+            counts or ReadCounts(),
+            FilesRead(self.files_read.before),
+        )
+        session.archives = readers.made("archives", session.options.limits)
+        return session
 
     def skip_files_of(self, other: "Session") -> None:
         """From now on, skip the files that another session reads before this one."""
@@ -200,14 +192,7 @@ class Session:
             elif earlier := self.files_read.earlier(file):
                 skipped.add_repeated(file.path, earlier)
             else:
-                is_empty = True
-                for batch in self.file(file):
-                    is_empty = False
-                    yield batch
-                    del batch  # before another is read
-                # Skipped in a directory; where it is named itself, it is a failure.
-                if is_empty:
-                    self.files_read.forget(file)
+                yield from self.file(file)
         for walk in walks:
             yield from self.of_files(walk.through_links())
 
@@ -248,6 +233,7 @@ class Session:
                 and (error.kind != "tables" or options.format == "auto")
             ):
                 counts.skipped.add(error.kind, file.path, str(error))
+                self.files_read.forget(file)  # where it is named itself, it is a failure
             else:
                 yield Batch(failures=[(0, failure_of(file.path, error))])
 
@@ -282,14 +268,12 @@ class Session:
             return True
         if file.fault:
             raise InputError(f"{path}: no such file; {advice}")
-        format = self.options.format
-        if format == "auto" and path == STDIN:
-            return False
-        if format == "auto":
-            format = names.format_of(path)
-            if format == "json" and self.options.of_sets:
-                return False  # a set is a JSON array
-        return format != "text" or (self.options.format == "auto" and kinds.kind_of(path) == "mbox")
+        if self.options.format != "auto":
+            return self.options.format != "text"
+        format = names.format_of(path)
+        if format == "json" and self.options.of_sets:
+            return False  # a set is a JSON array
+        return format != "text" or kinds.kind_of(path) == "mbox"
 
     def read_one(self, path: str) -> Batch:
         """The one document that a file or `-` holds, by its path; InputError if it does not."""
@@ -365,7 +349,7 @@ class Session:
         # that it has no longer, and never of others than those that were read.
         is_packed = file.is_regular and compression_of(file.path) and file.member is None
         digest = self.read_digest(file) if is_packed else b""
-        text = source.whole_text(lambda: self.options.stored_guess(file.key))
+        text = source.whole_text()
         if source.guess is not None:
             guess = inputs.encoding_of(source.guess)
             self.counts.skipped.add("guessed", file.path, f"read as {guess}, a guess")

@@ -48,7 +48,7 @@ from lshdb.read.paths import (
     path_of_key,
     printable_path,
 )
-from lshdb.read.session import TABLE, Session, no_guess, session_of
+from lshdb.read.session import TABLE, Session, session_of
 from lshdb.results import Result
 from lshdb.store import location
 from lshdb.store.lookups import StoredFile
@@ -174,7 +174,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     ).like(
         format="text",
         root=root,
-        stored_guess=no_guess if options.extract_again else store.extracted_of,
+        stored_guess=(lambda _: None) if options.extract_again else store.extracted_of,
     )
     failures = session.counts.failures
     plan = _plan(store, directories, session, root, options)
