@@ -14,7 +14,7 @@ import re
 import stat
 import warnings
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,8 +102,7 @@ class Walk:
         self._pattern_start = self._start if start is None else start
         self._files_read = FilesRead() if files_read is None else files_read
         self._postponed: list[Entry] = []
-        self._exclude = _spec_of(rules.exclude, _refuser("exclude"))
-        self._include = _spec_of(rules.include, _refuser("include"))
+        self._exclude, self._include = map(self._spec_of_option, ("exclude", "include"))
         repository = git.repository_of(directory) if rules.ignore else None
         left_out: Set[str] | None = None
         if rules.tracked:
@@ -118,7 +117,7 @@ class Walk:
         waiting: list[tuple[str, Entry | None, _Rules]] = [(self.directory, None, self._above)]
         while waiting:
             path, entry, rules = waiting.pop()
-            packed = self._is_packed(path if entry is None else entry)
+            packed = not os.path.isdir(path) if entry is None else self._is_packed(entry)
             if entry is not None and not entry.is_dir() and not packed:
                 yield self._file(entry)
                 continue
@@ -196,13 +195,10 @@ class Walk:
         """The real path of an entry of this walk, which is below no further link."""
         return os.path.join(self._top, path[self._start :]) if path != self.directory else self._top
 
-    def _is_packed(self, entry: Entry | str) -> bool:
-        """Whether an entry, or the path of the directory, is an archive to be read as one."""
-        if self._archives is None or isinstance(entry, Member):
-            return False
-        if isinstance(entry, str):
-            return is_archive(entry) and os.path.isfile(entry)
-        return is_archive(entry.path) and entry.is_file()
+    def _is_packed(self, entry: Entry) -> bool:
+        """Whether an entry is an archive to be read as one; those in archives are files."""
+        is_none = self._archives is None or isinstance(entry, Member)
+        return not is_none and is_archive(entry.path) and entry.is_file()
 
     def _listed(self, path: str, rules: _Rules, packed: bool) -> tuple[list[Entry], _Rules]:
         """The entries of a directory or archive, by name, and the rules for them."""
@@ -215,8 +211,7 @@ class Walk:
         entries.sort(key=lambda entry: entry.name)
         if self._rules.ignore and not packed:
             names = {entry.name for entry in entries}.intersection(_ignore_files(rules.left_out))
-            start = len(os.path.join(self._top, path[self._start :], ""))
-            placed = [(spec, start) for spec in self._specs(path, names)]
+            placed = self._specs(path, names, self._real(path))
             rules = rules._replace(patterns=(*rules.patterns, *placed))
         return entries, rules
 
@@ -228,16 +223,24 @@ class Walk:
             self._skipped.note(f"{error}; .gitignore files are read without git")
             return None
 
-    def _specs(self, directory: str, names: Iterable[str]) -> "Iterator[GitIgnoreSpec]":
-        """The patterns of ignore files; one that cannot be read is named and skipped."""
-        for path in (os.path.join(directory, name) for name in sorted(names)):
+    def _spec_of_option(self, option: str) -> "GitIgnoreSpec | None":
+        """The patterns of an option; UsageError for one that is none."""
+        spec, wrong = _spec_of(getattr(self._rules, option))
+        for line in wrong:
+            raise errors.UsageError(f"{option} {line!r} is not a pattern")
+        return spec
 
-            def skip(line: str, path: str = path) -> None:
+    def _specs(self, directory: str, names: Iterable[str], real: str) -> list[_Placed]:
+        """The patterns of ignore files; one that cannot be read is named and skipped."""
+        placed = []
+        for path in (os.path.join(directory, name) for name in sorted(names)):
+            spec, wrong = _spec_of(_lines(path))
+            for line in wrong:
                 text = os.fsencode(line).decode(errors="backslashreplace")
                 self._skipped.note(f"{printable_path(path)}: skipped {text!r:.50}, not a pattern")
-
-            if spec := _spec_of(_lines(path), skip):
-                yield spec
+            if spec:
+                placed.append((spec, len(os.path.join(real, ""))))
+        return placed
 
     def _outer(self, repository: str, left_out: Set[str] | None) -> tuple[_Placed, ...]:
         """The patterns above the directory, up to the top of its repository, the highest first.
@@ -252,8 +255,7 @@ class Walk:
                 for name in _ignore_files(left_out)
                 if os.path.isfile(os.path.join(inner, name))
             ]
-            start = len(os.path.join(inner, ""))
-            placed[:0] = [(spec, start) for spec in self._specs(inner, names)]
+            placed[:0] = self._specs(inner, names, inner)
         is_ignored = _decided(os.path.join(self._top, ""), placed, is_named=True)
         return () if is_ignored else tuple(placed)
 
@@ -359,23 +361,15 @@ def _lines(path: str) -> list[str]:
     return [os.fsdecode(line.removesuffix(b"\r")) for line in data.split(b"\n")]
 
 
-def _refuser(option: str) -> Callable[[str], None]:
-    """What refuses a pattern of an option."""
-
-    def refuse(line: str) -> None:
-        raise errors.UsageError(f"{option} {line!r} is not a pattern")
-
-    return refuse
-
-
-def _spec_of(lines: Iterable[str], refuse: Callable[[str], object]) -> "GitIgnoreSpec | None":
-    """What decides by some lines; one that cannot be read is passed to a function."""
+def _spec_of(lines: Iterable[str]) -> "tuple[GitIgnoreSpec | None, list[str]]":
+    """What decides by some lines, and the lines that are no patterns."""
     lines = [*filter(str.strip, lines)]
     if not lines:
-        return None
+        return None, []
     from pathspec import GitIgnoreSpec
 
     patterns: list[Any] = []
+    wrong: list[str] = []
     with warnings.catch_warnings():
         # Of an expression that another version of Python may read in another way.
         warnings.simplefilter("ignore", FutureWarning)
@@ -383,5 +377,5 @@ def _spec_of(lines: Iterable[str], refuse: Callable[[str], object]) -> "GitIgnor
             try:
                 patterns += GitIgnoreSpec.from_lines([line]).patterns
             except (ValueError, re.error):
-                refuse(line)
-    return GitIgnoreSpec(patterns)
+                wrong.append(line)
+    return GitIgnoreSpec(patterns), wrong
