@@ -11,7 +11,7 @@ from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
-from lshdb.read.identity import file_identity
+from lshdb.read.files import file_identity
 from lshdb.read.paths import escaped, path_of_key
 from lshdb.search import result_tables
 

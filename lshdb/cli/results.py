@@ -236,7 +236,7 @@ def _write_text(
 
             def kind(row: Sequence[Any]) -> str:
                 if root is not None and row[identical] and row[keys[0]] != row[keys[1]]:
-                    from lshdb.read.identity import have_one_file  # a query needs none
+                    from lshdb.read.files import have_one_file  # a query needs none
 
                     if have_one_file(row[keys[0]], row[keys[1]], root):
                         return "one file"

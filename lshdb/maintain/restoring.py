@@ -8,7 +8,7 @@ from lshdb.groups import takes
 from lshdb.maintain.check import check
 from lshdb.options import RestoreOptions
 from lshdb.progress import shown
-from lshdb.read.identity import is_same_file
+from lshdb.read.files import is_same_file
 from lshdb.results import Result
 from lshdb.store import backup, connection, partial_files
 

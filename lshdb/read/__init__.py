@@ -5,9 +5,9 @@ where and why, and the rows as they were read. And the way back: rows to files.
     session       reads paths, directories and standard input: a stream of batches
     counts        what was read, what failed
     batch         what all formats give: documents in columns, and where they are from
-    files, paths, identity  a path, resolved once; names and keys; whether two are one file
+    files, paths    a path, resolved once, and whether two are one file; names and keys
     walking, git  which files in directories are read: patterns, sizes, what git tracks
-    kinds, readers         what apps read: documents, spreadsheets, archives; the door for them
+    kinds, readers  the table of what is read, by suffix and first bytes; the door for its readers
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
     encodings     bytes to text: guessing their encoding
     formats       the table of formats, each a module that reads and writes
@@ -19,7 +19,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
-Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, identity,
-inputs, json_rows, keeping, kinds, long_tables, metadata, ordering, outputs, paths, proof, readers,
+Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, inputs,
+json_rows, keeping, kinds, long_tables, metadata, ordering, outputs, paths, proof, readers,
 records, session, sinks, tables, walking.
 """

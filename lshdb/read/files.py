@@ -1,4 +1,8 @@
-"""A file that is read: looked at once, where its path is given or where a walk comes to it."""
+"""A file that is read: looked at once, where its path is given or where a walk comes to it.
+
+What moves, removes or compares files asks here whether two paths lead to one file, by a link, a
+mount, or as `d/a.txt` and `./d/a.txt`: names alone do not say it.
+"""
 
 import os
 import stat
@@ -6,18 +10,22 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from lshdb.errors import InputError
 from lshdb.read import paths
-from lshdb.read.identity import is_same_file
 from lshdb.store import guard
 from lshdb.store.rows import FileState
+
+if TYPE_CHECKING:
+    import hashlib
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
 _HALF = 1 << 63
 """SQLite's integers are from minus this to below it: times of years to 2262."""
+_PIECE = 1 << 16
+"""Bytes that are hashed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,3 +266,51 @@ class FilesRead:
             if path == inner:
                 return False
         return True
+
+
+def new_hash() -> "hashlib.blake2b":
+    """The hash of a file's bytes: BLAKE2b, 16 bytes."""
+    import hashlib  # loads OpenSSL, which a search never needs
+
+    return hashlib.blake2b(digest_size=16)
+
+
+def digest_of(file: IO[bytes]) -> bytes:
+    """The digest of the bytes of an open file from where it is."""
+    hasher = new_hash()
+    while data := file.read(_PIECE):  # hashlib.file_digest takes 256 KB for each small file
+        hasher.update(data)
+    return hasher.digest()
+
+
+def file_identity(path: str | os.PathLike[str]) -> object:
+    """A value that all paths of one regular file share, hard links too; None for no such file.
+
+    Device and inode; the real path where the inode is 0, as on some network file systems.
+    """
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return identity_of(status, path)
+    except (OSError, ValueError):  # gone, or no path at all
+        return None
+
+
+def identity_of(status: os.stat_result, path: str | os.PathLike[str]) -> object:
+    """What `file_identity` gives for a file with this status."""
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(path)
+
+
+def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to one regular file: deleting one of them frees no space.
+
+    That is so of a link, a mount, and of hard links, which are documents of their own.
+    """
+    identity = file_identity(path)
+    return identity is not None and identity == file_identity(other)
+
+
+def have_one_file(key: str, other: str, root: str) -> bool:
+    """Whether two keys, of files below a root, are names of one file; see `is_same_file`."""
+    return is_same_file(paths.path_of_key(key, root), paths.path_of_key(other, root))

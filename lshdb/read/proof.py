@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
 from lshdb.options import TextOptions
-from lshdb.read import identity
 from lshdb.read.counts import reason
-from lshdb.read.files import File
+from lshdb.read.files import File, identity_of
 from lshdb.read.paths import file_of_message, is_in_bin, path_of_key
 from lshdb.read.session import Session, session_of
 from lshdb.text import content
@@ -216,7 +215,7 @@ class Proof:
 def _found(file: File) -> tuple[os.stat_result, object]:
     """The status of a file that was read, and what all its names share."""
     assert file.status is not None
-    return file.status, identity.identity_of(file.status, file.place)
+    return file.status, identity_of(file.status, file.place)
 
 
 def proof_of(store: Store, bins: Iterable[str] = ()) -> Proof:

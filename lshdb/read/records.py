@@ -201,7 +201,7 @@ class RecordOptions:
         try:
             content = self.content_of(text)
             clean = normalized(content, self.limits.largest_document, self.of_sets)
-            metadata = None if fields is None else self.kept_fields(fields)
+            metadata = to_json(self._kept(fields or {})) if self.metadata else None
         except ContentError as error:
             raise InputError(str(error)) from error
         is_replaced = content is text and clean is not text
@@ -243,15 +243,10 @@ class RecordOptions:
         if len(record) < len(names):
             repeated = min(name for name, count in Counter(names).items() if count > 1)
             raise InputError(f"two columns are named {repeated!r}")
-        paths = field_paths(self.content_field, record)
-        wrong = [
-            str(self._no_content(record, name))
-            for path in paths
-            if (name := _outer(path, record)) not in record
-        ]
-        if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
-            wrong.insert(0, f"no {self._named_key()}")
-        self._refuse(wrong, "columns", names)
+        lacking = [_outer(path, record) for path in field_paths(self.content_field, record)]
+        if not self.auto_key:
+            lacking.insert(0, field_paths(self.key_field, record)[0][0])
+        self._refuse([name for name in lacking if name not in record], "columns", record)
 
     def check_records(self, records: Iterable[Record]) -> None:
         """InputError if some records have fields, and none of them those of documents.
@@ -274,19 +269,20 @@ class RecordOptions:
             ]
             if not lacking:
                 return
+        self._refuse(lacking if names else [], "fields", names)
+
+    def _refuse(self, lacking: Sequence[str], kind: str, record: Record) -> None:
+        """InputError for what a file lacks of keys and documents, with the names that it has."""
+        key = field_paths(self.key_field, record)[0][0]
         wrong = [
             f"no {self._named_key()}"
-            if name == self.key_field
-            else str(self._no_content(names, name))
+            if name in (key, self.key_field)
+            else str(self._no_content(record, name))
             for name in lacking
         ]
-        self._refuse(wrong if names else [], "fields", [*names])
-
-    def _refuse(self, wrong: Sequence[str], kind: str, names: Sequence[str]) -> None:
-        """InputError for what is wrong with a file's columns or fields, with their names."""
         if wrong:
-            shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
-            more = ", ..." if len(names) > _NAMES_SHOWN else ""
+            shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in [*record][:_NAMES_SHOWN])
+            more = ", ..." if len(record) > _NAMES_SHOWN else ""
             raise InputError(f"{'; '.join(wrong)} (the {kind} are {shown}{more})")
 
     def wanted_columns(self, names: Sequence[str]) -> list[str]:
@@ -302,10 +298,12 @@ class RecordOptions:
         fields_read = self.own_fields(names)
         if self.order_field:
             fields_read.add(path_of(self.order_field, names)[0])
-        if self.metadata_fields or not self.metadata:
-            return [name for name in names if name in fields_read or name in self.metadata_fields]
+        fields_read.update(self.metadata_fields)
+        are_some = self.metadata_fields or not self.metadata
         return [
-            name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)
+            name
+            for name in names
+            if name in fields_read or not (are_some or _INDEX_OF_PANDAS.fullmatch(name))
         ]
 
     def _named_key(self) -> str:
@@ -393,8 +391,6 @@ class RecordOptions:
 
     def _other_fields(self, record: Record) -> Record:
         """The fields of a record to keep besides its key and content."""
-        if not self.metadata:
-            return {}
         others = {**record}
         for name in (self.key_field, self.content_field):
             if name in record:
@@ -404,11 +400,8 @@ class RecordOptions:
                     others = _without(others, path)
         return self._kept(others)
 
-    def kept_fields(self, fields: Record) -> str | None:
-        """The stored form of the metadata of a file, without the fields that are not wanted."""
-        return to_json(self._kept(fields)) if self.metadata else None
-
     def _kept(self, fields: Record) -> Record:
+        """The fields that are wanted."""
         if not self.metadata_fields:
             return fields
         return {name: fields[name] for name in self.metadata_fields if name in fields}
@@ -596,9 +589,8 @@ def _texts_in(name: str, value: list[object]) -> list[str]:
         elif element is not None:
             hint = ""
             if isinstance(element, dict) and element:
-                sizes = {n: isinstance(v, str) and len(v) for n, v in element.items()}
-                inner = f"{name}{LIST}.{max(element, key=sizes.__getitem__)}"
-                hint = f"; for a field of it write {inner!r}"
+                inner = max(element, key=lambda field: len(str(element[field])))
+                hint = f"; for a field of it write {f'{name}{LIST}.{inner}'!r}"
             kind = kind_of(element)
             raise InputError(f"element {index} of field {name!r} is {kind}, not a string{hint}")
     return texts
@@ -623,21 +615,19 @@ def _why_missing(record: Mapping[str, object], path: Path, name: str) -> str:
 
 def _without(record: Record, path: Path) -> Record:
     """The record without a field, which may be in an object; drops an object that gets empty."""
-    outer_name, inner_path = path[0], path[1:]
-    outer = record.get(outer_name)
-    list_name = outer_name.removesuffix(LIST)
-    if outer_name not in record and isinstance(elements := record.get(list_name), list):
-        kept = [
-            _without(element, inner_path) if isinstance(element, dict) else element
-            for element in elements
-        ]
-        is_kept = inner_path and any(kept)
-        return _without(record, (list_name,)) | ({list_name: kept} if is_kept else {})
-    if inner_path and isinstance(outer, dict) and (inner := _without(outer, inner_path)):
-        return record | {outer_name: inner}
-    if inner_path and not isinstance(outer, dict):
+    name, inner = path[0], path[1:]
+    is_list = name not in record
+    if is_list:
+        name = name.removesuffix(LIST)
+    value, left = record.get(name), cast(object, None)
+    if inner and isinstance(value, dict):
+        left = _without(value, inner)
+    elif inner and is_list and isinstance(value, list):
+        elements = [_without(each, inner) if isinstance(each, dict) else each for each in value]
+        left = elements if any(elements) else None
+    elif inner:
         return record
-    return {name: value for name, value in record.items() if name != outer_name}
+    return {n: left if n == name else v for n, v in record.items() if left or n != name}
 
 
 def longer_than(largest: int) -> str:

@@ -19,7 +19,6 @@ from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.read import (
     files,
     formats,
-    identity,
     inputs,
     json_rows,
     kinds,
@@ -292,7 +291,7 @@ class Session:
             InputError, OSError: it cannot be read, or is an open database.
         """
         with self._opened(file, unpacks=False) as stream:
-            return identity.digest_of(stream)
+            return files.digest_of(stream)
 
     def _opened(
         self, file: File, *, unpacks: bool = True
@@ -344,7 +343,7 @@ class Session:
         if self.documents and kind and not self.options.of_sets:
             yield from self.documents.read(source, kind)
             return
-        source.hasher = hasher = identity.new_hash()
+        source.hasher = hasher = files.new_hash()
         # A packed file is hashed before it is unpacked: if it changes meanwhile, this is of bytes
         # that it has no longer, and never of others than those that were read.
         is_packed = file.is_regular and compression_of(file.path) and file.member is None

@@ -23,8 +23,7 @@ from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.read import counts, long_tables
 from lshdb.read.batch import RowPlace
-from lshdb.read.files import File
-from lshdb.read.identity import is_same_file
+from lshdb.read.files import File, is_same_file
 from lshdb.read.session import Session, session_of
 from lshdb.search.pair_filters import filters_of
 from lshdb.sketch.settings import Settings

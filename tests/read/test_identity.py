@@ -15,8 +15,7 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.read.files import FilesRead, resolved
-from lshdb.read.identity import is_same_file
+from lshdb.read.files import FilesRead, is_same_file, resolved
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
 B = "nobody has written these other words in any file before today"

@@ -12,8 +12,9 @@ from lshdb.apps.documents.extracting import Extracted, Extractor
 from lshdb.apps.documents.extraction.kinds import LIBRARIES
 from lshdb.errors import InputError
 from lshdb.model import Failure
-from lshdb.read import identity, inputs, json_rows, records
+from lshdb.read import inputs, json_rows, records
 from lshdb.read.batch import Batch, Record
+from lshdb.read.files import digest_of
 from lshdb.read.kinds import KINDS
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.rows import FileState
@@ -80,14 +81,14 @@ class DocumentReader(Extractor):
 def _on_disk(source: inputs.Input) -> Iterator[tuple[str, bytes]]:
     """The path of an open file, or of a copy of a member, and the digest of its bytes."""
     if not source.file.member:
-        yield source.file.place, identity.digest_of(source.stream)
+        yield source.file.place, digest_of(source.stream)
         return
     with temporary_directory(None) as directory:
         copy = os.path.join(directory, f"member{os.path.splitext(source.file.path)[1]}")
         with open(copy, "w+b") as target:
             copyfileobj(source.stream, target)
             target.seek(0)
-            digest = identity.digest_of(target)
+            digest = digest_of(target)
         yield copy, digest
 
 

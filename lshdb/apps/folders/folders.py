@@ -20,7 +20,7 @@ from lshdb import formatting
 from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.read import proof
-from lshdb.read.identity import file_identity
+from lshdb.read.files import file_identity
 from lshdb.read.paths import file_of_message, is_archive, path_of_key, printable_path
 from lshdb.search.pairs import all_clusters
 from lshdb.store.lookups import StoredFile

@@ -46,7 +46,7 @@ from lshdb.columns import Columns, columns_of
 from lshdb.formatting import sameness
 from lshdb.groups import replaced
 from lshdb.progress import Progress
-from lshdb.read.identity import have_one_file
+from lshdb.read.files import have_one_file
 from lshdb.results import Result
 from lshdb.search.pairs import Join, pair_blocks
 from lshdb.store.store import Store

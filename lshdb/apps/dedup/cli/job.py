@@ -32,9 +32,9 @@ from lshdb.groups import replaced, values_of
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions
-from lshdb.read import formats, identity, proof, sinks
+from lshdb.read import formats, proof, sinks
 from lshdb.read.counts import ReadCounts
-from lshdb.read.files import resolved
+from lshdb.read.files import have_one_file, resolved
 from lshdb.read.outputs import STDOUT, Output, is_stdout, is_stream
 from lshdb.read.paths import (
     expanded,
@@ -487,7 +487,7 @@ class _Left(Exception):
 def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
     key, other = dropped.key, dropped.kept
-    return key == other or identity.have_one_file(key, other, root)
+    return key == other or have_one_file(key, other, root)
 
 
 def _is_file(path: str) -> bool:
