@@ -29,7 +29,7 @@ _MAX_ROWS = 1_000
 """Rows read at once: the size of a file does not show how much memory repeated values take."""
 _FIRST_ROWS = 64
 """Rows of Parquet read at once while their length is unknown."""
-_FILE_MAGIC = b"ARROW1"
+_FILE_MAGIC = kinds.KINDS["arrow"].starts[0]
 _SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
 _GROUP_BYTES = 32_000_000
@@ -87,10 +87,11 @@ def _opened(source: inputs.Input, format: str) -> Any:
         if not file.seekable():
             raise InputError("Parquet is read from its end, so it cannot come from a pipe")
         return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
-    is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
-    if file.seekable():
-        file.seek(0)
-    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+    if not file.seekable():
+        return pa.ipc.open_stream(file)
+    start = file.read(len(_FILE_MAGIC))
+    file.seek(0)
+    return pa.ipc.open_file(file) if start == _FILE_MAGIC else pa.ipc.open_stream(file)
 
 
 def _head(reader: Any) -> TableSchema:

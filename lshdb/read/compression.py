@@ -37,23 +37,18 @@ def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     module = module_of(suffix)
     names = ("LZMAError", "ZstdError")
     errors = [getattr(module, name) for name in names if hasattr(module, name)]
-    is_begun = False
     try:
         with module.open(file, "rb") as stream:
-            try:
-                yield io.BufferedReader(stream, _BUFFER)
-            except BaseException:
-                is_begun = stream.tell() > 0
-                raise
+            yield io.BufferedReader(stream, _BUFFER)
     except (OSError, EOFError, zlib.error, *errors) as error:
         # Errors of bz2 about wrong data have no number; those of the system have one.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise InputError(_reason(suffix, error, is_begun)) from error
+        raise InputError(_reason(suffix, error)) from error
 
 
-def _reason(suffix: str, error: Exception, is_begun: bool) -> str:
-    """What is wrong with a compressed file, some of which may have been read, and what to do."""
+def _reason(suffix: str, error: Exception) -> str:
+    """What is wrong with a compressed file, and what to do."""
     name, message = _MODULES[suffix][0], str(error).lower()
     if isinstance(error, EOFError):
         return f"{name} that is cut off: the end of the file is missing; get it again"
@@ -62,12 +57,7 @@ def _reason(suffix: str, error: Exception, is_begun: bool) -> str:
             f"{name} with a window that is larger than this Python reads: decompress it by "
             "zstd -d --long=31"
         )
-    if is_begun:
-        return (
-            f"{name} that is damaged, or has something else behind it; {name} -dc writes what can "
-            "be read"
-        )
-    return f"not {name}: rename it, or get it again"
+    return f"not {name}, damaged, or with something else behind it; {name} -dc writes what is read"
 
 
 def packed(file: BinaryIO, suffix: str) -> BinaryIO:

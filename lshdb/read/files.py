@@ -96,6 +96,8 @@ class File:
         member: in an archive; None for a file of its own.
         fault: why there is nothing to read.
         looked: when the status was asked for, in nanoseconds since 1970.
+        is_directory: whether it is a directory.
+        is_regular: whether it is a file with an end.
     """
 
     path: str
@@ -106,6 +108,13 @@ class File:
     member: Member | None = None
     fault: InputError | OSError | None = None
     looked: int = field(default_factory=time.time_ns)
+    is_directory: bool = field(init=False)
+    is_regular: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        mode = 0 if self.status is None else self.status.st_mode
+        object.__setattr__(self, "is_directory", stat.S_ISDIR(mode))
+        object.__setattr__(self, "is_regular", stat.S_ISREG(mode))
 
     @property
     def place(self) -> str:
@@ -113,16 +122,6 @@ class File:
         if self.member is not None:
             return self.member.archive
         return self.path.removesuffix(f"#{self.sheet}") if self.sheet else self.path
-
-    @property
-    def is_directory(self) -> bool:
-        """Whether it is a directory."""
-        return self.status is not None and stat.S_ISDIR(self.status.st_mode)
-
-    @property
-    def is_regular(self) -> bool:
-        """Whether it is a file with an end."""
-        return self.status is not None and stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_archive(self) -> bool:

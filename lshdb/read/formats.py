@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from os.path import splitext
 from typing import Any, Protocol, TypeVar, cast
 
 from lshdb import errors
@@ -16,6 +15,7 @@ KIND: Mapping[str, str] = {name: kinds.KINDS[name].reader for name in kinds.ROWS
 """The module of each format: between formats of one module nothing is lost."""
 _OF_DATABASES = (".db", ".sqlite", ".sqlite3")
 """Suffixes under which nobody looks for rows."""
+_NAMES = "a file that ends in .csv, .jsonl, .parquet or .arrow"
 AnyWriter = TypeVar("AnyWriter", bound=sinks.Writer)
 
 
@@ -93,10 +93,7 @@ def output_format(path: str, default: str) -> str:
     format: str = paths.format_of(path)
     if format == "text":
         if (kind := kinds.KINDS.get(kinds.kind_of(path))) and not kind.is_text:
-            raise errors.UsageError(
-                f"{path}: no rows are written as {kind.name}: name a file that ends in .csv, "
-                ".jsonl, .parquet or .arrow"
-            )
+            raise errors.UsageError(f"{path}: no rows are written as {kind.name}: name {_NAMES}")
         format = "jsonl" if default in ("json", "xlsx") else default
     if KIND[format] == "arrow_rows":
         if compression.compression_of(path):
@@ -106,9 +103,8 @@ def output_format(path: str, default: str) -> str:
         arrow()
     if paths.is_database(path):
         raise errors.UsageError(f"{path} is a database, and would be lost: name another file")
-    if splitext(path)[1].lower() in _OF_DATABASES:
+    if path.lower().endswith(_OF_DATABASES):
         raise errors.UsageError(
-            f"{path} is the name of a database, and rows are no database: name a file that ends in "
-            ".csv, .jsonl, .parquet or .arrow"
+            f"{path} is the name of a database, and rows are no database: name {_NAMES}"
         )
     return format

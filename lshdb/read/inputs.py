@@ -54,6 +54,7 @@ class Input:
         file: what it is.
         options: how rows become documents.
         counts: those of the bytes that are read, and of what is special about documents.
+        name: of the file, as printed.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         invalid_texts: how many texts so far have bytes that are not in the encoding.
         guess: the encoding of a text that was guessed, as JSON, with the library that did.
@@ -64,6 +65,7 @@ class Input:
     file: File
     options: records.RecordOptions
     counts: ReadCounts
+    name: str = field(init=False)
     text: Iterator[bytes] = field(init=False, repr=False)
     invalid_texts: int = field(default=0, init=False)
     guess: str | None = field(default=None, init=False)
@@ -71,12 +73,8 @@ class Input:
     _is_decoded: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.name = printable_path(self.file.path)
         self.text = self._chunks()
-
-    @property
-    def name(self) -> str:
-        """The file's, as printed."""
-        return printable_path(self.file.path)
 
     @property
     def size(self) -> int:

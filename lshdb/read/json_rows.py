@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -78,7 +79,7 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
 
 def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator[bytes | None]:
     """The blocks; InputError if rows begin them, and none of these has the fields of documents."""
-    held: list[bytes | None] = []
+    held = deque[bytes | None]()
 
     def records() -> Iterator[Record]:
         size = 0
@@ -92,9 +93,8 @@ def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator
                     yield record_of(line)
 
     options.check_records(records())
-    held.reverse()
     while held:
-        yield held.pop()
+        yield held.popleft()
     yield from blocks
 
 

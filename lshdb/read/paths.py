@@ -1,7 +1,6 @@
 """Which files are read, their formats, and how they are opened."""
 
 import contextlib
-import errno
 import glob
 import os
 import re
@@ -58,9 +57,10 @@ def _shown(character: str) -> str:
 
 def format_of(path: str) -> Any:
     """The format of a file by its suffix, or by the one before that of its compression."""
-    return kinds.ROWS.get(
-        os.path.splitext(compression.without_compression(path))[1].lower(), "text"
-    )
+    name, suffix = os.path.splitext(path)
+    if compression.compression_of(path):
+        suffix = os.path.splitext(name)[1]
+    return kinds.ROWS.get(suffix.lower(), "text")
 
 
 def file_and_sheet(path: str) -> tuple[str, str]:
@@ -134,20 +134,17 @@ def literal(name: str) -> str:
 @contextlib.contextmanager
 def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
     """A file with an end, so that a device like /dev/zero is refused; unpacked if needed."""
-    if path == STDIN:
-        if stdin is None:
-            raise InputError("standard input is closed")
-        _check_end(stdin)
-        yield stdin
-        return
-    try:
-        opened_file = open(path, "rb", BUFFER)  # noqa: SIM115
-    except OSError as error:
-        if error.errno == errno.ENXIO:
-            raise InputError("a socket, not a file") from error
-        raise
-    with opened_file as file:
-        _check_end(file)
+    if path != STDIN:
+        stdin = open(path, "rb", BUFFER)  # noqa: SIM115  # closed below
+    elif stdin is None:
+        raise InputError("standard input is closed")
+    with contextlib.nullcontext(stdin) if path == STDIN else stdin as file:
+        with contextlib.suppress(OSError):  # of what is no file of the system, but in memory
+            status = os.fstat(file.fileno())
+            if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+                is_null = os.path.samestat(status, os.stat(os.devnull))
+                if not (is_null or file.isatty()):
+                    raise InputError("a device, not a file")
         if (suffix := compression.compression_of(path)) is None:
             yield file
         else:
@@ -213,25 +210,6 @@ def file_of_message(key: str) -> str:
     """The key of the file of mail that a message with this key is in; else empty."""
     match = _MESSAGE.fullmatch(key) if "#" in key else None
     return match[1] if match is not None and format_of(match[1]) == "text" else ""
-
-
-def check_key_is_free(path: str) -> None:
-    r"""Check that no other file has the key of this one.
-
-    Raises:
-        InputError: its name is not UTF-8, and another file has the name that its key has, with
-            backslashes. Both would be one document.
-    """
-    if path.isascii():
-        return
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        if os.path.lexists(printable_path(path)):
-            raise InputError(
-                "its name is not UTF-8, and another file is named so with backslashes: "
-                "rename one of them"
-            ) from None
 
 
 def key_of(path: str, root: str, system: Any = os.path) -> str:
@@ -322,20 +300,6 @@ def path_from_here(path: str) -> str:
     here = os.path.join(os.path.realpath(os.curdir), "")
     path = path.removeprefix(here)
     return os.path.join(os.curdir, path) if path.startswith("-") else path
-
-
-def _check_end(file: BinaryIO) -> None:
-    """InputError for a device; a terminal and /dev/null do end."""
-    try:
-        status = os.fstat(file.fileno())
-    except OSError:
-        return  # no file of the system but an object in memory
-    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
-        return
-    if stat.S_ISSOCK(status.st_mode) or file.isatty():
-        return
-    if not os.path.samestat(status, os.stat(os.devnull)):
-        raise InputError("a device, not a file")
 
 
 def why_hidden(name: str) -> str:

@@ -201,7 +201,7 @@ class RecordOptions:
         try:
             content = self.content_of(text)
             clean = normalized(content, self.limits.largest_document, self.of_sets)
-            metadata = to_json(self._kept(fields or {})) if self.metadata else None
+            metadata = to_json(self._kept(fields)) if fields and self.metadata else None
         except ContentError as error:
             raise InputError(str(error)) from error
         is_replaced = content is text and clean is not text
@@ -589,8 +589,9 @@ def _texts_in(name: str, value: list[object]) -> list[str]:
         elif element is not None:
             hint = ""
             if isinstance(element, dict) and element:
-                inner = max(element, key=lambda field: len(str(element[field])))
-                hint = f"; for a field of it write {f'{name}{LIST}.{inner}'!r}"
+                sizes = {n: isinstance(v, str) and len(v) for n, v in element.items()}
+                inner = f"{name}{LIST}.{max(element, key=sizes.__getitem__)}"
+                hint = f"; for a field of it write {inner!r}"
             kind = kind_of(element)
             raise InputError(f"element {index} of field {name!r} is {kind}, not a string{hint}")
     return texts

@@ -252,7 +252,6 @@ class Session:
             return json_rows.read(source, "jsonl")
         if format != "text":
             return formats.format_named(format).read(source, format)
-        names.check_key_is_free(file.path)
         return self._text(source, start)
 
     def may_be_several(self, paths: Sequence[str], advice: str) -> bool:

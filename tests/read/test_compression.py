@@ -16,8 +16,8 @@ GZIP = gzip.compress(ROWS)
     ("data", "says"),
     [
         (GZIP[:-9], "gzip that is cut off: the end of the file is missing"),
-        (GZIP + b"garbage", "gzip that is damaged, or has something else behind it; gzip -dc"),
-        (ROWS, "not gzip: rename it"),
+        (GZIP + b"garbage", "not gzip, damaged, or with something else behind it; gzip -dc"),
+        (ROWS, "not gzip, damaged"),
     ],
 )
 def test_a_compressed_file_that_is_not_whole(command: Command, data: bytes, says: str) -> None:

@@ -41,7 +41,6 @@ from lshdb.read.inputs import encoding_of
 from lshdb.read.paths import (
     absolute_key,
     archive_of,
-    check_key_is_free,
     file_of_message,
     format_of,
     key_of_real,
@@ -373,11 +372,6 @@ def _walk(
         # A file that add read with --format text remains a text file.
         if format_of(file.path) != "text" and (stored is None or stored.state is None):
             skipped.add("tables", file.path, TABLE)
-            continue
-        try:
-            check_key_is_free(file.path)
-        except InputError as error:  # the other file has the document
-            failures(failure_of(file.path, error))
             continue
         if file.fault and not isinstance(file.fault, FileNotFoundError):  # else gone since
             failures(failure_of(file.path, file.fault))
