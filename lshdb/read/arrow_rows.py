@@ -6,7 +6,7 @@ pyarrow, the extra `arrow`.
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -258,11 +258,10 @@ def document_batches(
                 elif not options.only_rows:
                     in_types = batch.slice(rows_done, part.num_rows)
                     documents.order_values = _categories(in_types, options.order_field)
-                    records, is_invalid_utf8 = records_of(part)
-                    take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
+                    records, bad = records_of(part)
                     for index, record in enumerate(records):
                         documents.note_texts(record)
-                        take(index, record)
+                        documents.take(index, record, is_invalid_utf8=index in bad)
                 yield documents.batch(size, rows)
                 rows_done += part.num_rows
             number += rows_done
@@ -288,20 +287,30 @@ def _categories(batch: pa.RecordBatch, name: str) -> list[ordering.Category | No
     return [None if code is None else ordering.Category(code, names) for code in codes]
 
 
-def records_of(batch: pa.RecordBatch) -> tuple[Iterable[Record], bool]:
-    """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
-    columns, invalid_utf8 = [], False
+def records_of(batch: pa.RecordBatch) -> tuple[Iterable[Record], Set[int]]:
+    """The rows as Python's values, and the indices of those with texts that are not UTF-8."""
+    columns, bad = [], set[int]()
     for column in batch.columns:
         kind = with_values(column.type, _in_microseconds)
         try:
             # Python has no nanoseconds; pyarrow would leave them out of times of the day.
             column = column if kind == column.type else column.cast(kind)
             columns.append([*map(_value, column)] if "[ns" in str(kind) else column.to_pylist())
-        except (ValueError, OverflowError) as error:
-            invalid_utf8 |= isinstance(error, UnicodeDecodeError)
+        except (ValueError, OverflowError):
+            bad.update(index for index, value in enumerate(column) if not _is_utf8(value))
             columns.append([*map(_value, column)])
     names = batch.schema.names
-    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), invalid_utf8
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), bad
+
+
+def _is_utf8(scalar: pa.Scalar) -> bool:
+    """Whether all texts in a value are UTF-8."""
+    with contextlib.suppress(OverflowError):
+        try:
+            scalar.as_py()
+        except ValueError as error:
+            return not isinstance(error, UnicodeDecodeError)
+    return True
 
 
 def _in_microseconds(kind: pa.DataType) -> pa.DataType:
@@ -357,7 +366,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def _value(scalar: pa.Scalar) -> Any:
-    """A value of Python, in which bytes that are not UTF-8 are lone surrogates.
+    """A value of Python, in which bytes that are not UTF-8 are U+FFFD.
 
     Times that Python lacks are texts, as in ISO 8601; durations that it lacks, in seconds.
     """
@@ -375,7 +384,7 @@ def _value(scalar: pa.Scalar) -> Any:
         return (scalar if wanted == kind else scalar.cast(wanted)).as_py()
     except UnicodeDecodeError:
         if hasattr(scalar, "as_buffer"):
-            return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+            return scalar.as_buffer().to_pybytes().decode("utf-8", "replace")
         return _value(scalar.value)
     except (ValueError, OverflowError):
         zone = getattr(kind, "tz", None)

@@ -83,9 +83,8 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
                 documents.fail(index, f"{len(row)} fields, and the heading names {named}")
             elif not options.only_rows:
                 record = dict(zip(schema.columns, row, strict=True))
-                (documents.take_invalid_utf8 if lines.is_invalid_utf8 else documents.take)(
-                    index, record
-                )
+                is_invalid_utf8 = lines.is_invalid_utf8 and not records.is_utf8(lines.record)
+                documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
         if numbers:
             size = (lines.bytes_taken - before) * (1 + options.whole) + OBJECT_BYTES * len(numbers)
             yield documents.batch(size, texts if options.whole else None)
@@ -156,10 +155,7 @@ def _heading(lines: "_Lines") -> batch.TableSchema:
             names = next(_reader(lines, schema))
         except csv.Error as error:
             raise InputError(f"line {number}: {_reason(error, lines.format)}") from error
-        clean = (
-            name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names
-        )
-        columns = tuple(records.distinct_names([*clean]))
+        columns = tuple(records.distinct_names(names))
         options.check_columns(columns)
         return replace(schema, columns=columns, heading=before + bytes(lines.record))
     raise InputError("empty: the first line must name the columns")
@@ -197,7 +193,7 @@ class _Lines:
             too long.
         bytes_taken: of lines so far.
         record: the lines taken since it began, as they are in the file.
-        is_invalid_utf8: whether there were bytes that are not UTF-8; they become lone surrogates.
+        is_invalid_utf8: whether there were bytes that are not UTF-8; they become U+FFFD.
         tried: lines before this number are not joined with the next ones, see `_joined`.
         is_csv: whether the file is by the rules of CSV, although tabs delimit its fields; None if
             there was no quote.
@@ -263,7 +259,7 @@ class _Lines:
         self.bytes_taken += len(line)
         self.record += line
         text = _text_of(line)
-        self.is_invalid_utf8 |= without_surrogates(text) is not text
+        self.is_invalid_utf8 |= records.REPLACEMENT in text
         return text.removeprefix("\ufeff") if self.number == 2 else text
 
 
@@ -277,7 +273,7 @@ def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _text_of(line: bytes) -> str:
-    return line.decode("utf-8", "surrogateescape")
+    return line.decode("utf-8", "replace")
 
 
 def _reader(lines: "_Lines", schema: batch.TableSchema) -> Iterator[list[str]]:

@@ -30,7 +30,7 @@ from lshdb.text.shingling import Content, OfSets
 BOM = b"\xef\xbb\xbf"
 
 _TOO_DEEP = f"nested deeper than {json_text.MAX_DEPTH} levels"
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
@@ -369,10 +369,7 @@ class RecordOptions:
         texts, replaced = [], False
         for name, value in values:
             if isinstance(value, bytes):
-                try:
-                    value, is_invalid_utf8 = self.decoded(value)
-                except InputError as error:
-                    raise InputError(f"not UTF-8 in field {name!r}") from error
+                value, is_invalid_utf8 = self.decoded(value)
                 replaced |= is_invalid_utf8
             if isinstance(value, str):
                 texts.append(value)
@@ -444,11 +441,14 @@ class Collector:
             is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
         """
         options = self.options
+        if is_invalid_utf8 and options.strict:
+            self.fail(index, "not UTF-8")
+            return
         if self._partition:
             record = with_partition(record, self._partition)
         try:
             key, content, metadata, replaced = options.document(record)
-            if is_invalid_utf8 and key and _REPLACEMENT in key:  # another one may have it, too
+            if is_invalid_utf8 and key and REPLACEMENT in key:  # another one may have it, too
                 if not options.any_id:
                     raise InputError(
                         f"field {options.key_field!r} has a lone surrogate or bytes that are not "
@@ -470,19 +470,6 @@ class Collector:
             self._order_values.append(self.order_values[index])
         elif name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
-
-    def take_invalid_utf8(self, index: int, record: Record) -> None:
-        """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
-        clean = {name: _repaired(value) for name, value in record.items()}
-        differ = [
-            name
-            for name, value in record.items()
-            if clean[name] is not value and clean[name] != value  # NaN differs from itself
-        ]
-        if differ and self.options.strict:
-            self.fail(index, f"not UTF-8 in field {differ[0]!r}")
-        else:
-            self.take(index, clean, is_invalid_utf8=bool(differ))
 
     def note_texts(self, record: Record) -> None:
         """Note the fields for whose values metadata has texts."""
@@ -557,15 +544,13 @@ def note_columns(note: str, columns: Mapping[str, str]) -> None:
         warn_of_limit(Cut("columns", len(columns), f"{note}: {named}"), ColumnWarning)
 
 
-def _repaired(value: object) -> object:
-    """The value with U+FFFD for lone surrogates that stand for bytes."""
-    if isinstance(value, str) and json_text.without_surrogates(value) is not value:
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if isinstance(value, list):
-        return [_repaired(element) for element in value]
-    if isinstance(value, dict):
-        return {name: _repaired(inner) for name, inner in value.items()}
-    return value
+def is_utf8(data: bytes | bytearray) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _outer(path: Path, names: Container[str]) -> str:
