@@ -8,6 +8,7 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 import contextlib
 import copy
 import dataclasses
+import stat
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -302,6 +303,8 @@ class Session:
         """
         if file.fault:
             raise file.fault
+        if file.status and stat.S_ISSOCK(file.status.st_mode):
+            raise InputError("a socket, not a file")
         if file.status and guard.is_open(file.status):
             raise inputs.Skipped("binary", "the database itself")
         if file.member:

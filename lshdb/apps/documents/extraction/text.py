@@ -13,10 +13,9 @@ _EDGE = 3
 """Minimum number of pages that have a header or footer at their upper or lower edge; and the number
 of lines of an edge."""
 _NUMBER = re.compile(
-    r"\W*(?:page|seite|p\.)?\s*(\d{1,6}|[ivxlc]{1,12})(?:\s*(?:of|von|/)\s*\d{1,6})?\W*", re.I
+    r"\W*(?:page|seite|p\.)?\s*(\d{1,6})(?:\s*(?:of|von|/)\s*\d{1,6})?\W*", re.IGNORECASE
 )
 """A line that may be the number of a page."""
-_LONGEST_NUMBER = 40
 _CUT = "(?:\ufffe|[-\u2010]\n)"
 """The end of a line within a word; U+FFFE is PDFium's sign for that."""
 _CUT_WORD = re.compile(rf"\b\w+(?:{_CUT}[^\W\d_]\w*)+")
@@ -37,7 +36,6 @@ _Form = tuple[str, int | None, str]
 """A line before and after a number, and what the number is beyond the index of its page; or a whole
 line, and None."""
 _DIGITS = re.compile(r"\d{1,9}")
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 def normalized(pages: list[str], *, of_paper: bool) -> str:
@@ -130,8 +128,8 @@ def _forms(line: str, page: int) -> Iterator[_Form]:
     yield line, None, ""
     for number in _DIGITS.finditer(line):
         yield line[: number.start()], int(number[0]) - page, line[number.end() :]
-    if len(line) <= _LONGEST_NUMBER and (match := _NUMBER.fullmatch(line)):
-        yield "", _value(match[1]) - page, ""
+    if match := _NUMBER.fullmatch(line):
+        yield "", int(match[1]) - page, ""
 
 
 def _runs(indices: list[_PageLine]) -> list[list[_PageLine]]:
@@ -145,12 +143,3 @@ def _runs(indices: list[_PageLine]) -> list[list[_PageLine]]:
         step = step or gap
         runs[-1].append(following)
     return runs
-
-
-def _value(number: str) -> int:
-    """The value of a number in digits of any script, or in Roman ones."""
-    if number.isdecimal():
-        return int(number)
-    values = [_ROMAN[letter] for letter in number.lower()]
-    following = [*values[1:], 0]
-    return sum(-a if a < b else a for a, b in zip(values, following, strict=True))
