@@ -85,7 +85,7 @@ READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",
 }
-"""The readers of files that the core does not read: see lshdb.read.readers."""
+"""The readers of files that the core does not read: see lshdb.read.formats."""
 METHODS = {
     "add_decisions": "lshdb.apps.review.methods:add_decisions",
     "add_signatures": "lshdb.apps.signatures.methods:add_signatures",

@@ -163,10 +163,10 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
         if amount := counts.get(kind):
             messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
     if left_out := counts.get("documents"):
-        from lshdb.read import readers
+        from lshdb.read import formats
 
         how = install("documents")
-        if any(how in readers.why_unread(kind) for kind in kinds.DOCUMENTS.values()):
+        if any(how in formats.why_unread(kind) for kind in kinds.DOCUMENTS.values()):
             text = f"to read the {counted(left_out, 'document')} left out: {how}"
             messages.message(f"{of}{text}")
 

@@ -7,10 +7,10 @@ where and why, and the rows as they were read. And the way back: rows to files.
     batch         what all formats give: documents in columns, and where they are from
     files, paths    a path, resolved once, and whether two are one file; names and keys
     walking, git  which files in directories are read: patterns, sizes, what git tracks
-    kinds, readers  the table of what is read, by suffix and first bytes; the door for its readers
+    kinds         the table of what is read, by suffix and first bytes
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
     encodings     bytes to text: guessing their encoding
-    formats       the table of formats, each a module that reads and writes
+    formats       the door for what reads and writes: modules for rows, apps for documents
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
     arrow_rows, tables, long_tables  Arrow; tables of a program; a row an element to sets
     keeping, ordering       which of similar documents stays; how values of a field compare
@@ -20,6 +20,6 @@ where and why, and the rows as they were read. And the way back: rows to files.
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, inputs,
-json_rows, keeping, kinds, long_tables, metadata, ordering, outputs, paths, proof, readers,
-records, session, sinks, tables, walking.
+json_rows, keeping, kinds, long_tables, metadata, ordering, outputs, paths, proof, records,
+session, sinks, tables, walking.
 """

@@ -24,7 +24,6 @@ from lshdb.read import (
     json_rows,
     kinds,
     long_tables,
-    readers,
     records,
     walking,
 )
@@ -113,10 +112,10 @@ class Session:
         self.options = options
         self.counts = counts or ReadCounts()
         self.files_read = FilesRead()
-        self.documents: readers.DocumentReader | None = readers.made("documents", options)
+        self.documents: formats.DocumentReader | None = formats.made("documents", options)
         if options.taken.convert and self.documents is None:
-            raise UsageError(f"convert {readers.MISSING}")
-        self.archives: Archives | None = readers.made("archives", options.limits)
+            raise UsageError(f"convert {formats.MISSING}")
+        self.archives: Archives | None = formats.made("archives", options.limits)
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
@@ -131,7 +130,7 @@ class Session:
             counts or ReadCounts(),
             FilesRead(self.files_read.before),
         )
-        session.archives = readers.made("archives", session.options.limits)
+        session.archives = formats.made("archives", session.options.limits)
         return session
 
     def skip_files_of(self, other: "Session") -> None:
@@ -248,7 +247,7 @@ class Session:
         format = self.options.format_of(file.path, file.sheet)
         if format == "xlsx":
             if self.documents is None:
-                raise inputs.Skipped("documents", readers.why_unread("xlsx"))
+                raise inputs.Skipped("documents", formats.why_unread("xlsx"))
             source.text = self.documents.rows(source)
             return json_rows.read(source, "jsonl")
         if format != "text":
@@ -334,12 +333,12 @@ class Session:
         file, kind = source.file, None
         if file.is_archive:
             option = self.options.option("--archives", "archives=True")
-            how = f"{option} reads its files" if self.archives else readers.MISSING
+            how = f"{option} reads its files" if self.archives else formats.MISSING
             raise inputs.Skipped("archives", f"archive: {how}")
         if self.documents and file.is_regular:
             kind = self.documents.kind_of(file.path, start)
         elif (other := kinds.kind_of(file.path)) and not kinds.KINDS[other].is_text:
-            raise inputs.Skipped("documents", readers.why_unread(other))
+            raise inputs.Skipped("documents", formats.why_unread(other))
         if kind != "mbox" and file.status and not file.status.st_size:
             kind = None  # an empty file of any kind is an empty text
         if self.documents and kind and not self.options.of_sets:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.read import counts, formats, kinds, outputs, readers, walking
+from lshdb.read import counts, formats, kinds, outputs, walking
 from lshdb.read.compression import without_compression
 from lshdb.read.files import File, FilesRead, resolved
 from lshdb.read.paths import (
@@ -107,7 +107,7 @@ def _tables_among(
         if rowless is not None and format == "json" and _has_no_rows(path):
             skipped_files.add("tables", path, "JSON without rows")
             rowless[path] = name
-        elif format == "xlsx" and (why := readers.why_unread("xlsx")):
+        elif format == "xlsx" and (why := formats.why_unread("xlsx")):
             skipped_files.add("documents", path, why)
         elif format == "text":
             skipped_files.add("texts", path, "not a table by its suffix")

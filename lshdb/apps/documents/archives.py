@@ -35,7 +35,7 @@ _IS_UTF8 = 1 << 11
 
 
 class Archives:
-    """Reads archives, of which one is open at a time; see lshdb.read.readers.Archives.
+    """Reads archives, of which one is open at a time; see lshdb.read.files.Archives.
 
     Args:
         limits: `largest_archive` is for what is unpacked of one, `archive_contents` for its list of

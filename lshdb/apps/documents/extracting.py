@@ -21,7 +21,7 @@ from lshdb.apps.documents import user_programs
 from lshdb.apps.documents.extraction.kinds import kind_of_start
 from lshdb.apps.documents.extraction.text import normalized
 from lshdb.errors import InputError, UsageError
-from lshdb.read import compression, inputs, readers
+from lshdb.read import compression, formats, inputs
 from lshdb.read.kinds import KINDS, kind_of
 from lshdb.read.session import SessionOptions
 
@@ -104,7 +104,7 @@ class Extractor:
             return None
         form = KINDS[kind]
         why = f"{form.name}: documents are not wanted"
-        if self._options.documents and not (why := readers.why_unread(kind)):
+        if self._options.documents and not (why := formats.why_unread(kind)):
             return kind
         if form.is_text or kind == "zip":
             return None

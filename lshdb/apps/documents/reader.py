@@ -21,7 +21,7 @@ from lshdb.store.rows import FileState
 
 
 class DocumentReader(Extractor):
-    """See lshdb.read.readers.Reader."""
+    """See lshdb.read.formats.DocumentReader."""
 
     @staticmethod
     def lacks_library(kind: str) -> bool:
