@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def share(value: float) -> str:
-    """A share of 1, such as a similarity, to four digits for people; never rounded up to 1.
+def share(value: float, decimals: int = 4) -> str:
+    """A share of 1, such as a similarity, for people; never rounded up to 1.
 
-    >>> share(1.0), share(0.99999), share(0.5)
-    ('1.0000', '0.9999', '0.5000')
+    >>> share(1.0), share(0.99999), share(0.5), share(0.9999, 2)
+    ('1.0000', '0.9999', '0.5000', '0.99')
     """
-    return f"{min(value, 0.9999) if value < 1 else value:.4f}"
+    return f"{min(value, 1 - 0.1**decimals) if value < 1 else value:.{decimals}f}"
 
 
 def sameness(identical: bool, same_text: bool) -> str:
@@ -24,15 +24,6 @@ def sameness(identical: bool, same_text: bool) -> str:
     ('identical', 'same text', '')
     """
     return "identical" if identical else "same text" if same_text else ""
-
-
-def digits(value: float) -> str:
-    """A share of 1 to two digits, for pages; never rounded up to 1.
-
-    >>> digits(1.0), digits(0.9999), digits(0.5)
-    ('1.00', '0.99', '0.50')
-    """
-    return f"{min(value, 0.99) if value < 1 else value:.2f}"
 
 
 def number(value: float | None, drawn: bool = False) -> str | None:

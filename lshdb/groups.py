@@ -11,9 +11,7 @@ of the core are in lshdb.options, those of an app in its folder.
 import dataclasses
 import functools
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from importlib import import_module
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -21,7 +19,6 @@ from typing import (
     Any,
     ClassVar,
     Concatenate,
-    ForwardRef,
     Literal,
     NamedTuple,
     NoReturn,
@@ -288,37 +285,18 @@ def replaced(options: _Changed, **changes: Any) -> _Changed:
 
 
 def unfold(group: Any) -> Signature:
-    """The arguments by which users give the options of a group: the names of all of them.
-
-    Types that lshdb.options or that of the group imports late, for `--help`, are looked up.
-    """
+    """The arguments by which users give the options of a group: the names of all of them."""
     parameters = [
         Parameter(
             option.name,
             Parameter.KEYWORD_ONLY if option.kw_only else Parameter.POSITIONAL_OR_KEYWORD,
             default=option.default,
-            annotation=_looked_up(option.annotation, group),
+            # Types that are not loaded for `--help` are texts.
+            annotation=getattr(option.annotation, "__forward_arg__", option.annotation),
         )
         for option in declared(group).values()
     ]
     return Signature(sorted(parameters, key=lambda parameter: parameter.kind))
-
-
-def _looked_up(annotation: Any, group: Any) -> Any:
-    if not isinstance(annotation, ForwardRef):
-        return annotation
-    names = _Names(sys.modules[group.__module__], import_module("lshdb.options"))
-    return eval(annotation.__forward_arg__, {}, names)  # of our own code
-
-
-class _Names(dict[str, Any]):
-    """The names of modules, also those that they make when they are asked for."""
-
-    def __init__(self, *modules: object) -> None:
-        self.modules = modules
-
-    def __missing__(self, name: str) -> Any:
-        return next(getattr(module, name) for module in self.modules if hasattr(module, name))
 
 
 def _unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:
@@ -487,50 +465,36 @@ def takes(group: Any = None) -> Any:
         UsageError: an argument has another type; the message names it.
         TypeError: an argument is unknown, missing or given twice; the message names the function.
     """
-    return _checking if group is None else lambda function: _taking(group, function)
 
+    def with_arguments(function: Callable[..., Any]) -> Any:
+        written = signature(function)
+        before = [*written.parameters.values()][: -1 if group else None]
+        own, count, caller = Signature(before), len(before), function.__name__
 
-def _checking(function: Callable[..., Any]) -> Any:
-    known = signature(function)
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            leading, option_args = (args[:count], args[count:]) if group else (args, ())
+            named = {name: keywords.pop(name) for name in own.parameters if name in keywords}
+            if keywords and group is None:
+                raise _unexpected(caller, next(iter(keywords)), own.parameters)
+            try:
+                bound = own.bind(*leading, **named)
+            except TypeError as error:
+                raise TypeError(f"{caller}(): {error}") from None
+            for name, value in bound.arguments.items():
+                check_value(name, value, own.parameters[name].annotation)
+            if group is None:
+                return function(*bound.args, **bound.kwargs)
+            if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
+                return function(*bound.args, *option_args)
+            return function(*bound.args, group.of_call(caller, option_args, keywords))
 
-    @functools.wraps(function)
-    def call(*args: Any, **keywords: Any) -> Any:
-        for name in keywords:
-            if name not in known.parameters:
-                raise _unexpected(function.__name__, name, known.parameters)
-        try:
-            arguments = known.bind(*args, **keywords).arguments
-        except TypeError as error:
-            raise TypeError(f"{function.__name__}(): {error}") from None
-        for name, value in arguments.items():
-            check_value(name, value, known.parameters[name].annotation)
-        return function(*args, **keywords)
+        if group:
+            lines = [f"    {each.name}: {each.option.help}" for each in declared(group).values()]
+            call.__signature__ = written.replace(  # type: ignore[attr-defined]
+                parameters=[*before, *unfold(group).parameters.values()]
+            )
+            call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
+        return call
 
-    return call
-
-
-def _taking(group: Any, function: Callable[..., Any]) -> Any:
-    written, arguments = signature(function), unfold(group)
-    *before, _ = written.parameters.values()
-    caller, count = function.__name__, len(before)
-
-    @functools.wraps(function)
-    def call(*args: Any, **keywords: Any) -> Any:
-        leading, option_args = args[:count], args[count:]
-        for parameter in before[len(leading) :]:
-            if parameter.name not in keywords:
-                raise TypeError(f"{caller}() needs the argument {parameter.name!r}")
-            leading += (keywords.pop(parameter.name),)
-        for parameter, value in zip(before, leading, strict=True):
-            if parameter.annotation is not Parameter.empty:  # as that of self is
-                check_value(parameter.name, value, parameter.annotation)
-        if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
-            return function(*leading, option_args[0])
-        return function(*leading, group.of_call(caller, option_args, keywords))
-
-    lines = [f"    {option.name}: {option.option.help}" for option in declared(group).values()]
-    call.__signature__ = written.replace(  # type: ignore[attr-defined]
-        parameters=[*before, *arguments.parameters.values()]
-    )
-    call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
-    return call
+    return with_arguments

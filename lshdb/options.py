@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
@@ -25,12 +24,10 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Groups of apps, and the types above for a signature: `--help` needs none of them."""
-    if name in OPTIONS:
-        return offered(OPTIONS, name)
-    if name not in ("AddReport", "Content", "Failure", "Settings"):
+    """Groups of apps."""
+    if name not in OPTIONS:
         raise AttributeError(f"module 'lshdb.options' has no attribute {name!r}")
-    return getattr(import_module("lshdb.model"), name)
+    return offered(OPTIONS, name)
 
 
 KeepRow = Literal["first", "last", "longest", "newest", "oldest", "shortest-path"]
@@ -417,16 +414,6 @@ class DocumentOptions(Options):
     ] = ()
 
 
-class EncodingOption(Options):
-    """How bytes become a text."""
-
-    section = INPUT
-
-    extraction: DocumentOptions
-
-    encoding: Encoding = None
-
-
 class TextOptions(Options):
     """How bytes become texts."""
 
@@ -484,7 +471,7 @@ class QueriesOptions(Options):
     """How files become queries."""
 
     sets: LongTableOptions
-    texts: EncodingOption
+    texts: TextOptions
     names: FieldOptions
     table: TableOptions
 

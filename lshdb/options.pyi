@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
 from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon
@@ -264,27 +263,6 @@ class DocumentOptions(Options):
     quotes: bool = True
     convert: Sequence[str] = ()
 
-class EncodingOption(Options):
-    extraction: DocumentOptions
-    encoding: Encoding
-    @overload
-    def __init__(
-        self,
-        *,
-        documents: bool = True,
-        extract_timeout: float = 60.0,
-        quotes: bool = True,
-        convert: Sequence[str] = (),
-        encoding: Encoding = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        extraction: DocumentOptions = ...,
-        encoding: Encoding = None,
-    ) -> None: ...
-
 class TextOptions(Options):
     extraction: DocumentOptions
     encoding: Encoding
@@ -321,7 +299,7 @@ class LongTableOptions(Options):
 
 class QueriesOptions(Options):
     sets: LongTableOptions
-    texts: EncodingOption
+    texts: TextOptions
     names: FieldOptions
     table: TableOptions
     @overload
@@ -335,6 +313,7 @@ class QueriesOptions(Options):
         quotes: bool = True,
         convert: Sequence[str] = (),
         encoding: Encoding = None,
+        strict: bool = False,
         key_field: KeyField = 'id',
         text_field: TextField = 'text',
         set_field: str = 'set',
@@ -348,7 +327,7 @@ class QueriesOptions(Options):
         self,
         *,
         sets: LongTableOptions = ...,
-        texts: EncodingOption = ...,
+        texts: TextOptions = ...,
         names: FieldOptions = ...,
         table: TableOptions = ...,
     ) -> None: ...

@@ -34,7 +34,7 @@ def environment(pages: Path) -> "jinja2.Environment":
     templates.filters |= {
         "visible": visible,
         "number": "{:,}".format,
-        "digits": formatting.digits,
+        "digits": functools.partial(formatting.share, decimals=2),
         "percent": formatting.percent,
         "counted": formatting.counted,
         "plain": lambda value: (

@@ -50,7 +50,7 @@ COMMANDS = (
     ("pairs", "", "texts/a.txt\ttexts/b.txt"),
     ("pairs --group-by folder", "folders", "texts/a.txt\ttexts/b.txt"),
     ("clusters", "", "member\ttexts/b.txt"),
-    ("info", "", "documents:    2"),
+    ("info", "", "stored"),
     ("show texts/a.txt", "", "shingles:"),
     ("sql SELECT+count(*)+FROM+documents", "", "2\n"),
     ("tune", "", "lshdb reindex"),

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from lshdb import __version__, offers
 from lshdb.cli import messages, running
 from lshdb.cli.help import HelpPage
-from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT
+from lshdb.errors import TIMEOUT
 from lshdb.read import paths
 
 GROUPS = {
@@ -128,12 +128,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _timeout(seconds: float) -> float:
-    if not 0 <= seconds <= LONGEST_TIMEOUT:
-        raise typer.BadParameter(f"{seconds:g} is not from 0 to {LONGEST_TIMEOUT:,}")
-    return seconds
-
-
 def _common(
     context: typer.Context,
     _: bool = typer.Option(
@@ -150,7 +144,6 @@ def _common(
         TIMEOUT,
         "--timeout",
         metavar="SECONDS",
-        callback=_timeout,
         help="Wait while another process writes.",
     ),
 ) -> None:

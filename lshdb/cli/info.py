@@ -25,21 +25,18 @@ def info(
 ) -> None:
     """Show the database's settings, the root of its keys, and the bytes of its file and tables.
 
-    On a terminal: the documents, the settings in words, and the sizes. In a pipe, a name and a
-    value on a line.
+    Text is for people; --json has each setting by its name.
 
     Example: lshdb info -d code.db
     """
     with file.reading(form) as database:
         measured = tables or store_of(database).bytes() <= _MEASURED
         info = database.info(tables=measured)
-    unknown = (
-        "not known: this SQLite was built without dbstat"
-        if measured
-        else "not known: the file is large, --tables measures them"
-    )
-    if form.is_text and results.on_terminal():
-        _print_info(info, unknown)
+    if form.is_text:
+        reason = "this SQLite was built without dbstat"
+        if not measured:
+            reason = "the file is large, --tables measures them"
+        _print_info(info, f"not known: {reason}")
         return
     shingling = info.settings.shingling
     record = {
@@ -54,14 +51,11 @@ def info(
         "bytes": info.bytes,
         "tables": info.tables,
     }
-    sizes = tuple(f"{name} {count}" for name, count in (info.tables or {}).items())
-    base = {} if record["base"] else {"base": None, "base_shingles": None}
-    words = {"tables": sizes or unknown}
-    results.write_record(record, form, record | base | words)
+    results.write_record(record, form)
 
 
 def _print_info(info: Info, unknown: str) -> None:
-    """Print what `info` shows to a person: groups of facts."""
+    """Print what `info` shows to people: groups of facts."""
     groups = info.in_words()
     if info.tables is None:
         groups["Size"]["tables"] = unknown

@@ -40,7 +40,7 @@ from lshdb.text.shingling import Shingling
 TABLE = "a table by its suffix, and only texts are read"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 """How the file begins that Git LFS puts in the place of a large one."""
-HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions | groups.EncodingOption
+HowRead = groups.ReadingOptions | groups.QueriesOptions | groups.TextOptions
 """The groups of options that say how files become documents."""
 
 

@@ -37,7 +37,7 @@ from lshdb.errors import UsageError
 from lshdb.groups import Options
 from lshdb.json_text import dumps
 from lshdb.options import ClustersOptions, FileName, PairsOptions, QueryManyOptions, RankingOptions
-from lshdb.results import Result, notebook, short
+from lshdb.results import Result, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,9 +101,6 @@ class Tabular(Result):
                 raise
             raise UsageError("data frames need pandas: pip install pandas") from None
         return self.to_arrow().to_pandas()
-
-    def _repr_html_(self) -> str | None:
-        return notebook([*self.columns], self.rows())
 
 
 class Listed(Tabular, list[T]):
@@ -352,9 +349,6 @@ class SqlRows(Tabular, Iterator[Any]):
 
     def __repr__(self) -> str:
         return f"<rows of {short(self.columns)[1:-1]}: an iterator; df() gives a table>"
-
-    def _repr_html_(self) -> None:
-        """Nothing: a notebook that shows rows would take them from the program."""
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -70,7 +70,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "query": (
         {"content"},
         {
-            *("files", "text", "unmatched", "format", "encoding", *DOCUMENTS),
+            *("files", "text", "unmatched", "format", "encoding", "strict", *DOCUMENTS),
             *("delimiter", "escape", "quoting"),
             *("key_field", "text_field", "set_field", "set_key", "set_item"),
         },
@@ -78,7 +78,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list", "files", "folders"}),
-    "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
+    "compare": (set(), {"buckets", "encoding", "strict", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # Database.measure
     "backup": (set(), {"target", "restore"}),

@@ -31,7 +31,7 @@ def test_info_shows_the_root(notes: Command) -> None:
     for directory, file, root in ((".", "lsh.db", "."), ("else", "rooted.db", "notes")):
         real = str(notes.path(root).resolve())
         command = within(notes, directory)
-        assert f"root:         {real}" in command.done("info", "-d", file).lines
+        assert f"  keys of files from  {real}" in command.done("info", "-d", file).lines
         assert command.done("info", "-d", file, "--json").record["root"] == real
         with lshdb.open(command.path(file), mode="read") as db:
             info = db.info()

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.errors import LONGEST_TIMEOUT, TIMEOUT, SettingsError, UsageError
 from lshdb.groups import Option, Options, ValueKind, argument, proportion, uncommon

@@ -20,7 +20,7 @@ from lshdb.database import Database, store_of
 from lshdb.formatting import number, sameness, shortened
 from lshdb.groups import Option
 from lshdb.limits import DEFAULTS
-from lshdb.options import EncodingOption
+from lshdb.options import TextOptions
 from lshdb.read.paths import escaped, is_always_path
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def compare(
     buckets: Annotated[
         bool, Option("Show sizes, the estimate and shared buckets, as a pipe has them.")
     ] = False,
-    reading: EncodingOption,
+    reading: TextOptions,
     form: options.Form,
 ) -> None:
     """Show why two documents are similar, or why not.
@@ -252,9 +252,7 @@ def _changed_line(sign: str, line: "Line", elsewhere: tuple[int, int] | None) ->
     return marked
 
 
-def _side(
-    database: Database, name: str, reading: EncodingOption, *, as_keys: bool
-) -> "str | Batch":
+def _side(database: Database, name: str, reading: TextOptions, *, as_keys: bool) -> "str | Batch":
     """The stored key, or the document of the file, that a name on the command line means."""
     is_file = not as_keys and (name == STDOUT or os.path.exists(name))
     if not (is_file and (name == STDOUT or is_always_path(name))):
