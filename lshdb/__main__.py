@@ -1,6 +1,7 @@
 """The `lshdb` command, also as `python -m lshdb`."""
 
 import gc
+import sys
 
 
 def main() -> None:
@@ -10,10 +11,12 @@ def main() -> None:
     the end, would take a sixth of the time of a query.
     """
     gc.set_threshold(100_000, 20, 20)
-    from lshdb.cli.app import main as run
-
     try:
+        from lshdb.cli.app import main as run
+
         run()
+    except KeyboardInterrupt:  # while modules are loaded
+        sys.exit(130)
     finally:
         gc.freeze()  # what is left goes with the process
 

@@ -403,7 +403,7 @@ class Database(AppMethods):
         from lshdb.write.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
-        answers = answer_many([self._store], documents, options)
+        answers = answer_many(self._store, documents, options)
         return answers_of(answers, options, total)
 
     @takes(PairsOptions)

@@ -95,7 +95,7 @@ class Option:
         if self.above is not None:
             in_range = self.above < value and (high is None or value <= high)
             meant = f"; did you mean {value / 100:g}?" if high == 1 and 10 <= value <= 100 else ""
-            return "" if in_range else f"is not above {self.above:g} and at most {high:g}{meant}"
+            return "" if in_range else f"is not above {self.above:g} and at most {high:,}{meant}"
         if high is None:
             return "" if low is None or value >= low else f"is below {low:g}"
         return "" if (low or 0) <= value <= high else f"is not from {low:g} to {high:,}"

@@ -579,7 +579,7 @@ class ConditionOptions(Options):
 
     def __post_init__(self) -> None:
         if self.where is None and self.parameters:
-            raise UsageError("parameters need an expression: give where")
+            raise UsageError("where is not given: parameters (-p) are its values")
 
 
 def check_numbers_compared(options: Any) -> None:
@@ -697,13 +697,9 @@ class PairsOptions(Options):
     def check_range(self, threshold: float) -> None:
         """UsageError if no similarity is from the threshold to the maximum."""
         if self.max_similarity is not None and self.max_similarity < threshold:
-            whose = (
-                ""
-                if self.join.similar.threshold is not None
-                else " of the database: give a lower threshold"
-            )
             raise UsageError(
-                f"max_similarity {self.max_similarity} is below the threshold {threshold}{whose}"
+                f"max_similarity {self.max_similarity} is below the threshold {threshold}: give a "
+                "lower threshold"
             )
 
 
@@ -803,8 +799,7 @@ class ClustersOptions(Options):
 
     def __post_init__(self) -> None:
         if self.max_size is not None and self.max_size < (self.min_size or 2):
-            smaller = "no cluster is so small" if self.min_size else "min_size 1 lists single ones"
-            raise UsageError(f"max_size {self.max_size} is below {self.min_size or 2}: {smaller}")
+            raise UsageError(f"max_size {self.max_size} is below min_size, {self.min_size or 2}")
 
 
 # choosing an index

@@ -22,15 +22,6 @@ GROUPS = {
 }
 """Every command that is there, under the heading of `lshdb --help`."""
 COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
-_FIRST_STEPS = {
-    "dedup IN.jsonl -o OUT.jsonl": f"""
-{"":27}rows without near duplicates; needs no database""",
-    "add DIRECTORY": "add its text files; or FILE.jsonl, a table",
-    "query FILE": "which stored documents are similar to this one?",
-    "clusters": "which of them are similar to each other?",
-    "compare A B": "why are these two similar, or why not?",
-}
-
 _MEANT = {
     "help": "lshdb --help, or lshdb COMMAND --help",
     "list": 'lshdb sql "SELECT key FROM documents"',
@@ -160,11 +151,7 @@ def _common(
     messages.be_quiet(quiet)
     running.set_timeout(timeout)
     if context.invoked_subcommand is None:
-        typer.echo("lshdb finds near duplicates, with a database in one file.\n")
-        for usage, text in _FIRST_STEPS.items():
-            if usage.split()[0] in COMMANDS:
-                typer.echo(f"  lshdb {usage:<19}{text}")
-        typer.echo("\nlshdb --help lists all commands, and lshdb COMMAND --help explains one.")
+        typer.echo(context.get_help())
 
 
 def main() -> None:

@@ -84,7 +84,7 @@ def clusters(
             none="no document that matches"
             if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            extras=similar.first_words([database], ["key"], options.join),
+            extras=similar.first_words(database, ["key"], options.join),
             root=store_of(database).root,
         )
 

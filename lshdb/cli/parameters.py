@@ -175,10 +175,16 @@ def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
         if value is not None:
             values[name] = value
     if "parameters" in values:
-        if "where" not in values:
-            raise UsageError("-p is for the parameters of --where, which is not given")
         values["parameters"] = [*map(sql_value, values["parameters"])]
-    options: groups.Options = group(**values)
+    try:
+        options: groups.Options = group(**values)
+    except UsageError as error:
+        name, _, reason = str(error).partition(" ")
+        if (named := groups.declared(group).get(name)) is None:
+            raise
+        # Programs call it by its name, people by its flag.
+        flag = flags_of(name, named.default, named.option)[0]
+        raise type(error)(f"{flag} {reason}") from None
     return options
 
 

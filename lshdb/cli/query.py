@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb import errors, groups, progress, shards
-from lshdb.cli import documents, messages, results, running, similar
+from lshdb import errors, groups, progress
+from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
@@ -18,7 +17,7 @@ from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.read.paths import key_of
 from lshdb.search import result_tables
-from lshdb.search.query import best, search
+from lshdb.search.query import search
 from lshdb.sketch.constructions import candidate_probability
 from lshdb.text import shingling
 
@@ -80,8 +79,7 @@ def query(
 
     A match is a line: the similarity, then exact, estimate, identical (the same bytes) or same
     text, then the key. With several queries it begins with the key of the query. A document is
-    not among its own matches, nor is that of a file, even if the file has changed since. -d
-    "shards/*.db" asks all files of a collection.
+    not among its own matches, nor is that of a file, even if the file has changed since.
 
     Example: lshdb query -d code.db suspicious.py --top 5
 
@@ -93,13 +91,13 @@ def query(
     choice.check(files, unmatched=unmatched)
     similar.check_single_stdin(files)
     counts = _QueryCounts(options.similar.top)
-    with shards.opened(file.db, running.timeout()) as databases, ExitStack() as stack:
-        form.check(*(database.path for database in databases), *files)
+    form.check(file.db, *files)
+    with file.open("read") as database, ExitStack() as stack:
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.
             options = groups.replaced(options, top=options.similar.top + 1)
         # A query for a text or key imports nothing that reads files.
-        session = documents.queries_session(databases[0], reading) if files else None
+        session = documents.queries_session(database, reading) if files else None
         several = session is not None and session.may_be_several(files, _ADVICE)
         if session is not None and several:
             shown = session.shown(messages.shows_progress(), "query", files)
@@ -108,35 +106,34 @@ def query(
             if reading.sets.set_item is not None:
                 from lshdb.read import long_tables
 
-                batches = long_tables.grouped(batches, session.options, databases[0].path.parent)
+                batches = long_tables.grouped(batches, session.options, database.path.parent)
             from lshdb.write.queries import answer_many
 
             answers = answer_many(
-                [store_of(database) for database in databases],
+                store_of(database),
                 batches,
                 QueryManyOptions(ranking=options),
                 on_failure=session.counts.failures,
             )
         else:
-            name = counts.key_noted("".join(files), store_of(databases[0]).root)
+            name = counts.key_noted("".join(files), store_of(database).root)
             if session is None:
-                content = choice.content(databases[0].settings.shingling.of_sets)
+                content = choice.content(database.settings.shingling.of_sets)
                 single = QueryOptions(content, ranking=options, key=choice.key)
-                matches: list[Match] = shards.query_files(databases, single)
+                matches: list[Match] = database.query(single)
             else:
                 document = documents.document_of_file(session, files[0])
                 (content,) = document.contents
-                by_file = (search(store_of(database), options, document) for database in databases)
-                matches = best(chain.from_iterable(by_file), options)
+                matches = search(store_of(database), options, document)
             answers = iter([(name, matches)])
         answers = counts.of_others(answers)
-        minimum = _note_recall(databases[0], options)
+        minimum = _note_recall(database, options)
         if unmatched:
             keys = ((key,) for key, matches in answers if not matches)
             none, noun = "every query has a match", ("query", "queries")
             results.write_results({"query": str}, keys, form, noun=noun, none=none)
         else:
-            _write_matches(answers, databases, options, form, minimum=minimum, several=several)
+            _write_matches(answers, database, options, form, minimum=minimum, several=several)
     failed = 0 if session is None else session.counts.failures.count
     if several or unmatched:
         counts.report(failed)
@@ -188,7 +185,7 @@ class _QueryCounts:
 
 def _write_matches(
     answers: Iterable[_Answer],
-    databases: Sequence[Database],
+    database: Database,
     options: RankingOptions,
     form: Form,
     *,
@@ -211,7 +208,7 @@ def _write_matches(
         fields=options.similar.fields,
         noun=("match", "matches"),
         none=f"no document with {scores[0]} {minimum:g} or more",
-        extras=similar.first_words(databases, ["key"], options.similar),
+        extras=similar.first_words(database, ["key"], options.similar),
     )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lshdb.cli import documents, messages, running
+from lshdb.cli import documents, messages
 from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.formatting import size
 from lshdb.options import ReindexOptions
@@ -22,12 +22,7 @@ def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = No
         if base:
             texts = {} if [*base] == ["none"] else documents.base_texts(base, before.shingling)
             options = replace(options, base=texts)
-        try:
-            done = database.reindex(options)
-        except KeyboardInterrupt:
-            is_old = database.settings == before
-            now = "the index is as before" if is_old else "the new index is in place"
-            raise running.failed(f"interrupted; {now}", running.INTERRUPTED) from None
+        done = database.reindex(options)
     messages.warn_of_low_recall(done.after, options.shape)
     if done.after == done.before:
         messages.message(f"{file.db} has {messages.shape(done.after)} already: nothing to do")

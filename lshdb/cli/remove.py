@@ -56,8 +56,6 @@ def remove(
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
     if null and listed is None:
         raise UsageError("--null is for the keys of --from")
-    if options.missing_ok and not (keys or listed is not None):
-        raise UsageError("--missing-ok is for KEY... and --from FILE")
     if not (options.dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:

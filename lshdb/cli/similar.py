@@ -19,7 +19,7 @@ def check_single_stdin(files: Sequence[str]) -> None:
 
 
 def first_words(
-    databases: Sequence[Database], keys: Sequence[str], chosen: SimilarOptions | JoinOptions
+    database: Database, keys: Sequence[str], chosen: SimilarOptions | JoinOptions
 ) -> options.Extras:
     """How a terminal shows documents by their titles or first words, beside the columns `keys`.
 
@@ -36,10 +36,9 @@ def first_words(
         from lshdb.search.beginnings import beginnings_of  # only a terminal shows them
 
         words: dict[str, str] = {}
-        for database in reversed(databases):
-            for key, start in beginnings_of(store_of(database), keys, BEGINNING).items():
-                if text := start.text if start.is_line else start.title:
-                    words[key] = text
+        for key, start in beginnings_of(store_of(database), keys, BEGINNING).items():
+            if text := start.text if start.is_line else start.title:
+                words[key] = text
         return words
 
     return options.Extras(keys, words_of)

@@ -11,7 +11,7 @@ of these are compared. Documents in smaller buckets are never left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -186,17 +186,6 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
     if row is None:
         raise store.not_found(key)
     return row
-
-
-def best(matches: Iterable[Match], query: RankingOptions) -> list[Match]:
-    """The matches of several files, best first; equal ones keep their order."""
-    return [*weighted.ranked(sorted(matches, key=_rank), query.weighted, query.similar.top)]
-
-
-def _rank(match: Match) -> tuple[float, float]:
-    if match.containment is None:
-        return -match.similarity, -match.estimate
-    return -match.containment, -match.similarity
 
 
 def _query_batch(store: StoreReader, wanted: QueryOptions | Batch | Lanes) -> QueryBatch:

@@ -53,3 +53,30 @@ def test_no_file_takes_the_number_of_closed_standard_input() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True None\n"
+
+
+def test_ctrl_c_while_modules_are_loaded_ends_the_command() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(name, path, target=None):\n"
+        "        if name == 'lshdb.cli.messages': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting)\n"
+        "from lshdb.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("init --for fables", "--for 'fables' is not short-text, records, "),
+        ("init --ignore case", "--ignore 'case' is not numbers or marks"),
+        ("add . --extract-timeout 0", "--extract-timeout 0 is not above 0 and at most 1,000,000"),
+        ("clusters --max-size 1", "--max-size 1 is below 2: "),
+        ("query --text a --threshold 80", "--threshold 80 is not above 0 and at most 1; did you"),
+    ],
+)
+def test_an_error_names_an_option_by_its_flag(command: Command, line: str, says: str) -> None:
+    assert command.fails(*line.split(), status=2).startswith(says)

@@ -46,7 +46,7 @@ ROOMS = (
     ("maintain",),
     ("database",),
     ("opening",),
-    ("shards", "__init__"),
+    ("__init__",),
     ("cli",),
     ("__main__", "spark"),
 )

@@ -268,5 +268,5 @@ def test_a_range_without_pairs(of_families: Command) -> None:
     note = "no pair with similarity 0.50001 to 0.50002\n"
     assert of_families.done("pairs", *narrow, says=note).out == ""
     reason = of_families.fails("pairs", "--max-similarity", "0.4", status=2)
-    assert reason.endswith("below the threshold 0.5 of the database: give a lower threshold")
+    assert reason.endswith("below the threshold 0.5: give a lower threshold")
     assert "all pairs" in of_families.fails("pairs", "--sample", "2", "--into-table", status=2)

@@ -57,7 +57,7 @@ QUERIES = [("query", ONE), ("query_many", MANY)]
             for name, value, message in [
                 ("top", 0, "top 0"),
                 ("top", -1, "top -1"),
-                ("parameters", [1], "give where"),
+                ("parameters", [1], "where is not given"),
             ]
         ),
         ("query_many", {**MANY, "where": "missing = 1"}, "no such column"),
@@ -74,7 +74,7 @@ QUERIES = [("query", ONE), ("query_many", MANY)]
         ("clusters", {"min_size": 0}, "min_size 0 is below 1"),
         ("clusters", {"min_size": 5, "max_size": 4}, "max_size 4 is below 5"),
         ("clusters", {"max_size": 1}, "max_size 1 is below 2"),
-        ("clusters", {"parameters": [1]}, "give where"),
+        ("clusters", {"parameters": [1]}, "where is not given"),
         ("clusters", {"keep": "best"}, "keep 'best' is not first, last"),
         of_passages("passages", {}, "either a text or a key"),
         of_passages("passages", {"text": "x", "min_words": 7}, "7"),
