@@ -172,30 +172,32 @@ class Options:
         if any(isinstance(kind, str) for kind in cls.__annotations__.values()):
             cls.__annotations__ = get_annotations(cls, eval_str=True)
         dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
-        known, targets, defaults = dict[str, Declared](), dict[str, str](), dict[str, Any]()
+        options, targets, defaults = dict[str, Declared](), dict[str, str](), dict[str, Any]()
         required = list[str]()
-        for each in cls.__dataclass_fields__.values():
-            name, default = each.name, each.default
-            part: Any = each.type
+        for declared_field in cls.__dataclass_fields__.values():
+            name, default = declared_field.name, declared_field.default
+            held: Any = declared_field.type
             names = {name}
-            if is_group(part):
-                names.update(part._declared)
-                known |= part._declared
-                required += part._required
-                if not part._required:
-                    defaults[name] = part()
+            if is_group(held):
+                names.update(held._declared)
+                options |= held._declared
+                required += held._required
+                if not held._required:
+                    defaults[name] = held()
             else:
                 if default is dataclasses.MISSING:
                     default = Parameter.empty
                     required.append(name)
                 else:
                     defaults[name] = default
-                annotation, option = get_args(part)
-                known[name] = Declared(name, annotation, default, option, bool(each.kw_only), cls)
+                annotation, option = get_args(held)
+                options[name] = Declared(
+                    name, annotation, default, option, bool(declared_field.kw_only), cls
+                )
             if twice := sorted(targets.keys() & names):
                 raise TypeError(f"{cls.__name__} has two of {', '.join(twice)}")
             targets |= dict.fromkeys(names, name)
-        cls._declared, cls._fields = known, targets
+        cls._declared, cls._fields = options, targets
         cls._defaults, cls._required = defaults, required
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
@@ -212,7 +214,7 @@ class Options:
         """Set all values by the arguments of a function."""
         if args:
             keywords = _named(type(self), caller, args, keywords)
-        values, fields_of, of_parts = self.__dict__, self._fields, dict[str, dict[str, Any]]()
+        values, fields_of, changes_of = self.__dict__, self._fields, dict[str, dict[str, Any]]()
         values.update(self._defaults)
         for name, value in keywords.items():
             target = fields_of.get(name)
@@ -221,16 +223,16 @@ class Options:
             if target == name:
                 values[name] = value
             else:
-                of_parts.setdefault(target, {})[name] = value
+                changes_of.setdefault(target, {})[name] = value
         for name in self._required:
             if name not in keywords and fields_of[name] not in keywords:
                 raise TypeError(f"{caller}() needs the argument {name!r}")
         for name in keywords:
             self._check(name)
-        for target, changes in of_parts.items():
-            part: Any = self.__dataclass_fields__[target].type
+        for target, changes in changes_of.items():
+            held: Any = self.__dataclass_fields__[target].type
             before = vars(values[target]) if target in values else {}
-            values[target] = part(**before | changes)
+            values[target] = held(**before | changes)
         self.__post_init__()
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -247,9 +249,9 @@ class Options:
     def _check(self, name: str) -> None:
         declared, value = self._declared.get(name), self.__dict__.get(name)
         if declared is None:  # a group as a whole
-            part: Any = self.__dataclass_fields__[name].type
-            if not isinstance(value, part):
-                raise self.error(f"{name} {value!r:.100} is not of {part.__name__}")
+            held: Any = self.__dataclass_fields__[name].type
+            if not isinstance(value, held):
+                raise self.error(f"{name} {value!r:.100} is not of {held.__name__}")
         elif self._fields[name] == name and value is not declared.default:
             if declared.option.convert is not None:
                 value = self.__dict__[name] = declared.option.convert(name, value)
@@ -299,11 +301,11 @@ def unfold(group: Any) -> Signature:
     return Signature(sorted(parameters, key=lambda parameter: parameter.kind))
 
 
-def _unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:
+def _unexpected(function: str, name: str, known_names: Iterable[str]) -> TypeError:
     """The error for an argument that a function does not have."""
     from difflib import get_close_matches  # no command needs it
 
-    similar = get_close_matches(name, known, 1)
+    similar = get_close_matches(name, known_names, 1)
     hint = f"; did you mean {similar[0]!r}?" if similar else ""
     return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
@@ -349,9 +351,9 @@ def without_none(annotation: Any) -> Any:
 @functools.cache
 def kind_of(annotation: Any) -> ValueKind:
     """What the values of a type are called, and how to tell; of some types anything fits."""
-    known = without_none(annotation)
-    if known != annotation:
-        kind_name, fits = kind_of(known)
+    present_type = without_none(annotation)
+    if present_type != annotation:
+        kind_name, fits = kind_of(present_type)
         return kind_name, lambda value: value is None or fits(value)
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation in _KINDS:
@@ -468,21 +470,24 @@ def takes(group: Any = None) -> Any:
 
     def with_arguments(function: Callable[..., Any]) -> Any:
         written = signature(function)
-        before = [*written.parameters.values()][: -1 if group else None]
-        own, count, caller = Signature(before), len(before), function.__name__
+        parameters_before = [*written.parameters.values()][: -1 if group else None]
+        leading_part, count = Signature(parameters_before), len(parameters_before)
+        caller = function.__name__
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             leading, option_args = (args[:count], args[count:]) if group else (args, ())
-            named = {name: keywords.pop(name) for name in own.parameters if name in keywords}
+            named = {
+                name: keywords.pop(name) for name in leading_part.parameters if name in keywords
+            }
             if keywords and group is None:
-                raise _unexpected(caller, next(iter(keywords)), own.parameters)
+                raise _unexpected(caller, next(iter(keywords)), leading_part.parameters)
             try:
-                bound = own.bind(*leading, **named)
+                bound = leading_part.bind(*leading, **named)
             except TypeError as error:
                 raise TypeError(f"{caller}(): {error}") from None
             for name, value in bound.arguments.items():
-                check_value(name, value, own.parameters[name].annotation)
+                check_value(name, value, leading_part.parameters[name].annotation)
             if group is None:
                 return function(*bound.args, **bound.kwargs)
             if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
@@ -490,9 +495,11 @@ def takes(group: Any = None) -> Any:
             return function(*bound.args, group.of_call(caller, option_args, keywords))
 
         if group:
-            lines = [f"    {each.name}: {each.option.help}" for each in declared(group).values()]
+            lines = [
+                f"    {option.name}: {option.option.help}" for option in declared(group).values()
+            ]
             call.__signature__ = written.replace(  # type: ignore[attr-defined]
-                parameters=[*before, *unfold(group).parameters.values()]
+                parameters=[*parameters_before, *unfold(group).parameters.values()]
             )
             call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
         return call

@@ -236,6 +236,8 @@ def distinct_key(key: str, digest: bytes, digest_at: Callable[[str], bytes | Non
     """
     if digest_at(key) in (None, digest):
         return key
-    made = f"{key}#{digest[:DIGEST_SHOWN].hex()}"
-    numbered = (f"{made}-{number}" for number in count(2))
-    return next(name for name in chain([made], numbered) if digest_at(name) in (None, digest))
+    with_digest = f"{key}#{digest[:DIGEST_SHOWN].hex()}"
+    numbered = (f"{with_digest}-{number}" for number in count(2))
+    return next(
+        name for name in chain([with_digest], numbered) if digest_at(name) in (None, digest)
+    )

@@ -291,11 +291,11 @@ class Info(Result):
             documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
         documents["keys of files from"] = self.root
         sizes = {"file": formatting.size(self.bytes)}
-        known = (self.tables or {}).items()
-        large = [table for table in known if table[1] >= _LARGE_TABLE]
+        table_bytes = (self.tables or {}).items()
+        large = [table for table in table_bytes if table[1] >= _LARGE_TABLE]
         sizes |= {name: formatting.size(count) for name, count in large}
-        if others := sum(count for _, count in known) - sum(count for _, count in large):
-            sizes["other tables"] = formatting.size(others)
+        if other_bytes := sum(count for _, count in table_bytes) - sum(count for _, count in large):
+            sizes["other tables"] = formatting.size(other_bytes)
         return {
             "Documents": documents,
             "Settings": settings_in_words(self.settings),

@@ -46,19 +46,22 @@ def open(options: OpenOptions) -> Database:  # lshdb.open
     return database
 
 
-def opened(options: OpenOptions) -> tuple[Database, str]:
-    """The same, and what a SettingsWarning would say; empty if there is none."""
-    path, settings, limits, resolved = options.path, options.settings, options.limits, None
-    if not os.path.exists(path) or not os.path.getsize(path):
+def opened(options: OpenOptions, made: Settings | None = None) -> tuple[Database, str]:
+    """A database, and what a SettingsWarning would say; empty if there is none.
+
+    A new file has the settings `made`, or else those of the options.
+    """
+    path, settings = options.path, options.settings
+    if made is None and (not os.path.exists(path) or not os.path.getsize(path)):
         # Impossible settings are refused before SQLite writes a file.
-        resolved = resolve(with_passages(settings))
+        made = resolve(with_passages(settings))
     store = Store.open(
         Path(path),
         options.mode,
         options.timeout,
-        lambda: resolved or resolve(with_passages(settings)),
+        lambda: made or resolve(with_passages(settings)),
         root=options.root,
-        limits=limits,
+        limits=options.limits,
     )
     try:
         store.check_root(options.root)
@@ -67,17 +70,3 @@ def opened(options: OpenOptions) -> tuple[Database, str]:
         store.close()
         raise
     return Database(store), note
-
-
-def made_with(settings: Settings, options: OpenOptions) -> Database:
-    """A new database with the settings of another one; those of the options are not used."""
-    return Database(
-        Store.open(
-            Path(options.path),
-            "create",
-            options.timeout,
-            lambda: settings,
-            root=options.root,
-            limits=options.limits,
-        )
-    )

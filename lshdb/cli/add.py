@@ -16,8 +16,7 @@ from lshdb.columns import columns_of
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.model import AddReport
-from lshdb.opening import made_with
-from lshdb.options import INPUT, AddFilesOptions, FileName, OpenOptions
+from lshdb.options import INPUT, AddFilesOptions, FileName
 from lshdb.read.files import resolved
 from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path
 from lshdb.write.add import first_database
@@ -81,11 +80,11 @@ def add(
             total = sum(batches, AddReport())
             _report(total, counts.skipped.counts(), as_json)
             if total.repeated and not as_json:
-                how = "--auto-key without --key-field numbers rows"
+                advice = "--auto-key without --key-field numbers rows"
                 if options.read.names.key_field == "id":
-                    how = "--key-field names another field"
+                    advice = "--key-field names another field"
                 messages.message(
-                    f"repeated {total.repeated:,}: the last text of each key stays; {how}"
+                    f"repeated {total.repeated:,}: the last text of each key stays; {advice}"
                 )
     if interrupted:
         raise running.failed(_INTERRUPTED, running.INTERRUPTED)
@@ -128,16 +127,16 @@ def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None
     if os.path.exists(file.db) and file.is_filled:  # a name may be too long for a file
         return file.open(root=root)
     inputs = [*map(resolved, expanded(paths))]
-    if inputs and all(given.fault for given in inputs):
+    if inputs and all(file_given.fault for file_given in inputs):
         raise InputError(
             f"{printable_path(inputs[0].path)}: no such file or directory"
             + f", nor are {len(inputs) - 1:,} more" * (len(inputs) > 1)
         )
-    first = first_database(inputs, running.timeout())
-    if first is None:
+    source = first_database(inputs, running.timeout())
+    if source is None:
         return file.open(root=root)
-    path, settings = first
-    database = made_with(settings, OpenOptions(path=file.db, timeout=running.timeout(), root=root))
+    path, settings = source
+    database = file.open(root=root, made=settings)
     messages.message(f"{file.db} made with the settings of {escaped(path)}")
     return database
 
@@ -174,9 +173,10 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
 def _report_conflicts(total: AddReport) -> None:
     """Note the documents that differ in an added database, and which of both stay."""
     action, count = "kept" if total.kept else "replaced", total.conflicts
-    have = "document that has" if count == 1 else "documents that have"
-    first = ", ".join(map(escaped, total.conflict_keys))
-    more = ", ..." if count > len(total.conflict_keys) else ""
+    subject = "document that has" if count == 1 else "documents that have"
+    named_keys = ", ".join(map(escaped, total.conflict_keys))
+    dots = ", ..." if count > len(total.conflict_keys) else ""
     messages.message(
-        f"{action} {count:,} {have} another content or metadata in an added database: {first}{more}"
+        f"{action} {count:,} {subject} another content or metadata in an added database: "
+        f"{named_keys}{dots}"
     )

@@ -16,9 +16,9 @@ from lshdb.errors import TIMEOUT
 from lshdb.read import paths
 
 GROUPS = {
-    heading: there
+    heading: available
     for heading, commands in offers.COMMANDS.items()
-    if (there := {name: given for name, given in commands.items() if offers.is_there(given.app)})
+    if (available := {name: each for name, each in commands.items() if offers.is_there(each.app)})
 }
 """Every command that is there, under the heading of `lshdb --help`."""
 COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
@@ -80,8 +80,8 @@ class Commands(TyperGroup):
             for option, path in pairwise(["", *ctx.meta.get(_ARGUMENTS, [])]):
                 if option not in ("-d", "--db") and paths.is_database(path):
                     name = paths.escaped(path)
-                    said = f"{error.message}; " if error.message else ""
-                    error.message = f"{said}{name} is a database: give it as -d {name}"
+                    before = f"{error.message}; " if error.message else ""
+                    error.message = f"{before}{name} is a database: give it as -d {name}"
                     break
             raise
 

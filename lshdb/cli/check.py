@@ -6,19 +6,12 @@ from pathlib import Path
 import lshdb
 from lshdb.cli import messages, results, running
 from lshdb.cli.options import DatabaseFile, Form
-from lshdb.columns import Columns
+from lshdb.columns import Columns, columns_of
 from lshdb.maintain import examining, findings
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.store.sqlite_errors import RESTORE
 
-_PROBLEM: Columns = {
-    "table": str,
-    "key": str,
-    "stored": str,
-    "expected": str,
-    "count": int,
-    "remaining": int,
-}
+_PROBLEM: Columns = {**columns_of(findings.Problem), "count": int, "remaining": int}
 
 
 def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
@@ -38,10 +31,10 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     running.end_on_interrupt()  # SQLite takes back what is half done
     report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=running.timeout()))
     if report.problems or not form.is_text:
-        shown = ("table", "key", "stored", "expected")
+        shown, places = ("table", "key", "stored", "expected"), report.remaining
         problems = (  # with their number in the column, also after repair
-            (*astuple(found), report.counts[found.table], report.remaining.get(found.table, 0))
-            for found in report.problems
+            (*astuple(problem), report.counts[problem.table], places.get(problem.table, 0))
+            for problem in report.problems
         )
         results.write_results(_PROBLEM, problems, form, shown=shown)
     (messages.message if report.ok else messages.warn)(_conclusion(file.db, report, options.repair))
@@ -58,17 +51,17 @@ def _conclusion(db: Path, report: findings.CheckReport, repair: bool) -> str:
         return f"{db} was repaired, and is whole{written}"
     places = report.remaining
     if examining.DAMAGED in places:
-        what = (
+        advice = (
             f"{RESTORE}, or save what can be read with the sqlite3 shell's "
             ".recover into a new file, and lshdb check --deep --repair that"
         )
     elif not repair:
-        what = f"{checked} were looked at; --repair repairs what it can"
+        advice = f"{checked} were looked at; --repair repairs what it can"
     elif places.keys() & {examining.SCHEMA, examining.SETTINGS}:
-        what = f"nothing is repaired; {RESTORE}, or drop what others have added"
+        advice = f"nothing is repaired; {RESTORE}, or drop what others have added"
     elif examining.DIGEST in places:  # as long as they are there, their digests are believed
-        what = f"{RESTORE}, or remove those documents and add them again"
+        advice = f"{RESTORE}, or remove those documents and add them again"
     else:
-        what = "add those documents again"
-    left = ", ".join(f"{place} {count:,}" for place, count in sorted(places.items()))
-    return f"lshdb: {db} has problems{written}: {left}: {what}"
+        advice = "add those documents again"
+    problems_left = ", ".join(f"{place} {count:,}" for place, count in sorted(places.items()))
+    return f"lshdb: {db} has problems{written}: {problems_left}: {advice}"

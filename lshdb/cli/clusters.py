@@ -54,16 +54,17 @@ def clusters(
 
     Example: lshdb clusters --star --drop-list --files -0 | xargs -0 -r rm
     """
+    join = options.join
     if files and not (drop_list and form.is_text):
         raise UsageError("--files goes with --drop-list, and prints paths only")
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list + folders + bool(options.join.similar.fields) > 1:
+    if drop_list + folders + bool(join.similar.fields) > 1:
         raise UsageError("give one of --drop-list, --folders and --fields")
-    if folders and options.join.group_by is not None:
+    if folders and join.group_by is not None:
         raise UsageError("give one of --folders and --group-by")
-    with file.reading(form, temporary=options.join.group_by is not None) as database:
-        minimum = similar.minimum(database, options.join.similar.threshold)
+    with file.reading(form, temporary=join.group_by is not None) as database:
+        minimum = similar.minimum(database, join.similar.threshold)
         if folders:
             offers.offered(offers.OF_OPTIONS, "folders")(database, options, form)
             return
@@ -79,12 +80,12 @@ def clusters(
             similar_clusters.rows(),
             form,
             shown=("cluster", "similarity", "exact", "role", "key"),
-            fields=options.join.similar.fields,
+            fields=join.similar.fields,
             noun=("document in clusters", "documents in clusters"),
             none="no document that matches"
             if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            extras=similar.first_words(database, ["key"], options.join),
+            extras=similar.first_words(database, ["key"], join.similar.fields, join.group_by),
             root=store_of(database).root,
         )
 

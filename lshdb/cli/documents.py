@@ -45,10 +45,16 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
     stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
-    others: Any = {"metadata": False, "stdin_key": stdin_key}
-    others |= {"root": store_of(database).root, "auto_key": reading.sets.set_item is None}
-    shingling, counts = database.settings.shingling, counts_printed()
-    return session_for(shingling, reading, sets=reading.sets, counts=counts, **others)
+    return session_for(
+        database.settings.shingling,
+        reading,
+        sets=reading.sets,
+        counts=counts_printed(),
+        metadata=False,
+        stdin_key=stdin_key,
+        root=store_of(database).root,
+        auto_key=reading.sets.set_item is None,
+    )
 
 
 def stored_keys(database: Database, names: Sequence[str], *, as_keys: bool) -> list[str]:
@@ -148,10 +154,10 @@ _READ = {
 """What is counted with the files that are skipped, but is read; and what is said of it."""
 
 
-def report_skip(path: str, why: str) -> None:
+def report_skip(path: str, reason: str) -> None:
     """Name a file of a directory that is not read."""
-    is_read = why.startswith("read ") and not why.startswith("read already")
-    messages.warn(f"{'' if is_read else 'skipped '}{printable_path(path)}: {why}")
+    is_read = reason.startswith("read ") and not reason.startswith("read already")
+    messages.warn(f"{'' if is_read else 'skipped '}{printable_path(path)}: {reason}")
 
 
 def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:

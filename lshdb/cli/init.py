@@ -29,7 +29,7 @@ def init(
         settings = replace(settings, base=documents.base_texts(base, resolve(settings).shingling))
     existed = file.is_filled
     with file.open(settings=settings, root=root) as database:
-        made = database.settings
-        done = "exists already" if existed else "made"
-        messages.message(f"{file.db} {done}: {purpose_in_words(made)}")
-        messages.warn_of_low_recall(made, settings.shape)
+        actual = database.settings
+        outcome = "exists already" if existed else "made"
+        messages.message(f"{file.db} {outcome}: {purpose_in_words(actual)}")
+        messages.warn_of_low_recall(actual, settings.shape)

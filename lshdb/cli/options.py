@@ -14,6 +14,7 @@ from lshdb.groups import Option, Options, uncommon
 from lshdb.opening import opened
 from lshdb.read import kinds, paths
 from lshdb.read.outputs import is_stream
+from lshdb.sketch.settings import Settings
 
 # documents
 
@@ -157,8 +158,9 @@ class DatabaseFile(Options):
         mode: options.Mode = "create",
         settings: options.SettingsOptions | None = None,
         root: options.FileName | None = None,
+        made: Settings | None = None,
     ) -> Database:
-        """Open the database; see lshdb.open."""
+        """Open the database; see lshdb.opening.opened."""
         database, note = opened(
             options.OpenOptions(
                 self.db,
@@ -166,7 +168,8 @@ class DatabaseFile(Options):
                 mode=mode,
                 timeout=running.timeout(),
                 root=root,
-            )
+            ),
+            made,
         )
         if note:
             messages.warn(f"lshdb: {note}")

@@ -38,27 +38,28 @@ def pairs(
 
     Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20
     """
+    join = options.join
     if into_table:
         if not form.is_text:
             raise UsageError("give one of --into-table, --json, --csv and --output")
         with file.open("write") as database:
-            similar.minimum(database, options.join.similar.threshold)
+            similar.minimum(database, join.similar.threshold)
             count = database.store_pairs(options)
             messages.message(f"{file.db}: table similar_pairs: {counted(count, 'pair')}")
         return
-    with file.reading(form, temporary=options.join.group_by is not None) as database:
-        minimum = similar.minimum(database, options.join.similar.threshold)
+    with file.reading(form, temporary=join.group_by is not None) as database:
+        minimum = similar.minimum(database, join.similar.threshold)
         matching_pairs = database.pairs(options)
         results.write_results(
             matching_pairs.columns,
             matching_pairs.rows(),
             form,
             shown=(*filter(None, [options.weighted.sort]), "similarity", "exact", "a", "b"),
-            fields=options.join.similar.fields,
+            fields=join.similar.fields,
             noun=("pair",),
             none=f"no pair with similarity {minimum:g} "
             + (f"to {options.max_similarity:g}" if options.max_similarity else "or more"),
-            extras=similar.first_words(database, ["a", "b"], options.join),
+            extras=similar.first_words(database, ["a", "b"], join.similar.fields, join.group_by),
             root=store_of(database).root,
         )
     if matching_pairs.drawn_from:

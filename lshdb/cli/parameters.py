@@ -89,8 +89,15 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
         if isinstance(option, groups.Option):
-            known = parameter.name, annotation, parameter.default, option, True, groups.Options
-            return [_parameter(groups.Declared(*known), min=option.min, max=option.max)]
+            declaration = (
+                parameter.name,
+                annotation,
+                parameter.default,
+                option,
+                True,
+                groups.Options,
+            )
+            return [_parameter(groups.Declared(*declaration), min=option.min, max=option.max)]
     return [parameter]
 
 

@@ -22,11 +22,11 @@ def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = No
         if base:
             texts = {} if [*base] == ["none"] else documents.base_texts(base, before.shingling)
             options = replace(options, base=texts)
-        done = database.reindex(options)
-    messages.warn_of_low_recall(done.after, options.shape)
-    if done.after == done.before:
-        messages.message(f"{file.db} has {messages.shape(done.after)} already: nothing to do")
+        report = database.reindex(options)
+    messages.warn_of_low_recall(report.after, options.shape)
+    if report.after == report.before:
+        messages.message(f"{file.db} has {messages.shape(report.after)} already: nothing to do")
         return
-    written = f"{done.documents:,} documents" if done.rows else "band rows as before"
-    free = f", {size(done.free)} of the file are free" if done.free >= 500_000 else ""
-    messages.message(f"{file.db} reindexed: {messages.shape(done.after)}; {written}{free}")
+    written = f"{report.documents:,} documents" if report.rows else "band rows as before"
+    free_bytes = f", {size(report.free)} of the file are free" if report.free >= 500_000 else ""
+    messages.message(f"{file.db} reindexed: {messages.shape(report.after)}; {written}{free_bytes}")

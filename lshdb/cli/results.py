@@ -58,8 +58,10 @@ def noting_absent(
             absent -= {field.get(name) for name, value in of_row if value is not None}
         yield row
     if row is not None and absent:
-        wrong = ", ".join(name for name in names if name in absent)
-        messages.warn(f"lshdb: no document here has a value for {wrong}: is the name right?")
+        missing_fields = ", ".join(name for name in names if name in absent)
+        messages.warn(
+            f"lshdb: no document here has a value for {missing_fields}: is the name right?"
+        )
 
 
 def write_results(
@@ -226,7 +228,7 @@ def _write_text(
     # Values of SQL are printed as the sqlite3 shell does.
     separator = "|" if {*columns.values()} == {object} else "\t"
     names = list(columns)
-    drawn = on_terminal()
+    is_drawn = on_terminal()
 
     def cell_of(name: str) -> Callable[[Sequence[Any]], Any]:
         index = names.index(name)
@@ -244,15 +246,15 @@ def _write_text(
 
             return kind
         if columns[name] is float:
-            return lambda row: formatting.number(row[index], drawn)
+            return lambda row: formatting.number(row[index], is_drawn)
         return itemgetter(index)
 
     cells_of = [*map(cell_of, shown)]
     lines = ([cell(row) for cell in cells_of] for row in rows)
-    if drawn:
-        parts = iter(lambda: [*itertools.islice(lines, _TABLE_ROWS)], [])
-        for part in itertools.chain([next(parts, [])], parts):
-            _print_table(shown, part, heading is not False, extras)
+    if is_drawn:
+        tables = iter(lambda: [*itertools.islice(lines, _TABLE_ROWS)], [])
+        for rows_of_table in itertools.chain([next(tables, [])], tables):
+            _print_table(shown, rows_of_table, heading is not False, extras)
         return
     if heading:
         print(separator.join(map(paths.escaped, shown)))

@@ -16,21 +16,8 @@ from lshdb.errors import TIMEOUT, LshdbError, install
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
-_OF_OUTPUT = {
-    getattr(errno, name, None)
-    for name in (
-        "EAGAIN",
-        "EBADF",
-        "ECONNRESET",
-        "EDQUOT",
-        "EFBIG",
-        "EINVAL",
-        "EIO",
-        "ENOSPC",
-        "EPIPE",
-    )
-}
-"""Errors of writing: without the name of a file they are about standard output."""
+_NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOENT, errno.ENOMEM)
+"""Errors that writing does not raise: others without the name of a file are standard output's."""
 Quiet = Annotated[
     bool,
     typer.Option(
@@ -61,20 +48,18 @@ def failed(reason: str, status: int = FAILED) -> typer.Exit:
 
 
 def output_failed(error: OSError) -> typer.Exit:
-    """The same for a file, or else standard output, that could not be written."""
+    """Print why a file, or else standard output, could not be written; the exception as above."""
     messages.discard(sys.stdout)
     reason = (error.strerror or str(error)).lower()
     if error.errno in (errno.EMFILE, errno.ENFILE):
         reason += ": raise ulimit -n"
     if error.filename:
         return failed(f"{error.filename}: {reason}")
-    if error.errno in _OF_OUTPUT:
-        return failed(f"standard output: {reason}")
     if error.errno == errno.ENOENT and not _has_directory():
         return failed("the current directory was deleted: change to another one")
     if error.errno == errno.ENOENT and "temporary directory" in reason:
         return failed("no directory for temporary files can be written: TMPDIR names one")
-    return failed(reason)
+    return failed(reason if error.errno in _NOT_OF_OUTPUT else f"standard output: {reason}")
 
 
 @contextmanager

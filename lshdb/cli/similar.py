@@ -6,7 +6,6 @@ from lshdb.cli import messages, options
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.options import JoinOptions, SimilarOptions
 
 BEGINNING = 250
 """Bytes read of a document to show its first words."""
@@ -19,16 +18,13 @@ def check_single_stdin(files: Sequence[str]) -> None:
 
 
 def first_words(
-    database: Database, keys: Sequence[str], chosen: SimilarOptions | JoinOptions
+    database: Database, keys: Sequence[str], fields: Sequence[str], group_by: object = None
 ) -> options.Extras:
     """How a terminal shows documents by their titles or first words, beside the columns `keys`.
 
-    The user's own fields take their place; folders have no words.
+    The user's own fields take their place; folders, of `group_by`, have no words.
     """
-    if isinstance(chosen, JoinOptions):
-        keys = keys if chosen.group_by is None else ()
-        chosen = chosen.similar
-    if chosen.fields or not keys:
+    if fields or group_by is not None:
         return options.NO_EXTRAS
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:

@@ -45,8 +45,8 @@ def sql(
     Example: lshdb sql "select key from documents where shingles > ?" -p 1000
     """
     if statement == files.STDOUT:
-        with opened(statement, files.stdin()) as given:
-            statement = given.read(_LONGEST_SQL).decode("utf-8-sig", "replace")
+        with opened(statement, files.stdin()) as stream:
+            statement = stream.read(_LONGEST_SQL).decode("utf-8-sig", "replace")
     if statement.lstrip().startswith("."):
         raise UsageError(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "

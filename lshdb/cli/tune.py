@@ -42,8 +42,8 @@ def tune(
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
     if measure:
-        given = (options.recall, options.permutations, options.documents, options.construction)
-        if any(option is not None for option in given):
+        others = (options.recall, options.permutations, options.documents, options.construction)
+        if any(option is not None for option in others):
             raise UsageError("--measure can only be combined with --threshold, --sample and --seed")
         write_measured = offers.offered(offers.OF_OPTIONS, "measure")
         write_measured(file, options.threshold, sample, options.seed, form)
@@ -62,8 +62,8 @@ def tune(
         )
     else:
         constructions = choices.tune(options)
-    named = (tuned for tuned in constructions[top:] if tuned.named)
-    _write_constructions([*constructions[:top], *named], form)
+    asked_for = (tuned for tuned in constructions[top:] if tuned.named)
+    _write_constructions([*constructions[:top], *asked_for], form)
     if note:
         messages.message(note)
 

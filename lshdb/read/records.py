@@ -350,8 +350,7 @@ class RecordOptions:
                 f"a text (field {other!r}), and this database holds sets (field {content_field!r})"
             )
         return InputError(
-            f"a set (field {other!r}), and this database holds texts: make one for sets "
-            "(shingle set)"
+            f"a set (field {other!r}), and texts are compared: --shingle set compares sets"
         )
 
     def _content(self, record: Record) -> tuple[Content, bool]:

@@ -201,7 +201,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [
             NO_KEY,
             NO_TEXT,
-            "a set (field 'set'), and this database holds texts: make one for sets (shingle set)",
+            "a set (field 'set'), and texts are compared: --shingle set compares sets",
         ],
     ),
     "fields of another type": (
