@@ -93,7 +93,7 @@ class Option:
         """What is wrong with a number; empty if it is in the range."""
         low, high = self.min, self.max
         if self.above is not None:
-            in_range = self.above < value and (high is None or value <= high)
+            in_range = high is not None and self.above < value <= high
             meant = f"; did you mean {value / 100:g}?" if high == 1 and 10 <= value <= 100 else ""
             return "" if in_range else f"is not above {self.above:g} and at most {high:,}{meant}"
         if high is None:

@@ -5,6 +5,7 @@ a second time, by Python's json.
 """
 
 import json
+import math
 import re
 from types import NoneType
 from typing import Any, TypeGuard
@@ -21,7 +22,6 @@ _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
 """Leaves digits and points as they are, and makes a blank of all else."""
 _LARGEST = 1 << 63
 """From here on a float may be an integer that orjson rounded."""
-_INFINITE = (float("inf"), float("-inf"))
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
 _PLAIN = _EXACT - {int}
@@ -228,7 +228,7 @@ def _plain(value: object, numbers: bool) -> object:
 
 
 def _is_infinite(value: object) -> TypeGuard[float]:
-    return isinstance(value, float) and value in _INFINITE
+    return isinstance(value, float) and math.isinf(value)
 
 
 def seconds_of(nanoseconds: int) -> str:

@@ -31,8 +31,6 @@ from lshdb.json_text import without_surrogates
 
 MISSING = frozenset(("NoneType", "NAType", "NaTType"))
 """Types of values that are missing: None, and those of pandas."""
-_LIKE_VOWELS = (*"AEIOaeio", "nd", "NA")
-"""Beginnings of names that take the article `an`: `UUID` and `uint8` do not."""
 _DAYS = frozenset("YMWD")
 """Units of NumPy's dates."""
 
@@ -100,18 +98,7 @@ def shown(value: object) -> str:
     try:
         return f"{value!r:.100}"
     except ValueError:
-        return with_article(type(value).__name__)
-
-
-def with_article(name: str) -> str:
-    """The name of a type with its article; plurals such as `bytes` have none.
-
-    >>> [with_article(name) for name in ("date", "int64", "bytes", "UUID")]
-    ['a date', 'an int64', 'bytes', 'a UUID']
-    """
-    if name == "bytes":
-        return name
-    return f"an {name}" if name.startswith(_LIKE_VOWELS) else f"a {name}"
+        return type(value).__name__
 
 
 def _digits(value: object) -> str:
@@ -157,7 +144,7 @@ def _text_of(value: object) -> str | None:
             value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_in_json
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"is {with_article(kind.__name__)}, which gives no key") from error
+        raise InputError(f"is of type {kind.__name__}, which gives no key") from error
 
 
 def _in_json(value: object) -> object:

@@ -14,9 +14,6 @@ from lshdb.results import Result
 from lshdb.sketch.settings import Settings, settings_in_words
 from lshdb.text.shingling import Content, Element
 
-_LARGE_TABLE = 1 << 16
-"""Minimum bytes of a table that is listed by its name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Document(Result):
@@ -290,16 +287,11 @@ class Info(Result):
         if self.unindexed:
             documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
         documents["keys of files from"] = self.root
-        sizes = {"file": formatting.size(self.bytes)}
-        table_bytes = (self.tables or {}).items()
-        large = [table for table in table_bytes if table[1] >= _LARGE_TABLE]
-        sizes |= {name: formatting.size(count) for name, count in large}
-        if other_bytes := sum(count for _, count in table_bytes) - sum(count for _, count in large):
-            sizes["other tables"] = formatting.size(other_bytes)
+        sizes = {"file": self.bytes, **(self.tables or {})}
         return {
             "Documents": documents,
             "Settings": settings_in_words(self.settings),
-            "Size": sizes,
+            "Size": {name: formatting.size(count) for name, count in sizes.items()},
         }
 
 

@@ -30,10 +30,6 @@ def __getattr__(name: str) -> object:
     return offered(OPTIONS, name)
 
 
-KeepRow = Literal["first", "last", "longest", "newest", "oldest", "shortest-path"]
-"""The same for rows, files and stored documents, which may have paths and times."""
-OnSimilar = Literal["keep", "skip"]
-"""What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
@@ -124,7 +120,7 @@ FieldNames = Annotated[
     ),
 ]
 KeepOrder = Annotated[
-    KeepRow,
+    Literal["first", "last", "longest", "newest", "oldest", "shortest-path"],
     Option(
         "Which row or document stays. [default: first]",
         metavar="first|last|longest|newest|oldest|shortest-path",
@@ -513,7 +509,7 @@ class AddManyOptions(Options):
     write: WritingOptions
 
     on_similar: Annotated[
-        OnSimilar,
+        Literal["keep", "skip"],
         Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
     on_skip: Annotated[

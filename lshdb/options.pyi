@@ -44,8 +44,6 @@ from lshdb.apps.spark.options import SparkRuleOptions as SparkRuleOptions
 from lshdb.apps.spark.options import SparkPairsOptions as SparkPairsOptions
 from lshdb.apps.spark.options import SparkDedupOptions as SparkDedupOptions
 from lshdb.apps.spark.options import SparkPassagesOptions as SparkPassagesOptions
-KeepRow = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
-OnSimilar = Literal['keep', 'skip']
 OnConflict = Literal['replace', 'keep', 'error']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow', 'xlsx']
 Mode = Literal['create', 'read', 'write']
@@ -64,7 +62,7 @@ Estimate = bool
 Distinguish = Literal['numbers'] | None
 WhereParameters = Parameters
 FieldNames = Sequence[str]
-KeepOrder = KeepRow
+KeepOrder = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
 OwnLimits = Limits
 DatabasePath = FileName
 OnProgress = bool | Progress
@@ -379,7 +377,7 @@ class WritingOptions(Options):
 
 class AddManyOptions(Options):
     write: WritingOptions
-    on_similar: OnSimilar
+    on_similar: Literal['keep', 'skip']
     on_skip: Callable[[Any], None] | None
     @overload
     def __init__(
@@ -388,7 +386,7 @@ class AddManyOptions(Options):
         workers: WorkerCount = None,
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
-        on_similar: OnSimilar = 'keep',
+        on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
     ) -> None: ...
     @overload
@@ -396,7 +394,7 @@ class AddManyOptions(Options):
         self,
         *,
         write: WritingOptions = ...,
-        on_similar: OnSimilar = 'keep',
+        on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
     ) -> None: ...
 
@@ -442,7 +440,7 @@ class AddFilesOptions(Options):
         workers: WorkerCount = None,
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
-        on_similar: OnSimilar = 'keep',
+        on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
         on_conflict: OnConflict = 'replace',
         root: Root = None,
@@ -487,7 +485,7 @@ class AddTableOptions(Options):
         workers: WorkerCount = None,
         on_batch: Callable[[AddReport], None] | None = None,
         progress: OnProgress = False,
-        on_similar: OnSimilar = 'keep',
+        on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),

@@ -6,8 +6,6 @@ from lshdb.cli import options, results
 from lshdb.groups import Option
 from lshdb.read.paths import escaped
 from lshdb.sketch.settings import settings_record
-from lshdb.text.kinds import missing_app
-from lshdb.text.shingles import base_hashes
 
 
 def info(
@@ -36,15 +34,11 @@ def info(
             for name, text in facts.items():
                 print(f"  {name:<{width}}{escaped(text)}")
         return
-    shingling = info.settings.shingling
     record = {
         "documents": info.documents,
         "empty": info.empty,
         "unindexed": info.unindexed,
         **settings_record(info.settings),
-        "base_shingles": None
-        if missing_app(shingling)
-        else len(base_hashes(shingling, info.settings.seed)),
         "root": info.root,
         "bytes": info.bytes,
         "tables": info.tables,

@@ -18,7 +18,7 @@ from lshdb.errors import (
     InputError,
     warn_of_limit,
 )
-from lshdb.keys import key_fault, key_of_id, with_article
+from lshdb.keys import key_fault, key_of_id
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.read.batch import Batch, Origin, Record
 from lshdb.read.metadata import LIST, Path, field_value, path_of, to_json
@@ -662,4 +662,4 @@ def kind_of(value: object) -> str:
         return "null"
     kinds = {bool: "a boolean", int: "a number", float: "a decimal number", str: "a string"}
     kinds |= {list: "an array", dict: "an object"}
-    return kinds.get(type(value)) or with_article(type(value).__name__)
+    return kinds.get(type(value)) or f"of type {type(value).__name__}"

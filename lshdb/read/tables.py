@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any
 
 from lshdb.errors import UsageError
-from lshdb.keys import with_article
 from lshdb.read import formats
 from lshdb.read.batch import Batch
 from lshdb.read.records import RecordOptions, distinct_names, documents_of_rows
@@ -63,9 +62,7 @@ def check_one_table(rows: object) -> None:
         raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
     if library == "datasets" and isinstance(rows, Mapping):
         first = next(iter(rows), "train")
-        raise UsageError(
-            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
-        )
+        raise UsageError(f"{kind} has a table for each split: give one, such as ds[{first!r}]")
 
 
 def _of_pandas(frame: Any, name: str, options: RecordOptions) -> Iterator[Batch]:

@@ -7,7 +7,6 @@ import orjson
 
 from lshdb import json_text
 from lshdb.errors import ContentError, DamagedFile
-from lshdb.keys import with_article
 from lshdb.text.shingling import Content, Element, OfSets, Shingling
 
 LARGEST = 900_000_000
@@ -107,7 +106,7 @@ def _check_set(content: object) -> None:
     """Raise ContentError for a value that cannot be a set."""
     # An iterator would be empty on a second reading, and the elements of bytes are integers.
     if not isinstance(content, Collection) or isinstance(content, bytes | bytearray):
-        raise ContentError(f"{with_article(type(content).__name__)} is neither text nor set")
+        raise ContentError(f"{type(content).__name__} is neither text nor set")
 
 
 def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element]:

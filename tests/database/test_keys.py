@@ -64,8 +64,8 @@ NO_KEYS: list[tuple[Any, str]] = [
     (dt.timedelta(1), "is a duration"),
     ("a\0", "NUL"),
     (10**5000, "too many digits"),
-    (object(), "is an object, which gives no key"),
-    ([{1}], "is a list, which gives no key"),
+    (object(), "is of type object, which gives no key"),
+    ([{1}], "is of type list, which gives no key"),
 ]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from lshdb import errors
 from lshdb.apps.compare import differences, model
 from lshdb.apps.passages import passage_runs, passage_windows
-from lshdb.keys import with_article
 from lshdb.model import Document
 from lshdb.read.batch import Batch
 from lshdb.search import query
@@ -134,9 +133,7 @@ def _side(store: Store, document: str | Document | Batch) -> _ComparedDocument:
     if isinstance(document, Document):
         document = Batch([document.key], [document.content])
     if not isinstance(document, Batch):
-        raise errors.UsageError(
-            f"{with_article(type(document).__name__)} is neither a key nor a Document"
-        )
+        raise errors.UsageError(f"{type(document).__name__} is neither a key nor a Document")
     content = cleaned(document.contents[0], shingling)
     signed = signing.sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.keys import with_article
 from lshdb.read import formats
 from lshdb.read.batch import Batch
 from lshdb.read.records import RecordOptions, documents_of_rows
@@ -69,7 +68,7 @@ class _Dicts(Frame):
         self.data = [*self.data]
         for number, row in enumerate(self.data, 1):
             if not isinstance(row, Mapping):
-                raise UsageError(f"row {number} is {with_article(type(row).__name__)}, not a dict")
+                raise UsageError(f"row {number} is of type {type(row).__name__}, not a dict")
 
     def batches(self) -> Iterator[Batch]:
         return documents_of_rows(

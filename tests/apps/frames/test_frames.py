@@ -164,7 +164,7 @@ ONE = {"id": [1], "text": ["a"]}
         (pd.Series(["a"]), {}, "a Series has no columns"),
         (pl.Series("text", ["a"]), {}, "a Series has no columns"),
         (datasets.DatasetDict({"a": datasets.Dataset.from_dict(ONE)}), {}, r"such as ds\['a'\]"),
-        ([{"text": "a"}, 5], {}, "row 2 is an int, not a dict"),
+        ([{"text": "a"}, 5], {}, "row 2 is of type int, not a dict"),
         (pa.table(ONE), {"text": "body"}, r"no field 'body': .* \(the columns are id, text\)"),
         (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body': name it with text= .*columns"),
         ("none.jsonl", {}, "no such file"),

@@ -73,7 +73,6 @@ def test_where_a_text_is_cut_the_app_is_named(without_app: Command, arguments: l
 
 
 def test_what_is_not_known_without_the_app_is_null(without_app: Command) -> None:
-    assert without_app.done("info", "--json").record["base_shingles"] is None
     assert without_app.done("show", "a.py", "--json").record["distinct_shingles"] is None
 
 

@@ -80,7 +80,7 @@ def test_answers_are_those_of_the_library(served_file: tuple[Path, Site]) -> Non
         ({}, 400, "give one of text, set, key"),
         ({"text": None}, 400, "give one of text, set, key"),
         ({"text": "a", "key": "fox"}, 400, "give one of text, set, key"),
-        ({"text": 5}, 400, "an int is neither text nor set"),
+        ({"text": 5}, 400, "int is neither text nor set"),
         ({"set": ["a"]}, 400, "this is a set, and the database holds texts"),
         ({"text": "a", "treshold": 1}, 400, "'treshold' is none of text, set, key, top, threshold"),
         ({"text": "a", "where": "1"}, 400, "'where' is none of text, set, key"),
