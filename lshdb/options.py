@@ -795,7 +795,7 @@ class ClustersOptions(Options):
 
     def __post_init__(self) -> None:
         if self.max_size is not None and self.max_size < (self.min_size or 2):
-            raise UsageError(f"max_size {self.max_size} is below min_size, {self.min_size or 2}")
+            raise UsageError(f"max_size {self.max_size} is below {self.min_size or 2}, min_size")
 
 
 # choosing an index

@@ -57,8 +57,8 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
         '{"text": "a"}': "no field 'id': name it with --key-field, or give --auto-key",
         '{"id": 3}': "no field 'text': name it with --text-field",
         '{"id": 3, "text": null}': "field 'text' is null, not a string",
-        '{"id": 3, "set": ["a"]}': "a set (field 'set'), and this database holds texts: make one "
-        "for sets (shingle set)",
+        '{"id": 3, "set": ["a"]}': "a set (field 'set'), and texts are compared: --shingle set "
+        "compares sets",
         deep: "not JSON: ... at character 1026",
         f'{{"id": 3, "text": "a", "more": {deep[99_510:100_490]}}}': "not JSON: nested deeper than "
         "200 levels",

@@ -96,7 +96,7 @@ COMMANDS = [
     ("decide --from gone.csv", 1, "no document has the key 'gone'"),
     ("decide --from words.csv", 1, "words.csv:2: 'a, b' is not a JSON array"),
     ("decide --from object.csv", 1, "object.csv:2: '{"),
-    ("serve --who ann", 2, "--own go with --review"),
+    ("serve --who ann", 2, "--who goes with --review"),
     ("clusters --drop-list --fields x", 2, "give one of --drop-list, --folders and --fields"),
     ("decide --from bad.parquet", 1, "bad.parquet: "),
     # SQL, and the values of its parameters.
