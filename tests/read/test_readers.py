@@ -407,6 +407,18 @@ def test_a_text_too_large_is_refused() -> None:
     ]
 
 
+def test_of_a_text_without_end_no_more_than_the_limit_is_read() -> None:
+    pieces = iter([b"x" * 600] * 9)
+
+    class Pipe(io.BytesIO):
+        def read1(self, _: int | None = -1) -> bytes:
+            return next(pieces, b"")
+
+    found = read("-", stdin=Pipe(), stdin_key="k", limits=Limits(largest_document=1_000))
+    assert found == [Failure("-", "larger than 1,000 bytes, the limit: split it")]
+    assert len([*pieces]) == 7
+
+
 @pytest.mark.parametrize(
     ("of_sets", "text", "expected"),
     [
