@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+from helpers import Command
+
 _WORDS = [
     "archive", "border", "candle", "dragon", "ember", "forest", "granite", "harbour", "island",
     "jungle", "kettle", "lantern", "meadow", "needle", "orchard", "pepper", "quarry", "river",
@@ -313,3 +315,17 @@ def word(
 
 def paragraph(inside: str) -> str:
     return f"<w:p><w:r>{inside}</w:r></w:p>"
+
+
+def stored(command: Command, column: str) -> dict[str, str]:
+    """A column of documents or files, by the keys without the directory."""
+    sql = f"SELECT key, {column} FROM documents LEFT JOIN files USING (doc_id)"
+    return {key.removeprefix("d/"): value for key, value in command.rows(sql)}
+
+
+def broken_library(command: Command, name: str, module: str, program: str) -> Command:
+    """The command where a module of a library is this program."""
+    (library := command.path("library", name)).mkdir(parents=True)
+    (library / "__init__.py").write_text("")
+    (library / f"{module}.py").write_text(program)
+    return Command(command.directory, {"PYTHONPATH": str(library.parent)})

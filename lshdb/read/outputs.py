@@ -73,10 +73,6 @@ class Output:
             self._name(error)
             raise
 
-    def writable(self) -> bool:
-        """True, as pyarrow asks."""
-        return True
-
     @property
     def closed(self) -> bool:
         """Whether it is closed."""

@@ -8,7 +8,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import inspection
 import pytest
 from helpers import Command, Result, database_of, in_any_version, unprivileged
 
@@ -273,19 +272,6 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
 
 
 # databases
-
-
-def test_database_paths_that_are_none(command: Command, database: Path) -> None:
-    with inspection.sqlite(database) as newer:
-        newer.execute("PRAGMA user_version = 99")
-    before = database.read_bytes()
-    reasons = {".": "directory", "lsh.db": "format 99", "x" * 300: "its name has 300 bytes"}
-    for name, reason in reasons.items():
-        for arguments in (["info"], ["add", "-"]):
-            message = command.fails(*arguments, "-d", name, stdin='{"id": 1, "text": ""}')
-            assert message.removeprefix("no database at ").startswith(name)
-            assert reason in message
-    assert database.read_bytes() == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -338,10 +338,6 @@ def test_a_name_that_is_nearly_right(command: Command, arguments: list[str], say
     assert says in " ".join(done.err.split())
 
 
-def test_a_database_that_is_not_there_is_no_advice(command: Command) -> None:
-    assert "is a database" not in command("pairs", "none.db").err
-
-
 # options given twice, and by variables
 
 

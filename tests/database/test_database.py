@@ -383,14 +383,6 @@ def test_an_unchanged_document_writes_nothing(path: Path) -> None:
 # removing
 
 
-@pytest.mark.parametrize("key", ["wolves", "\x1b[31n", "", "\ud800", "w\0"])
-def test_an_unknown_key_is_named(path: Path, key: str) -> None:
-    with database_of(path, {"wolf": "the fox and the grapes"}) as db:
-        with pytest.raises(KeyNotFound) as raised:
-            db.get(key)
-        assert str(raised.value) == f"no document has the key {key!r}"
-
-
 # looking inside
 
 

@@ -469,14 +469,6 @@ def test_every_file_with_a_byte_changed_is_reported_or_as_good_as_before(
     assert noticed > 30
 
 
-def test_a_file_cut_short_is_reported(originals: dict[str, Path], path: Path) -> None:
-    path.write_bytes(originals["words"].read_bytes()[: 3 * 16384])
-    for repair in (False, True):
-        report = lshdb.check(path, repair=repair)
-        assert "file" in found(report)
-        assert report.repairs == ()
-
-
 def test_what_is_no_file_of_lshdb_is_refused(path: Path, damaged: Callable[..., Path]) -> None:
     with pytest.raises(StoreError, match="no such file"):
         lshdb.check(path)

@@ -114,6 +114,12 @@ def test_quotes_between_tabs_are_text(pairs: list[list[str]]) -> None:
     assert read(data.encode()) == [[*map(unquoted, pair)] for pair in pairs]
 
 
+def test_a_name_of_a_column_may_have_several_lines(command: Command) -> None:
+    command.write("a.tsv", 'id\ttext\t"two\nlines"\n1\ta text of words\tx\n')
+    command.done("add", "a.tsv")
+    assert command.rows("SELECT metadata FROM documents") == [('{"two\\nlines":"x"}',)]
+
+
 @pytest.mark.app("dedup")
 def test_rows_of_tsv_go_out_as_they_came(command: Command) -> None:
     rows = [

@@ -16,19 +16,6 @@ from lshdb.apps.documents.extraction.text import normalized
 TEXTS = documents.paragraphs(30)
 
 
-@pytest.fixture
-def folder(command: Command) -> Path:
-    path = command.path("d")
-    path.mkdir()
-    return path
-
-
-def stored(command: Command, column: str) -> dict[str, str]:
-    """A column of documents or files, by the keys without the directory."""
-    sql = f"SELECT key, {column} FROM documents LEFT JOIN files USING (doc_id)"
-    return {key.removeprefix("d/"): value for key, value in command.rows(sql)}
-
-
 def test_a_text_in_each_format_finds_itself(command: Command, folder: Path) -> None:
     for kind, make in documents.MAKERS.items():
         make(folder / f"manual.{kind}", TEXTS)
@@ -40,13 +27,13 @@ def test_a_text_in_each_format_finds_itself(command: Command, folder: Path) -> N
     assert min(match["similarity"] for match in matches) > 0.97
     # A document is a query, too.
     assert len(command.done("query", "d/manual.epub").lines) == 12
-    metadata = stored(command, "metadata")
+    metadata = documents.stored(command, "metadata")
     kinds = {json.loads(value)["type"] for value in metadata.values() if value}
     assert kinds == {*documents.MAKERS} - {"txt", "md"}
     pdf = json.loads(metadata["manual.pdf"])
     assert (pdf["title"], pdf["author"], pdf["pages"]) == ("A title", "Ann Author", 5)
-    assert "pypdfium2 " in stored(command, "extracted")["manual.pdf"]
-    assert stored(command, "content")["manual.pdf"].count("\n\f") == 4
+    assert "pypdfium2 " in documents.stored(command, "extracted")["manual.pdf"]
+    assert documents.stored(command, "content")["manual.pdf"].count("\n\f") == 4
     assert "kept 1, dropped 12" in command.done("dedup", "d").err
     # Web pages are programs in a database of programs.
     command.done("init", "-d", "code.db", "--shingle", "code:5")
@@ -89,18 +76,10 @@ def test_a_bad_file_costs_itself_only(command: Command, folder: Path) -> None:
     assert reasons["skipped d/scan.pdf"] == "a PDF of pictures: it has no text"
     assert reasons["skipped"] == "1 scanned"
     assert bad.keys() <= reasons.keys()
-    contents = stored(command, "content")
+    contents = documents.stored(command, "content")
     assert contents["scan.pdf"] == ""
     assert "swordfish" not in "".join(contents.values())
     assert "whole.pdf" in contents
-
-
-def broken_library(command: Command, name: str, module: str, program: str) -> Command:
-    """The command where a module of a library is this program."""
-    (library := command.path("library", name)).mkdir(parents=True)
-    (library / "__init__.py").write_text("")
-    (library / f"{module}.py").write_text(program)
-    return Command(command.directory, {"PYTHONPATH": str(library.parent)})
 
 
 def test_documents_without_their_libraries_are_counted(command: Command, folder: Path) -> None:
@@ -113,7 +92,7 @@ def test_documents_without_their_libraries_are_counted(command: Command, folder:
     done = command.done("add", "d", "--no-documents", "--list-skipped")
     assert "skipped d/a.pdf: PDF: documents are not wanted\n" in done.err
     assert done.err.endswith("skipped: 1 documents\n")
-    assert "<p>" in stored(command, "content")["b.html"]
+    assert "<p>" in documents.stored(command, "content")["b.html"]
 
 
 @pytest.mark.extra("documents")
@@ -131,13 +110,13 @@ def test_a_message_is_a_document(command: Command, folder: Path) -> None:
     (folder / "mail/cur/1234.M5.host:2,S").write_bytes(bytes(box[0]))
     command.done("add", "d", "--no-quotes", says="added 4, updated 0, unchanged 0, failed 0\n")
     ferry = "The ferry leaves at noon."
-    assert stored(command, "content") == {
+    assert documents.stored(command, "content") == {
         "in.mbox#<1@example.org>": ferry,
         "mail/cur/1234.M5.host:2,S": ferry,
         "in.mbox#<2@example.org>": bus,
         "in.mbox#<2@example.org> 2": bus,
     }
-    about = json.loads(stored(command, "metadata")["in.mbox#<1@example.org>"])
+    about = json.loads(documents.stored(command, "metadata")["in.mbox#<1@example.org>"])
     assert (about["subject"], about["attachments"]) == ("Ferry", ["application/octet-stream"])
     (folder / "in.mbox").unlink()
     documents.mbox(folder / "in.mbox", box[1:])
@@ -155,10 +134,10 @@ def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> No
     moved = "added 0, updated 0, moved 1, removed 0, unchanged 1, failed 0\n"
     command.done("sync", "d", says=moved)
     # A library that cannot be loaded is not needed for what has not changed.
-    without = broken_library(command, "pypdfium2", "raw", "raise ValueError")
+    without = documents.broken_library(command, "pypdfium2", "raw", "raise ValueError")
     same = moved.replace("moved 1", "moved 0").replace("unchanged 1", "unchanged 2")
     without.done("sync", "d", says=same)
-    assert "pypdfium2" in stored(command, "extracted")["moved.pdf"]
+    assert "pypdfium2" in documents.stored(command, "extracted")["moved.pdf"]
     assert "moved.pdf: no PDF that can be read" in without("sync", "d", "--extract-again").err
     command.done("sync", "d", "--extract-again", says=same)
 
@@ -169,7 +148,7 @@ def test_a_passage_has_the_pages_of_both(command: Command, folder: Path) -> None
     documents.pdf(folder / "a.pdf", texts)
     documents.pdf(folder / "b.pdf", [*documents.paragraphs(4, seed=2), *texts[30:]])
     command.done("add", "d")
-    contents = stored(command, "content")
+    contents = documents.stored(command, "content")
     rows = command.done("passages", "d/b.pdf", "--json").records
     pages = {(row["page"], row["stored_page"]) for row in rows if row["key"] == "d/a.pdf"}
     assert pages == {

@@ -49,13 +49,6 @@ def test_the_process_that_extracts_ends_with_lshdb(command: Command) -> None:
 TEXTS = documents.paragraphs(30)
 
 
-@pytest.fixture
-def folder(command: Command) -> Path:
-    path = command.path("d")
-    path.mkdir()
-    return path
-
-
 def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
     small, large = tmp_path / "small.docx", tmp_path / "large.docx"
     documents.docx(small, TEXTS[:2])
@@ -81,19 +74,11 @@ def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> N
     command.done("add", "d", says="added 1, updated 0, unchanged 1, failed 0\n")
 
 
-def broken_library(command: Command, name: str, module: str, program: str) -> Command:
-    """The command where a module of a library is this program."""
-    (library := command.path("library", name)).mkdir(parents=True)
-    (library / "__init__.py").write_text("")
-    (library / f"{module}.py").write_text(program)
-    return Command(command.directory, {"PYTHONPATH": str(library.parent)})
-
-
 def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:
     # The libraries that there are do not crash on demand: one that does stands in for them.
     documents.html(folder / "a.html", TEXTS)
     documents.docx(folder / "b.docx", TEXTS)
-    crashing = broken_library(command, "selectolax", "lexbor", "import os\nos.abort()\n")
+    crashing = documents.broken_library(command, "selectolax", "lexbor", "import os\nos.abort()\n")
     done = crashing("add", "d")
     assert "d/a.html: the library that reads it crashed" in done.err
     assert "added 1, updated 0, unchanged 0, failed 1" in done.err

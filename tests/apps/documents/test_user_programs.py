@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import documents
 import pytest
 from helpers import Command, is_running, until
 
@@ -85,26 +86,13 @@ def test_memory_is_bounded_and_a_missing_program_named(command: Command) -> None
     assert done.err.startswith("lshdb: d/a.odd: no-such-program: no such program\n")
 
 
-@pytest.fixture
-def folder(command: Command) -> Path:
-    path = command.path("d")
-    path.mkdir()
-    return path
-
-
-def stored(command: Command, column: str) -> dict[str, str]:
-    """A column of documents or files, by the keys without the directory."""
-    sql = f"SELECT key, {column} FROM documents LEFT JOIN files USING (doc_id)"
-    return {key.removeprefix("d/"): value for key, value in command.rows(sql)}
-
-
 def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) -> None:
     (folder / "a.scan").write_bytes(b"\0binary")
     convert = ("add", "d", "--convert")
     added = "added 1, updated 0, unchanged 0, failed 0\n"
     command.done(*convert, "scan=sh -c 'echo the text of $0' {}", says=added)
-    assert stored(command, "content")["a.scan"] == f"the text of {folder / 'a.scan'}"
-    assert "sh -c" in json.loads(stored(command, "extracted")["a.scan"])["by"]
+    assert documents.stored(command, "content")["a.scan"] == f"the text of {folder / 'a.scan'}"
+    assert "sh -c" in json.loads(documents.stored(command, "extracted")["a.scan"])["by"]
     for wrong in ("scan=cat", "=cat {}", "scan='cat {}"):
         assert "is not 'SUFFIX=COMMAND {}'" in command.fails(*convert, wrong, status=2)
     assert "returned non-zero exit status 1" in command(*convert, "scan=false {}").err

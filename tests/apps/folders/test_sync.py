@@ -1,4 +1,7 @@
-"""sync: after it the database is what a new one of the same directories would be."""
+"""sync: after it the database is what a new one of the same directories would be.
+
+What it reads again, which files it knows by their bytes, and what happens to decisions.
+"""
 
 from __future__ import annotations
 
@@ -326,3 +329,250 @@ def test_a_document_is_kept_where_its_reader_is_missing(command: Command, folder
     change(folder / "inner/c.txt", b"\0" * 9)
     (folder / "a.docx").unlink()
     assert "removed 2" in command("sync", "d", "--archives").err
+
+
+# renames
+
+
+MESSAGE = """From ann@example.org Thu Jan  1 00:00:00 2026
+Message-ID: <{name}@example.org>
+From: ann@example.org
+Subject: {name}
+
+{text}
+
+"""
+
+
+def as_planned(*directories: str, **options: Any) -> SyncReport:
+    """Synchronise; a dry run counts the same."""
+    planned, done = sync(*directories, dry_run=True, **options), sync(*directories, **options)
+    assert counts(planned) == counts(done)
+    return done
+
+
+def decide(verdict: str, *keys: str) -> None:
+    with lshdb.open("lsh.db") as db:
+        db.decide(verdict, keys)  # type: ignore[arg-type]
+
+
+def decided() -> list[tuple[str, tuple[str, ...], str]]:
+    with lshdb.open("lsh.db", mode="read") as db:
+        return [(one.verdict, one.keys, one.state) for one in db.decisions()]
+
+
+def execute(sql: str) -> None:
+    with inspection.sqlite(Path("lsh.db")) as connection:
+        connection.execute(sql)
+
+
+def mailbox(path: str, *names: str) -> None:
+    texts = [MESSAGE.format(name=name, text=f"Dear all, {name} is here " * 9) for name in names]
+    write(path, "".join(texts))
+
+
+@pytest.mark.extra("documents")
+def test_equal_bytes_are_unchanged_and_only_read() -> None:
+    """The state is stored again, so that the next run does not read them."""
+    write("d/a.txt", "one text")
+    write("d/b.html", "<html><p>another text</p></html>")
+    as_planned("d")
+    # Among these is a time in the future, and one beyond what 64 bits of nanoseconds hold.
+    for seconds in (1, 2**33, 2**34, None):
+        if seconds is None:
+            os.replace(shutil.copy2("d/b.html", "copy"), "d/b.html")
+        else:
+            os.utime("d/b.html", (seconds, seconds))
+        (before,) = inspection.rows(Path("lsh.db"), "SELECT max(inode || ctime_ns) FROM files")
+        assert counts(as_planned("d")) == (0, 0, 0, 0, 2)
+        assert [before] != inspection.rows(
+            Path("lsh.db"), "SELECT max(inode || ctime_ns) FROM files"
+        )
+    assert stored()["d/b.html"].strip() == "another text"
+
+
+def test_all_files_are_read_if_asked() -> None:
+    write("d/a.txt", "one text")
+    as_planned("d")
+    execute("UPDATE documents SET digest = zeroblob(16)")
+    execute("UPDATE files SET file_digest = zeroblob(16)")
+    assert counts(as_planned("d")) == (0, 0, 0, 0, 1)
+    assert counts(as_planned("d", read_all=True)) == (0, 1, 0, 0, 0)
+    assert counts(as_planned("d", read_all=True)) == (0, 0, 0, 0, 1)
+
+
+def test_swapped_and_rotated_names_are_renames() -> None:
+    for number in range(4):
+        write(f"d/log.{number}", f"the lines of day {number}", age=900 - number)
+    write("d/a", "the text of a")
+    write("d/b", "the text of b")
+    as_planned("d")
+    before = ids()
+    decide("drop", "d/log.1", "d/a")
+    decide("different", "d/log.1", "d/log.2", "d/a")
+    for number in (3, 2, 1, 0):
+        os.rename(f"d/log.{number}", f"d/log.{number + 1}")
+    write("d/log.0", "the lines of day 4")
+    os.rename("d/a", "d/c")
+    os.rename("d/b", "d/a")
+    os.rename("d/c", "d/b")
+    assert counts(as_planned("d")) == (1, 0, 6, 0, 0)
+    assert {key: before[key] for key in before} == {
+        **{f"d/log.{number}": ids()[f"d/log.{number + 1}"] for number in range(4)},
+        "d/a": ids()["d/b"],
+        "d/b": ids()["d/a"],
+    }
+    assert decided() == [
+        ("drop", ("d/b",), "overruled"),
+        ("drop", ("d/log.2",), "overruled"),
+        ("different", ("d/b", "d/log.2", "d/log.3"), "holds"),
+    ]
+    inspection.check(Path("lsh.db"))
+
+
+def test_a_name_that_another_text_gets_has_no_decision_left() -> None:
+    write("d/report.txt", "the report of 2023")
+    write("d/copy.txt", "the report of 2023")
+    as_planned("d")
+    decide("drop", "d/report.txt")
+    os.rename("d/report.txt", "d/report-2023.txt")
+    write("d/report.txt", "new")
+    assert counts(as_planned("d")) == (1, 0, 1, 0, 1)
+    assert decided() == [("drop", ("d/report-2023.txt",), "holds")]
+
+
+@pytest.mark.parametrize("new", ["d/c", "d/b"])
+def test_a_drop_is_spent_when_its_file_is_gone(new: str) -> None:
+    """Also where the copy that was kept takes its name."""
+    write("d/a", "a text", age=200)
+    write("d/b", "a text")
+    write("d/other", "another text")
+    as_planned("d")
+    decide("drop", "d/b")
+    os.unlink("d/b")
+    os.rename("d/a", new)
+    as_planned("d")
+    assert stored() == {new: "a text", "d/other": "another text"}
+    assert decided() == [("drop", ("d/b",), "spent")]
+    os.rename(new, "d/b")
+    as_planned("d")
+    write("d/c", "a text")
+    as_planned("d")
+    assert sorted(stored()) == ["d/b", "d/c", "d/other"]
+    assert decided() == [("drop", ("d/b",), "spent")]
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_dropped_file_that_is_gone_says_nothing_of_a_later_copy(is_removed: bool) -> None:
+    write("d/a", "a text")
+    write("d/b", "a text")
+    as_planned("d")
+    decide("drop", "d/b")
+    if is_removed:
+        with lshdb.open("lsh.db") as db:
+            db.remove_decided()
+        assert counts(as_planned("d")) == (0, 0, 0, 0, 1)
+    os.unlink("d/b")
+    as_planned("d")
+    write("d/b", "a text")
+    assert counts(as_planned("d")) == (1, 0, 0, 0, 1)
+    assert decided() == [("drop", ("d/b",), "spent")]
+
+
+def test_a_kept_copy_under_the_name_of_one_that_was_dropped_and_removed_is_not_dropped() -> None:
+    write("d/a", "a text")
+    write("d/b", "a text")
+    as_planned("d")
+    decide("drop", "d/b")
+    with lshdb.open("lsh.db") as db:
+        db.remove_decided()
+    os.replace("d/a", "d/b")
+    assert counts(as_planned("d")) == (0, 0, 1, 0, 0)
+    assert decided() == [("drop", ("d/b",), "spent")]
+
+
+def test_of_equal_texts_those_with_the_same_names_belong_together() -> None:
+    for folder in ("x", "y"):
+        write(f"d/{folder}/same.txt", "an equal text")
+        write(f"d/{folder}/{folder}.txt", "another equal text")
+    write("d/z/same.txt", "an equal text")
+    as_planned("d")
+    before = ids()
+    decide("drop", "d/y/same.txt")
+    os.rename("d/x", "d/x2")
+    os.mkdir("d/y2")
+    os.rename("d/y", "d/y2/y")
+    assert counts(as_planned("d"))[2:] == (4, 0, 1)
+    after = ids()
+    assert after["d/y2/y/same.txt"] == before["d/y/same.txt"]
+    assert decided() == [("drop", ("d/y2/y/same.txt",), "holds")]
+    assert after["d/x2/x.txt"] == before["d/x/x.txt"]
+    os.rename("d/y2/y/same.txt", "d/p.txt")
+    os.unlink("d/x2/same.txt")
+    assert counts(as_planned("d"))[:4] == (1, 0, 0, 2), "one of two, under another name, is none"
+    assert decided() == [("drop", ("d/y2/y/same.txt",), "spent")]
+
+
+def test_members_of_archives_and_messages_of_mailboxes_are_recognised() -> None:
+    with zipfile.ZipFile(Path("d.zip"), "w") as archive:
+        archive.writestr("in/a.txt", "a text in an archive")
+        archive.writestr("in/b.txt", "another text in an archive")
+    os.mkdir("d")
+    shutil.move("d.zip", "d/d.zip")
+    mailbox("d/inbox.mbox", "m1", "m2", "m3")
+    mailbox("d/old.mbox", "m4")
+    as_planned("d", archives=True)
+    before = ids()
+    assert len(before) == 6
+    decide("keep", "d/d.zip/in/a.txt", "d/inbox.mbox#<m1@example.org>")
+    os.rename("d/d.zip", "d/e.zip")
+    os.rename("d/inbox.mbox", "d/in.mbox")
+    assert counts(as_planned("d", archives=True)) == (0, 0, 5, 0, 1)
+    after = ids()
+    assert after["d/in.mbox#<m1@example.org>"] == before["d/inbox.mbox#<m1@example.org>"]
+    assert decided() == [
+        ("keep", ("d/e.zip/in/a.txt",), "holds"),
+        ("keep", ("d/in.mbox#<m1@example.org>",), "holds"),
+    ]
+    mailbox("d/in.mbox", "m2", "m3", "m5")
+    mailbox("d/old.mbox", "m4", "m1")
+    assert counts(as_planned("d", archives=True)) == (2, 0, 0, 1, 5), (
+        "filed elsewhere, it is a new one"
+    )
+    inspection.check(Path("lsh.db"))
+
+
+def test_a_folder_that_was_moved_is_known_by_its_inodes_or_by_its_old_name() -> None:
+    write("n/a.txt", "the text of a")
+    write("n/sub/b.txt", "the text of b")
+    as_planned("n")
+    before = sorted(ids().values())
+    decide("keep", "n/a.txt")
+    os.rename("n", "n2")
+    with pytest.raises(InputError, match="--moved-from n"):
+        as_planned("n")
+    assert counts(as_planned("n2")) == (0, 0, 2, 0, 0)
+    assert sorted(ids().values()) == before
+    shutil.copytree("n2", "n3")
+    shutil.rmtree("n2")
+    write("n3/sub/b.txt", "the text of b, changed")
+    assert counts(as_planned("n3", moved_from=["n2"])) == (1, 0, 1, 1, 0)
+    assert decided() == [("keep", ("n3/a.txt",), "holds")]
+    shutil.copytree("n3", "n4")
+    assert counts(as_planned("n4")) == (2, 0, 0, 0, 0), "copies are new documents"
+    assert decided() == [("keep", ("n3/a.txt",), "holds")]
+
+
+def test_documents_without_digests_of_files_get_them_when_all_are_read() -> None:
+    """As in files that another program wrote."""
+    write("d/a.txt", "the text of a")
+    write("d/b.html", "<html><p>another text</p></html>")
+    as_planned("d")
+    before = ids()
+    execute("UPDATE files SET ctime_ns = NULL, device = NULL, inode = NULL, file_digest = NULL")
+    assert counts(as_planned("d")) == (0, 0, 0, 0, 2)
+    assert counts(as_planned("d", read_all=True)) == (0, 0, 0, 0, 2)
+    os.rename("d/b.html", "d/c.html")
+    os.utime("d/a.txt", (1, 1))
+    assert counts(as_planned("d")) == (0, 0, 1, 0, 1)
+    assert ids()["d/c.html"] == before["d/b.html"]

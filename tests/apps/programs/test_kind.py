@@ -72,10 +72,6 @@ def test_where_a_text_is_cut_the_app_is_named(without_app: Command, arguments: l
     assert without_app.done("sql", "SELECT count(*) FROM documents").out == "3\n"
 
 
-def test_what_is_not_known_without_the_app_is_null(without_app: Command) -> None:
-    assert without_app.done("show", "a.py", "--json").record["distinct_shingles"] is None
-
-
 def test_what_only_the_app_can_count_is_null(without_app: Command) -> None:
     for database in ("lsh.db", "texts.db"):
         shown = without_app.done("show", "-d", database, "a.py", "--json").record

@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -323,15 +322,6 @@ def test_settings_of_the_index_may_differ_and_those_of_documents_not(reindexed: 
         lshdb.Service(reindexed, threshold=0.7, shingle="char:5")
     with pytest.raises(lshdb.SettingsMismatch):
         lshdb.Service(reindexed, threshold=0.7, check_settings=True)
-
-
-def test_where_warnings_are_errors_the_file_is_closed(reindexed: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(lshdb.SettingsWarning):
-            lshdb.Service(reindexed, threshold=0.7)
-    assert [one.name for one in reindexed.parent.iterdir()] == [reindexed.name], "no log is left"
-    assert service_threads() == []
 
 
 def test_a_running_service_uses_the_new_index(path: Path) -> None:

@@ -20,17 +20,9 @@ from web_pages import (
     check_sites,
     facts,
     follow,
-    make_databases,
 )
 
 import lshdb
-
-
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("web")
-    make_databases(made)
-    return made
 
 
 @pytest.fixture(scope="module")

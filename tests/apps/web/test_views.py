@@ -45,20 +45,12 @@ from web_pages import (
     facts,
     follow,
     json_lines,
-    make_databases,
 )
 
 from lshdb.apps.review.cli import review
 from lshdb.apps.web import page_file, rendering, views
 from lshdb.apps.web.computing import ResultCache
 from lshdb.progress import Progress
-
-
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("web")
-    make_databases(made)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -165,22 +157,6 @@ def test_long_documents_are_cut_and_the_page_says_so(directory: Path, site: Site
         assert ["".join(found) for found in parts] == [
             db.get(key).content for key in ("long", "long 2")
         ]
-
-
-Row = dict[str, Any]
-
-
-def listed(site: Site, page: str, **asked: str) -> list[list[Row]]:
-    """The rows of a list, cluster by cluster or one by one, without their numbers."""
-    answer = check(eventually(site, page, **asked))
-    items = json_lines(site.get(page, format="jsonl", **asked))
-    assert items or "matches these filters." in answer.text
-    assert [item.pop("number") for item in items] == [*range(1, len(items) + 1)]
-    return [item.get("members", [item]) for item in items]
-
-
-def lowest(rows: list[Row]) -> Any:
-    return min(row["similarity"] for row in rows)
 
 
 def test_a_filter_that_is_none_keeps_the_others(site: Site) -> None:
@@ -1036,7 +1012,7 @@ def test_single_documents_are_clusters_of_one(path: Path, field: str, keys: str)
 @pytest.mark.extra("web")
 def test_a_field_given_twice_is_refused(command: Command) -> None:
     lshdb.open(command.path("lsh.db")).close()
-    with served(command.directory) as site:
+    with direct(command.path("lsh.db")) as site:
         same = site.ask(f"{site.root}/clusters?keep=last&keep=last")
         twice = site.ask(f"{site.root}/clusters?keep=last&keep=first")
         form = site.ask(f"{site.root}/query", b"text=a&text=a&threshold=0.5&threshold=0.6")

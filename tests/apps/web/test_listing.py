@@ -9,23 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Site, eventually, served
-from web_pages import check, direct, json_lines, make_databases
+from helpers import Site, eventually
+from web_pages import check, direct, json_lines
 
 import lshdb
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("web")
-    make_databases(made)
-    return made
-
-
-@pytest.fixture(scope="module")
 def site(directory: Path) -> Iterator[Site]:
-    """`lshdb serve` of the database of texts."""
-    with served(directory, "-d", "texts.db") as site:
+    """The pages of the database of texts."""
+    with direct(directory / "texts.db") as site:
         yield site
 
 
