@@ -1,7 +1,7 @@
 """`lshdb query`: find documents similar to a text, or to rows of a table."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,7 +126,7 @@ def query(
                 (content,) = document.contents
                 matches = search(store_of(database), options, document)
             answers = iter([(name, matches)])
-        answers = counts.of_others(answers)
+        answers = stack.enter_context(closing(counts.of_others(answers)))
         minimum = _note_recall(database, options)
         if unmatched:
             keys = ((key,) for key, matches in answers if not matches)
@@ -167,7 +167,7 @@ class _QueryCounts:
             self.files.update(key for key, _ in batch.states)
             yield batch
 
-    def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
+    def of_others(self, answers: Iterable[_Answer]) -> Generator[_Answer]:
         """The answers as they come, without a file as a match of itself."""
         for name, matches in answers:
             others = [match for match in matches if match.key != name or name not in self.files]

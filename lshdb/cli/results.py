@@ -13,7 +13,8 @@ as escapes, a file has them as they are.
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -104,21 +105,25 @@ def write_results(
             count += 1
             yield row
 
-    rows = counting()
-    if form.is_text:
-        first = [*itertools.islice(rows, 1)]
-        if not first and none is not None:
-            messages.message(none)
-            return 0
-        shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
-        _write_text(names, itertools.chain(first, rows), shown, form.heading, extras, root)
+    with ExitStack() as stack:
+        if isinstance(rows, Generator):
+            # Also where a pipe is closed: the last to close the database then removes its log.
+            stack.callback(rows.close)
+        rows = counting()
+        if form.is_text:
+            first = [*itertools.islice(rows, 1)]
+            if not first and none is not None:
+                messages.message(none)
+                return 0
+            shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
+            _write_text(names, itertools.chain(first, rows), shown, form.heading, extras, root)
+            return count
+        path = files.STDOUT if form.output is None else form.output
+        is_screen = form.output is None or is_stream(path)
+        _write_formatted(names, rows, form, path, is_screen=is_screen)
+        if not is_screen:
+            messages.message(f"{path}: {formatting.counted(count, *noun)}")
         return count
-    path = files.STDOUT if form.output is None else form.output
-    is_screen = form.output is None or is_stream(path)
-    _write_formatted(names, rows, form, path, is_screen=is_screen)
-    if not is_screen:
-        messages.message(f"{path}: {formatting.counted(count, *noun)}")
-    return count
 
 
 def _write_formatted(

@@ -1,6 +1,5 @@
 """`lshdb sql`: run a SELECT on the file's tables and views."""
 
-from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -54,6 +53,4 @@ def sql(
         )
     with file.reading(form) as database:
         rows = database.sql(statement, [*map(sql_value, map(str, parameters or ()))])
-        # Closed before the database: the last handle to close removes the log.
-        with closing(rows):
-            results.write_results(dict.fromkeys(rows.columns, object), rows.rows(), form)
+        results.write_results(dict.fromkeys(rows.columns, object), rows.rows(), form)

@@ -252,6 +252,20 @@ def test_a_reader_that_goes_away_is_no_failure(fables: Command) -> None:
     assert finish(process) == (0, "")
 
 
+@pytest.mark.parametrize("words", [("pairs",), ("clusters",), ("query", "rows.jsonl")])
+def test_a_closed_pipe_leaves_no_log(command: Command, words: tuple[str, ...]) -> None:
+    """The database is closed when nothing reads it any more."""
+    rows = [{"id": str(number), "text": "one two three four"} for number in range(400)]
+    command.write("rows.jsonl", rows)
+    command.done("add", "rows.jsonl")
+    process = command.start(*words, stdout=-1, stderr=-1)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    assert finish(process) == (0, "")
+    assert [*command.directory.glob("lsh.db*")] == [command.path("lsh.db")]
+
+
 def test_interrupted_add_keeps_what_it_says_and_goes_on_when_run_again(command: Command) -> None:
     """A slow pipe, a terminal's Ctrl-C to the whole process group, then the same input again."""
     # As cheap to add as can be: it takes tens of thousands to fill a batch.
