@@ -5,9 +5,11 @@ monotone: another colliding band never removes a candidate. The probabilities ar
 S-curve. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4 and 3.6.3.
 """
 
+import itertools
 import math
 import re
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -74,13 +76,12 @@ class Construction:
                 f'construction {text!r} is not levels of at least 1 like "and 4, or 8" or '
                 '"and 4, or 4, and 4, or 4"'
             )
-        levels: list[Level] = []
-        for part in text.split(","):
-            kind, size = part.split()
-            if int(size) > 1 and levels and levels[-1].kind == kind:
-                levels[-1] = Level(levels[-1].kind, levels[-1].size * int(size))
-            elif int(size) > 1:
-                levels.append(Level("and" if kind == "and" else "or", int(size)))
+        parts = (part.split() for part in text.split(","))
+        groups = itertools.groupby((part for part in parts if int(part[1]) > 1), itemgetter(0))
+        levels = [
+            Level("and" if kind == "and" else "or", math.prod(int(size) for _, size in group))
+            for kind, group in groups
+        ]
         lanes = math.prod(level.size for level in levels)
         if lanes > MAX_LANES:
             raise SettingsError(

@@ -18,6 +18,8 @@ MIN_RUN = 3
 MAX_RUN = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
 
+_PARTS = {"fingerprints": "passages", "rare_words": "reworded", "record_shingles": "records"}
+"""The setting from which each part of the index follows."""
 _USUAL_RECALL = 0.99
 """The share of pairs at the threshold from which nothing is said of those that are missed."""
 _NAMED = 5
@@ -112,12 +114,7 @@ def parts_of(settings: Settings) -> dict[str, int]:
 
     Rows that were made by another number are made again.
     """
-    values = {
-        "fingerprints": settings.passages,
-        "rare_words": int(settings.reworded),
-        "record_shingles": int(settings.records),
-    }
-    return {name: value for name, value in values.items() if value}
+    return {part: int(value) for part, name in _PARTS.items() if (value := getattr(settings, name))}
 
 
 def recall_at(settings: Settings, similarity: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lshdb import errors
 from lshdb.results import Result
 from lshdb.sketch.settings import Settings, SketchName
-from lshdb.text.content import digest
+from lshdb.sketch.signing import base_of
 from lshdb.text.shingling import Shingling
 
 
@@ -38,12 +38,9 @@ class Sketching(Result):
     @classmethod
     def of(cls, settings: Settings) -> Sketching:
         """How a database makes its signatures."""
-        shingling = settings.shingling
-        if shingling.foreign:
-            return cls(str(shingling), settings.permutations, None, None, "", settings.lane_bits)
-        texts = [text for _, text in shingling.base]
-        base = digest("\0".join(texts).encode()).hex() if texts else ""
-        sketch, seed = settings.sketch, settings.seed
+        shingling, base = settings.shingling, base_of(settings.shingling).hex()
+        sketch = None if shingling.foreign else settings.sketch
+        seed = None if shingling.foreign else settings.seed
         return cls(str(shingling), settings.permutations, sketch, seed, base, settings.lane_bits)
 
     @classmethod

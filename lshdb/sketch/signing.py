@@ -18,7 +18,7 @@ from lshdb import offers
 from lshdb.sketch import constructions, minhash
 from lshdb.sketch.banding import bucket_keys
 from lshdb.sketch.part_rows import PartRows
-from lshdb.sketch.settings import Settings, parts_of
+from lshdb.sketch.settings import Settings, parts_of, plain_settings
 from lshdb.text import arrays, shingles
 from lshdb.text.content import digest, encoded
 from lshdb.text.kinds import Tokens, kind_of
@@ -76,10 +76,11 @@ class Signed:
                 self, signatures=signatures, bucket_keys=keys, construction=settings.construction
             )
         if {name: rows.value for name, rows in self.parts.items()} != parts_of(settings):
-            making = _Making(settings, parts_of(settings))
-            for group in shingles.groups(texts, settings.shingling):
-                making.add([texts[index] for index in group], group)
-            signed = dataclasses.replace(signed, parts=making.parts())
+            rows = [
+                _part_rows(settings, [texts[index] for index in group], group)
+                for group in shingles.groups(texts, settings.shingling)
+            ]
+            signed = dataclasses.replace(signed, parts=_joined_rows(parts_of(settings), rows))
         return signed
 
     @classmethod
@@ -95,37 +96,40 @@ class Signed:
             np.concatenate([part.shingles for part in parts]),
             np.concatenate([part.bucket_keys for part in parts]),
             first.construction,
-            {
-                name: PartRows.joined(
-                    rows.value, [*map(PartRows.numbered, [p.parts[name] for p in parts], numbers)]
-                )
-                for name, rows in first.parts.items()
-            },
+            _joined_rows(
+                {name: rows.value for name, rows in first.parts.items()},
+                [
+                    {name: rows.numbered(part_numbers) for name, rows in part.parts.items()}
+                    for part, part_numbers in zip(parts, numbers, strict=True)
+                ],
+            ),
             first.base,
         )
 
 
-class _Making:
-    """Makes the rows of all parts that settings name, group by group of documents."""
+def _part_rows(
+    settings: Settings,
+    contents: Sequence[Content],
+    numbers: Sequence[int],
+    tokens: Tokens | None = None,
+) -> dict[str, PartRows]:
+    """The rows, of each part that settings name, of documents that get these numbers."""
+    return {
+        name: offers.offered(offers.PARTS, name)
+        .made(contents, settings, tokens)
+        .numbered(np.array(numbers))
+        for name in parts_of(settings)
+    }
 
-    def __init__(self, settings: Settings, parts: dict[str, int]) -> None:
-        self._settings, self._values = settings, parts
-        self._made: dict[str, list[PartRows]] = {name: [] for name in parts}
 
-    def add(
-        self, contents: Sequence[Content], numbers: Sequence[int], tokens: Tokens | None = None
-    ) -> None:
-        """Make the rows of documents of these numbers; their tokens, if they are cut already."""
-        for name, rows in self._made.items():
-            part = offers.offered(offers.PARTS, name)
-            made: PartRows = part.made(contents, self._settings, tokens)
-            rows.append(made.numbered(np.array(numbers)))
-
-    def parts(self) -> dict[str, PartRows]:
-        """The rows of all documents."""
-        return {
-            name: PartRows.joined(self._values[name], rows) for name, rows in self._made.items()
-        }
+def _joined_rows(
+    values: Mapping[str, int], groups: Sequence[Mapping[str, PartRows]]
+) -> dict[str, PartRows]:
+    """The rows of all groups of documents, for parts with these values."""
+    return {
+        name: PartRows.joined(value, [group[name] for group in groups])
+        for name, value in values.items()
+    }
 
 
 def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True) -> Signed:
@@ -139,7 +143,8 @@ def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True)
     # What is assigned to narrow lanes is cut to its low half.
     signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
-    making = _Making(settings, parts_of(settings) if parts else {})
+    part_settings = settings if parts else plain_settings(settings)
+    rows: list[dict[str, PartRows]] = []
     for group in shingles.groups(contents, shingling):
         group_contents = [contents[i] for i in group]
         content, cut = group_contents[0], None
@@ -152,14 +157,14 @@ def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True)
             hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(hashed)
             counts[group] = arrays.sizes_of(hashed.offsets)
-        making.add(group_contents, group, cut)
+        rows.append(_part_rows(part_settings, group_contents, group, cut))
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     return Signed(
         signatures,
         counts,
         keys,
         settings.construction,
-        making.parts(),
+        _joined_rows(parts_of(part_settings), rows),
         base_of(shingling),
     )
 
@@ -179,5 +184,6 @@ def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digest
 
 
 def base_of(shingling: Shingling) -> bytes:
-    """A short name of the base texts, empty without any: the texts may be long."""
-    return digest(repr(shingling.base).encode()) if shingling.base else b""
+    """The digest of the base texts, empty without any: the texts may be long."""
+    texts = [text for _, text in shingling.base]
+    return digest("\0".join(texts).encode()) if texts else b""
