@@ -1,7 +1,6 @@
 """The stored form of a document: clean text, or a set as a JSON array in a fixed order."""
 
 from collections.abc import Collection, Mapping
-from typing import cast
 
 import orjson
 
@@ -136,16 +135,13 @@ def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element
 def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     """The distinct elements: integers in order, then strings in order."""
     _check_set(elements)
-    kinds = set(map(type, elements))
-    if kinds <= {str}:
-        return tuple(sorted({json_text.without_surrogates(cast(str, e)) for e in elements}))
-    if not kinds <= {str, int}:
-        strange = min(kind.__name__ for kind in kinds - {str, int})
-        raise ContentError(f"a set's elements are strings and integers, not {strange}")
+    if strange := set(map(type, elements)) - {str, int}:
+        kind = min(kind.__name__ for kind in strange)
+        raise ContentError(f"a set's elements are strings and integers, not {kind}")
     integers = sorted({e for e in elements if isinstance(e, int)})
     strings = {json_text.without_surrogates(e) for e in elements if isinstance(e, str)}
     try:
-        float(integers[0]), float(integers[-1])
+        [*map(float, integers[:1] + integers[-1:])]
     except OverflowError as error:
         raise ContentError("a set has an integer of too many digits") from error
     return (*integers, *sorted(strings))

@@ -169,7 +169,15 @@ def fold(text: str, newer: bool = _NEWER_UNICODE) -> str:
         classes = character_classes().take(characters)
         kinds = int(np.bitwise_or.reduce(classes))
     if newer and kinds & UNASSIGNED:
-        folded = _fold_around(text, (classes & UNASSIGNED) != 0)
+        # The parts between characters that Unicode 14.0 had not assigned.
+        unassigned = (classes & UNASSIGNED) != 0
+        edges = np.flatnonzero(unassigned[1:] != unassigned[:-1]) + 1
+        folded = "".join(
+            text[start:end]
+            if unassigned[start]
+            else unicodedata.normalize("NFKC", text[start:end]).casefold()
+            for start, end in pairwise([0, *edges.tolist(), len(text)])
+        )
     else:
         folded = _nfkc(text, characters, classes, kinds).casefold()
     return _replaced(folded) if kinds & _LATER else folded
@@ -245,15 +253,3 @@ def _nfkc(
         if not kinds & COMBINES:
             return text
     return unicodedata.normalize("NFKC", text)
-
-
-def _fold_around(text: str, unassigned: Mask) -> str:
-    """Fold the parts of a text between characters that Unicode 14.0 had not assigned."""
-    edges = np.flatnonzero(unassigned[1:] != unassigned[:-1]) + 1
-    bounds = [0, *edges.tolist(), len(text)]
-    return "".join(
-        text[start:end]
-        if unassigned[start]
-        else unicodedata.normalize("NFKC", text[start:end]).casefold()
-        for start, end in pairwise(bounds)
-    )

@@ -544,20 +544,16 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
         hashes = element_hashes(elements, "integer", seed)
     else:
         hashes = np.empty(len(elements), dtype=np.uint64)
-        labels = [*map(_label_of, elements)]
+        labels = [
+            "string" if type(element) is str else "integer" if element in _INT64 else "big integer"
+            for element in elements
+        ]
         for label in set(labels):
             indices = [
                 index for index, element_label in enumerate(labels) if element_label == label
             ]
             hashes[indices] = element_hashes([elements[index] for index in indices], label, seed)
     return Shingles(hashes, offsets_of(lengths_of(group)))
-
-
-def _label_of(element: Element) -> str:
-    """The hash function of an element."""
-    if isinstance(element, str):
-        return "string"
-    return "integer" if element in _INT64 else "big integer"
 
 
 def element_hashes(elements: Sequence[Element], label: str, seed: int) -> Hashes:
