@@ -13,7 +13,7 @@ from pathlib import Path
 from lshdb import errors
 from lshdb.groups import takes
 from lshdb.maintain import examining, reindex
-from lshdb.maintain.examining import Examination, batches
+from lshdb.maintain.examining import Examination, batches, is_derivable
 from lshdb.maintain.findings import CheckReport, Repair
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.progress import Progress, shown
@@ -104,7 +104,9 @@ def _repair_schema(examination: Examination) -> Counter[str]:
         faults = list(schema.faults(file))
         for statement in chain.from_iterable(fault.makes for fault in faults):
             file.execute(statement)
-    return Counter({"sqlite_schema": len(faults)})
+        for part in examination.missing_parts:
+            schema.make_part(file, part)
+    return Counter({"sqlite_schema": len(faults) + len(examination.missing_parts)})
 
 
 def _repair_documents(examination: Examination) -> Counter[str]:
@@ -120,7 +122,8 @@ def _repair_documents(examination: Examination) -> Counter[str]:
     if settings is None or not settings.content or not examination.is_derivable:
         return repairs
     for batch in batches(file, settings, contents=True):
-        right = batch.derivable()
+        problems = [*batch.problems(deep=True)]
+        right = [number for number in batch.contents if is_derivable(problems[number])]
         contents = [batch.contents[number] for number in right]
         doc_ids = [batch.documents[number].doc_id for number in right]
         file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))

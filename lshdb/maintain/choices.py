@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Literal
 
 from lshdb.errors import UsageError
@@ -171,14 +170,13 @@ def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iter
     )
     for sizes in below:
         last: Literal["and", "or"] = "or" if len(sizes) % 2 else "and"
+        levels = zip(("and", "or") * 2, sizes, strict=False)
+        before = "".join(f"{kind} {size}, " for kind, size in levels)
+
+        def of_size(size: int, before: str = f"{before}{last} ") -> Construction:
+            return Construction.parse(f"{before}{size}")
+
         maximum = lanes // math.prod(sizes)
-        of_size = partial(_alternating, *sizes)
         construction = resolve.last_level(last, of_size, threshold, recall, maximum)
         if construction is not None:
             yield construction
-
-
-def _alternating(*sizes: int) -> Construction:
-    """The construction whose levels have these sizes, AND first."""
-    levels = zip(itertools.cycle(("and", "or")), sizes, strict=False)
-    return Construction.parse(", ".join(f"{kind} {size}" for kind, size in levels))

@@ -109,6 +109,7 @@ class Examination:
         settings: those of the file; None if they are invalid.
         documents: how many documents were examined.
         orphans: the doc_ids of signatures without a document.
+        missing_parts: the parts of the index that the settings name and the file lacks.
         is_derivable: whether some documents have values that may be derived again.
         problems: the first ones of each table and column.
         counts: how many there are, by their tables and columns.
@@ -125,6 +126,7 @@ class Examination:
         self.settings: Settings | None = None
         self.documents = 0
         self.orphans: list[int] = []
+        self.missing_parts: list[str] = []
         self.is_derivable = False
         self.tables = {index.BANDS.name: TableComparison()}
         self.differing: list[str] = []
@@ -157,10 +159,8 @@ class Examination:
             return True
         except errors.DamagedFile as error:
             self._add(damaged(str(error)))
-        except (
-            errors.QueryError
-        ):  # a table or column is missing: the rule of the schema reports that
-            pass
+        except errors.QueryError:
+            pass  # a table or column is missing: the rule of the schema reports that
         self._add(_unchecked(what))
         return False
 
@@ -170,12 +170,15 @@ class Examination:
             yield damaged(fault)
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
-        rows = (
-            self._check_own_tables()
-            if self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(schema.plain_tables()))
-            or self._generated()
-            else self._rows(sql.CHECK_STRUCTURE)
-        )
+        own, generated = schema.plain_tables(), self._generated()
+        if generated or self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own)):
+            # All pages, and lshdb's own tables with their indexes. Tables with generated columns
+            # are left out; if there are any, so are pages without a table.
+            rows = self._rows(sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES)
+            plain = [name for name in own if name not in generated]
+            rows += self._rows(sql.CHECK_TABLES, dumps(plain))
+        else:
+            rows = self._rows(sql.CHECK_STRUCTURE)
         lines = [" ".join(line.split()) for (line,) in rows]
         self._rows(sql.CHECK_CONSTRAINTS)
         yield from (damaged(line) for line in lines if line != "ok")
@@ -183,16 +186,6 @@ class Examination:
     def _generated(self) -> set[str]:
         """The tables with generated columns, whose expressions a whole check would run."""
         return {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
-
-    def _check_own_tables(self) -> list[tuple[Any, ...]]:
-        """The problems of all pages, and of lshdb's own tables with their indexes.
-
-        Tables with generated columns are left out; if there are any, so are pages without a table.
-        """
-        generated = self._generated()
-        checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
-        plain = [name for name in schema.plain_tables() if name not in generated]
-        return self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
 
     def _schema(self) -> Iterator[Problem]:
         for fault in schema.faults(self.connection):
@@ -217,9 +210,15 @@ class Examination:
             typed(row[-3:], int | None, int | None, str | None)
             self.settings = settings
             in_file = {*json.loads(row[-6])}
+            for part in parts_of(settings).keys() - in_file:
+                self.missing_parts.append(part)
+                yield Problem(SCHEMA, "", f"table {part} is missing", "only what lshdb defines")
             for part in offers.PARTS:
                 if part in in_file or part in parts_of(settings):
-                    self._add_part(part)
+                    if self.deep:
+                        offers.check_is_there(offers.TABLES[part], part)
+                    if self._has_app(part):
+                        self.tables[part] = TableComparison()
         except errors.DamagedFile as error:
             yield Problem(SETTINGS, "", str(error), "valid settings")
         ((last,),) = self._rows(sql.LAST_DOC_ID)
@@ -227,19 +226,13 @@ class Examination:
             stored = f"the last number of a document is {last}, so none can follow"
             yield Problem(SETTINGS, "", stored, f"at most {MAX_NUMBER}")
 
-    def _add_part(self, name: str) -> None:
-        if self.deep:
-            offers.check_is_there(offers.TABLES[name], name)
-        if self._has_app(name):
-            self.tables[name] = TableComparison()
-
     def _documents(self, settings: Settings) -> Iterator[Problem]:
         contents = parts_of(settings) or settings.shingling.of_sets
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
         for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
             for problems in batch.problems(deep=self.deep):
                 yield from problems
-                self.is_derivable |= _is_derivable(problems)
+                self.is_derivable |= is_derivable(problems)
             for name, compared in self.tables.items():
                 compared.add(batch.rows(name), expected=True)
             self.documents += len(batch.documents)
@@ -302,9 +295,7 @@ class CheckedBatch:
     def __post_init__(self) -> None:
         self.contents: dict[int, shingling.Content] = {}
         for number, document in enumerate(self.documents):
-            content = (
-                None if document.content is None else _readable(document.content, self.settings)
-            )
+            content = _readable(document.content, self.settings)
             if content is not None:
                 self.contents[number] = content
 
@@ -320,11 +311,6 @@ class CheckedBatch:
             }
         for number, document in enumerate(self.documents):
             yield [*self._problems(number, document, signed.get(number))]
-
-    def derivable(self) -> list[int]:
-        """The indices of documents with values that can be derived from their contents."""
-        problems = [*self.problems(deep=True)]
-        return [number for number in self.contents if _is_derivable(problems[number])]
 
     def signatures(self) -> index.Signatures:
         """The signatures that have the right size, and the ids of their documents."""
@@ -350,13 +336,18 @@ class CheckedBatch:
     def rows(self, name: str) -> index.IndexRows:
         """The rows that bands, or a part of the index, should have for these documents by now."""
         settings = self.settings
-        if name == index.BANDS.name:
-            return _written_band_rows(
-                self.connection, *index.band_codes(*self.signatures(), settings)
-            )
-        if name not in parts_of(settings):
+        if name in parts_of(settings):
+            return part_of_index(name).expected(*self.texts(), settings)
+        if name != index.BANDS.name:
             return np.empty((3, 0), dtype=np.int64)
-        return part_of_index(name).expected(*self.texts(), settings)
+        codes, doc_ids = index.band_codes(*self.signatures(), settings)
+        ((*_, indexed_to, bucket, _),) = self.connection.rows(sql.SELECT_SETTINGS)
+        if indexed_to is not None:
+            indexed = self.connection.integers(sql.INDEXED)
+            late = (doc_ids > indexed_to) & ~np.isin(doc_ids, indexed)
+            is_written = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
+            codes, doc_ids = codes[is_written], doc_ids[is_written]
+        return index.rows_of(codes, doc_ids)
 
     def _problems(
         self, number: int, document: ExaminedDocument, signed: tuple[int, bytes | None] | None
@@ -410,19 +401,7 @@ def batches(
         yield CheckedBatch(connection, settings, batch)
 
 
-def _written_band_rows(
-    connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray
-) -> index.IndexRows:
-    """The rows of these bands that should be in the table already."""
-    ((*_, indexed_to, bucket, _),) = connection.rows(sql.SELECT_SETTINGS)
-    if indexed_to is not None:
-        late = (doc_ids > indexed_to) & ~np.isin(doc_ids, connection.integers(sql.INDEXED))
-        is_written = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
-        codes, doc_ids = codes[is_written], doc_ids[is_written]
-    return index.rows_of(codes, doc_ids)
-
-
-def _is_derivable(problems: Iterable[Problem]) -> bool:
+def is_derivable(problems: Iterable[Problem]) -> bool:
     """Whether values of a document with these problems can be derived from its content."""
     tables = {problem.table for problem in problems}
     return bool(tables & _DERIVED) and DIGEST not in tables
@@ -444,8 +423,8 @@ def _unchecked(what: str, until: str = "checked when other problems are gone") -
     return Problem("unchecked", "", what, until)
 
 
-def _readable(stored: str, settings: Settings) -> shingling.Content | None:
-    if not _is_valid(str.encode, stored):
+def _readable(stored: str | None, settings: Settings) -> shingling.Content | None:
+    if stored is None or not _is_valid(str.encode, stored):
         return None
     try:
         if settings.shingling.of_sets:

@@ -49,27 +49,21 @@ def distribution_of(store: Store, seed: int) -> tuple[int, analysis.Distribution
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
         probabilities = analysis.curve(grid, plain)
         tail = probabilities >= 0.5
-        neighbours = _neighbours(store, doc_ids[indices], signatures[indices])
-        weights[tail] = neighbours[tail] / probabilities[tail] / max(1, documents - 1)
+        # How many documents share a bucket with one of the queries, by similarity.
+        neighbours, maximum, cut = np.zeros(lanes + 1), store.limits.sample_rows, 0
+        for query in indices.tolist():
+            keys = lookup.buckets_of(store, signatures[query])[np.newaxis]
+            bucket_members = lookup.bucket_members(store, keys, first=maximum + 1)
+            cut += bool((bucket_members.sizes > maximum).any())
+            others = np.unique(bucket_members.doc_ids)
+            other_signatures = store.signatures_of(others[others != doc_ids[query]])
+            lanes_agreeing = agreeing(signatures[[query]], other_signatures).ravel()
+            neighbours += np.bincount(lanes_agreeing, minlength=lanes + 1)
+        if cut:
+            warn_of_limit(cut_notes.sample_cut(cut, len(indices), maximum))
+        per_query = neighbours / len(indices)
+        weights[tail] = per_query[tail] / probabilities[tail] / max(1, documents - 1)
     return documents, analysis.Distribution(weights / max(1, weights.sum()))
-
-
-def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArray[np.float64]:
-    """How many documents share a bucket with one, on average, by similarity, float64[k+1]."""
-    lanes, maximum = signatures.shape[1], store.limits.sample_rows
-    neighbours = np.zeros(lanes + 1)
-    cut = 0
-    for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
-        keys = lookup.buckets_of(store, signature)[np.newaxis]
-        bucket_members = lookup.bucket_members(store, keys, first=maximum + 1)
-        cut += bool((bucket_members.sizes > maximum).any())
-        others = np.unique(bucket_members.doc_ids)
-        other_signatures = store.signatures_of(others[others != doc_id])
-        agree = agreeing(signature[np.newaxis], other_signatures)
-        neighbours += np.bincount(agree.ravel(), minlength=lanes + 1)
-    if cut:
-        warn_of_limit(cut_notes.sample_cut(cut, len(doc_ids), maximum))
-    return neighbours / len(doc_ids)
 
 
 def sample_documents(

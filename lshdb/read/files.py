@@ -143,7 +143,7 @@ class File:
 
     def is_database(self) -> bool:
         """Whether it is an SQLite database; the log of an open one is none."""
-        if self.status is None or not self.is_regular or guard.is_open_log(self.status):
+        if self.status is None or not self.is_regular or guard.is_open(self.status, as_log=True):
             return False
         try:
             return paths.is_database(self.place, self.status)

@@ -11,15 +11,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from lshdb import errors
+from lshdb import errors, json_text
 from lshdb.limits import OBJECT_BYTES
 from lshdb.model import Failure
 from lshdb.options import LongTableOptions
 from lshdb.read.batch import Batch
 from lshdb.read.paths import escaped
 from lshdb.read.records import RecordOptions
-from lshdb.store import spool
+from lshdb.store import statements as sql
 from lshdb.store.partial_files import temporary_directory
+from lshdb.store.spool import PrivateFile
 from lshdb.text.arrays import bounded
 from lshdb.text.content import normalized
 from lshdb.text.shingling import Content, Shingling
@@ -73,15 +74,18 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
     """
     with (
         temporary_directory(None if os.environ.get("TMPDIR") else beside) as directory,
-        closing(spool.GroupedElements(directory / "elements.db")) as waiting,
+        closing(PrivateFile(directory / "elements.db", sql.GROUPING_TABLE)) as waiting,
     ):
         for batch in batches:
-            waiting.add(zip(batch.keys, map(str, batch.contents), strict=True))
+            elements = zip(batch.keys, map(str, batch.contents), strict=True)
+            waiting.write(sql.GROUPING_ADD, elements)
             if batch.failures or batch.replaced:
                 yield Batch(failures=batch.failures, replaced=batch.replaced)
-        for sets in bounded(
-            waiting.sets(), lambda row: OBJECT_BYTES + _ELEMENT * len(row[1]), _BLOCK
-        ):
+        rows = (
+            (key, json_text.loads(stored.encode()))
+            for key, stored in waiting.read(sql.GROUPING_SETS)
+        )
+        for sets in bounded(rows, lambda row: OBJECT_BYTES + _ELEMENT * len(row[1]), _BLOCK):
             yield _sets(sets, options)
 
 

@@ -33,7 +33,19 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
     """
     # A link stays, and the file that it leads to is replaced.
     real = Path(os.path.realpath(target))
-    _check_target(store.real_path, real, target, options.replace)
+    if os.fspath(real) in [f"{store.real_path}{end}" for end in SIDE_FILES]:
+        raise UsageError(f"{target} is part of the database: name another file")
+    if os.path.exists(real):
+        if store.real_path.exists() and real.samefile(store.real_path):
+            raise UsageError(f"{target} is the database itself: name another file")
+        if not real.is_file():
+            raise StoreError(f"{target} is not a file: name a file to create")
+        if not options.replace:
+            raise StoreError(f"{target} already exists; replace=True (--replace) replaces it")
+    # SQLite would use the old file's log with the new file.
+    for end in SIDE_FILES:
+        if os.path.exists(f"{real}{end}"):
+            raise StoreError(f"{target} is in use ({real.name}{end} exists): name another file")
     with (
         partial_files.file_errors(f"{target} cannot be written"),
         shown(options.progress, "copying") as progress,
@@ -47,22 +59,6 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
             raise StoreError(
                 f"{target} was made meanwhile; replace=True (--replace) replaces it"
             ) from error
-
-
-def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
-    if os.fspath(target) in [f"{path}{end}" for end in SIDE_FILES]:
-        raise UsageError(f"{named} is part of the database: name another file")
-    if os.path.exists(target):
-        if path.exists() and target.samefile(path):
-            raise UsageError(f"{named} is the database itself: name another file")
-        if not target.is_file():
-            raise StoreError(f"{named} is not a file: name a file to create")
-        if not replace:
-            raise StoreError(f"{named} already exists; replace=True (--replace) replaces it")
-    # SQLite would use the old file's log with the new file.
-    for end in SIDE_FILES:
-        if os.path.exists(f"{target}{end}"):
-            raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
 
 @contextlib.contextmanager

@@ -107,7 +107,23 @@ def _opened(
         factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
     )
     try:
-        _configure(connection, mode, whole)
+        schema.seal(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
+        # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        # Takes effect only if the file has no page yet.
+        connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
+        if not is_new(connection):
+            check_format(connection, path)
+            if whole:
+                schema.check_contents(connection)
+        elif mode != "create":
+            raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
+        if mode == "read":
+            connection.execute("PRAGMA query_only = ON")
+            connection.read_only = True
+        else:
+            _prepare_writing(connection)
         connection.watch(immutable="immutable" in flags)
     except BaseException:
         connection.close()
@@ -164,36 +180,24 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
         connection.close()
 
 
-def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
-    path = connection.path
-    schema.seal(connection)
-    connection.execute("PRAGMA foreign_keys = ON")
-    # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    # Takes effect only if the file has no page yet.
-    connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
-    if not is_new(connection):
-        check_format(connection, path)
-        if whole:
-            schema.check_contents(connection)
-    elif mode != "create":
-        raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
-    if mode == "read":
-        connection.execute("PRAGMA query_only = ON")
-        connection.read_only = True
-    else:
-        # Here SQLite does not itself wait for others that create the same file.
-        end = time.monotonic() + connection.timeout
-        journal = "WAL" if connection.limits.durable else "MEMORY"
-        transactions.run_when_free(connection, f"PRAGMA journal_mode = {journal}", end)
+def _prepare_writing(connection: guard.Connection) -> None:
+    """Set how the file is written; sqlite3.Error as usual."""
+    limits = connection.limits
+    # Here SQLite does not itself wait for others that create the same file.
+    end = time.monotonic() + connection.timeout
+    journal, synchronous = ("WAL", "FULL") if limits.durable else ("MEMORY", "OFF")
+    transactions.run_when_free(connection, f"PRAGMA journal_mode = {journal}", end)
+    for setting in (
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
-        connection.execute(f"PRAGMA synchronous = {'FULL' if connection.limits.durable else 'OFF'}")
-        connection.execute("PRAGMA fullfsync = ON")  # macOS has another call for that
-        connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
-        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-        connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then
-        # Only now: SQLite would count pages by the size that it assumed before it read the file.
-        connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
+        f"synchronous = {synchronous}",
+        "fullfsync = ON",  # macOS has another call for that
+        f"wal_autocheckpoint = {limits.checkpoint_pages}",
+        f"journal_size_limit = {_LOG_BYTES}",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+    connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then
+    # Only now: SQLite would count pages by the size that it assumed before it read the file.
+    connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
 
 
 def file_size(path: Path) -> int:

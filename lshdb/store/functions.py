@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from lshdb.errors import LshdbError
-from lshdb.json_text import loads
 from lshdb.sketch import minhash
 from lshdb.store import rows, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import check_format, first_row
-from lshdb.text.content import encoded
-from lshdb.text.shingling import Content, Shingling
+from lshdb.text.content import encoded, from_stored
+from lshdb.text.shingling import Shingling
 
 LONGEST = 4_000_000
 """Maximum characters of a content for lsh_shingles; the result is many times as long."""
@@ -72,12 +71,7 @@ def _shingles(shingling: Shingling, content: object) -> str | None:
     # No exceptions: SQLite would not report what they say.
     if not isinstance(content, str) or len(content) > LONGEST:
         return None
-    document: Content = content
     try:
-        if shingling.of_sets:
-            document = loads(content.encode())
-            if not isinstance(document, list):
-                return None
-        return encoded(shingle_texts(document, shingling))
+        return encoded(shingle_texts(from_stored(content, shingling), shingling))
     except (LshdbError, ValueError, RecursionError):
         return None

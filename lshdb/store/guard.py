@@ -126,14 +126,12 @@ class Connection(sqlite3.Connection):
     def check_unchanged(self) -> None:
         """StoreError if a file that is read without locks was changed meanwhile."""
         if self._version is not None and self._version != _version(self.real_path):
+            reason = "without permission to write its directory"
+            if self.has_other_log:
+                reason = "as it has other names"
             raise StoreError(
-                f"{self.path} was changed by another process, and could not be locked, "
-                + (
-                    "as it has other names"
-                    if self.has_other_log
-                    else "without permission to write its directory"
-                )
-                + ": try again"
+                f"{self.path} was changed by another process, and could not be locked, {reason}: "
+                "try again"
             )
 
     def errors(self) -> contextlib.AbstractContextManager[None]:
@@ -175,11 +173,8 @@ class Connection(sqlite3.Connection):
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one; errors as for `rows`."""
-        with self.errors():
-            # Not the cursor itself, which would be closed with this generator: too late where the
-            # connection is closed before.
-            yield from iter(self.execute(statement, parameters).fetchone, None)
-        self.check_unchanged()
+        for rows in self.parts(statement, *parameters, size=1):
+            yield from rows
 
     def parts(
         self, statement: str, *parameters: SqlValue, size: int
@@ -198,15 +193,6 @@ class Connection(sqlite3.Connection):
             values = integers(self.execute(statement, parameters))
         self.check_unchanged()
         return values
-
-    def beginning(self, table: str, column: str, row: int, size: int) -> tuple[bytes, int]:
-        """The first bytes of a value, and how many it has; errors as for `rows`.
-
-        The pages of the rest are not read.
-        """
-        self.check()
-        with self.errors(), self.blobopen(table, column, row, readonly=True) as value:
-            return value.read(size), len(value)
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""
@@ -259,21 +245,14 @@ def _connections() -> list[Connection]:
     return [connection for reference in references if (connection := reference()) is not None]
 
 
-def is_open(file: str | os.stat_result) -> bool:
+def is_open(file: str | os.stat_result, *, as_log: bool = False) -> bool:
     """Whether this process has a file open as a database, or as the log of one.
 
     Then nothing else may open it: closing it would release SQLite's locks, which belong to the
-    process.
+    process. `as_log`: only as a log, or as that log's index.
     """
     return (identity := _identity(file)) is not None and any(
-        identity in connection.open_files() for connection in _connections()
-    )
-
-
-def is_open_log(file: os.stat_result) -> bool:
-    """Whether this process has a file open as the log of a database, or as that log's index."""
-    return (identity := _identity(file)) is not None and any(
-        identity in connection.open_files() and identity != connection.identity
+        identity in connection.open_files() and not (as_log and identity == connection.identity)
         for connection in _connections()
     )
 
@@ -295,18 +274,18 @@ def check_may_open(path: Path, real_path: Path) -> None:
         StoreError: it is open, and it or its log was replaced.
     """
     identity = _identity(real_path)
+    if identity is None:
+        return
     for connection in _abandoned:
-        if identity is None or connection.identity != identity:
-            continue
-        if not connection.closed:
-            connection.check_owner()  # it says that it is another process's
-        raise StoreError(
-            f"{path} cannot be opened again in this process: its log was replaced while it was "
-            "open: start another process"
-        )
+        if connection.identity == identity:
+            if not connection.closed:
+                connection.check_owner()  # it says that it is another process's
+            raise StoreError(
+                f"{path} cannot be opened again in this process: its log was replaced while it was "
+                "open: start another process"
+            )
     for connection in _connections():
-        is_same = connection.identity == identity
-        if identity is None or not (is_same or connection.has_log_beside(real_path)):
+        if connection.identity != identity and not connection.has_log_beside(real_path):
             continue
         try:
             connection.check_file()
@@ -341,9 +320,8 @@ def _abandon(connection: Connection) -> None:
     A function of the connection has the reference, which the garbage collector does not see.
     """
     _abandoned.append(connection)
-    with contextlib.suppress(
-        sqlite3.Error
-    ):  # where another thread forked than the one that opened it
+    # The error is where another thread forked than the one that opened it.
+    with contextlib.suppress(sqlite3.Error):
         connection.create_function("lshdb_kept", 0, lambda: str(connection.path))
 
 

@@ -11,7 +11,6 @@ from lshdb.limits import Limits
 from lshdb.sketch import banding
 from lshdb.sketch.settings import Settings
 from lshdb.sketch.signing import Signed
-from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.partial_files import temporary_file_errors
@@ -195,12 +194,6 @@ class Index:
         """Insert band rows of the buckets of these codes int64[r] and documents int64[r]."""
         order = codes.argsort()  # pages are then visited in order, each once
         self.insert(BANDS, rows_of(codes[order], doc_ids[order]))
-
-    def set_part(self, part: str, wanted: bool) -> None:
-        """Make the empty tables of a part, or drop them."""
-        self.connection.rows(sql.DROP_PART[part])
-        if wanted:
-            schema.make_part(self.connection, part)
 
     def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:
         """Delete the signatures [n, k] and band rows of documents int64[n]."""

@@ -89,11 +89,6 @@ def root_to_store(directory: str | os.PathLike[str], real_path: Path) -> str:
     return root.replace(os.sep, "/")
 
 
-def directory_of_root(stored: str, real_path: Path) -> str:
-    """The directory of the root that the database at a real path stores."""
-    return os.path.normpath(os.path.join(real_path.parent, stored))
-
-
 def other_names(real_path: Path) -> str | None:
     """By what a file has other names that may have logs of their own; None if it has none."""
     try:
@@ -121,7 +116,10 @@ def mount_points() -> list[bytes]:
     """The files and directories where something is mounted; only Linux has such a list."""
     try:
         with open(_MOUNTS, "rb") as file:  # a space is \040 there, so that it ends a field
-            return [_unescaped(line.split(b" ", 5)[4]) for line in file]
+            return [
+                _ESCAPE.sub(lambda match: bytes([int(match[1], 8)]), line.split(b" ", 5)[4])
+                for line in file
+            ]
     except OSError:
         return []
 
@@ -135,7 +133,3 @@ def _is_mounted(real_path: Path, status: os.stat_result) -> bool:
     if sys.platform == "linux":
         return os.fsencode(real_path) in mount_points()
     return os.name == "posix" and status.st_dev != os.stat(real_path.parent).st_dev
-
-
-def _unescaped(name: bytes) -> bytes:
-    return _ESCAPE.sub(lambda match: bytes([int(match[1], 8)]), name) if b"\\" in name else name

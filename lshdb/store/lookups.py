@@ -13,8 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -26,8 +25,8 @@ from lshdb.limits import OBJECT_BYTES
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.sketch.settings import Settings
-from lshdb.store import guard, index, location, readonly_sql, schema, sqlite_errors
+from lshdb.sketch.settings import Settings, parts_of
+from lshdb.store import guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
 from lshdb.store.rows import (
@@ -60,8 +59,7 @@ class DocumentRow:
     signature: Lanes | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(NamedTuple):
     """A document, and the state of the file that it was read from, if it was (see FileState)."""
 
     doc_id: int
@@ -78,17 +76,7 @@ class StoredFile:
     @property
     def state(self) -> FileState | None:
         """The state of that file."""
-        if self.size is None:
-            return None
-        return FileState(
-            self.size,
-            self.mtime_ns,
-            self.extracted,
-            self.ctime_ns,
-            self.device,
-            self.inode,
-            self.file_digest,
-        )
+        return None if self.size is None else record(FileState, self[3:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,29 +126,28 @@ class StoreReader:
         self._connection = connection
         self.rows = connection.rows
         self.integers = connection.integers
-        self._settings_row: Any = ()
-        with self._connection.errors():
-            self._read_settings()
+        self._settings_row: Any = None
+        self._read_settings()
         connection.check_unchanged()
 
     def _read_settings(self) -> None:
-        """Read the settings again if they have changed; sqlite3.Error as usual.
+        """Read the settings again if they have changed.
 
         Another process may reindex the file while it is open here, and what is read and written of
         the index must fit the settings of the same moment: at the start of each transaction, this
         takes 4 us, a hundredth of a query.
         """
-        row = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
+        row = next(iter(self.rows(sql.SELECT_SETTINGS)), ())
         if row != self._settings_row:
-            base = self._connection.execute(sql.BASE_TEXTS).fetchall()
+            base = self.rows(sql.BASE_TEXTS)
             self.settings = settings_of(row, self.path, base)
             *indexed, root = typed(row[-3:], int | None, int | None, str | None)
             self.indexed_to, self.indexed_bucket = indexed
             self.parts = frozenset(json.loads(row[-6]))
-            self.root = location.directory_of_root(root or os.curdir, self.real_path)
-            if self.settings.passages and schema.FINGERPRINTS not in self.parts:
+            self.root = os.path.normpath(os.path.join(self.real_path.parent, root or os.curdir))
+            if missing := parts_of(self.settings).keys() - self.parts:
                 raise errors.DamagedFile(
-                    f"{self.path}: table fingerprints is missing; {sqlite_errors.RESTORE}"
+                    f"{self.path}: table {min(missing)} is missing: {sqlite_errors.RESTORE}"
                 )
             self._settings_row = row
 
@@ -207,8 +194,17 @@ class StoreReader:
         limit = -1 if max_rows is None else max_rows
         indices, doc_ids = self.rows_of_values(sql.MEMBERS, buckets, first, limit)
         if self.indexed_to is not None and len(buckets):
-            other_indices, other_ids = self._unindexed_members(buckets)
-            indices, doc_ids = np.append(indices, other_indices), np.append(doc_ids, other_ids)
+            # The rows that are not in the table yet, from all signatures of these documents, which
+            # are read at a million per second.
+            written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
+            tables = [np.empty((2, 0), dtype=np.int64)]
+            for unindexed_ids, signatures in self.unindexed_signatures():
+                rows = np.stack(index.band_codes(unindexed_ids, signatures, self.settings))
+                tables.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
+            codes, members = np.concatenate(tables, axis=1)
+            order = buckets.argsort()
+            indices = np.append(indices, order[buckets[order].searchsorted(codes)])
+            doc_ids = np.append(doc_ids, members)
             order = np.lexsort((doc_ids, indices))
             indices, doc_ids = indices[order], doc_ids[order]
             if first is not None:
@@ -240,20 +236,18 @@ class StoreReader:
         except UnicodeEncodeError:  # a lone surrogate, which no stored key has
             return None
         kinds = (int, str, int, str | None, str | None, bytes | None)
-        for doc_id, stored_key, shingles, metadata, content, signature in (
-            typed(row, *kinds) for row in rows
-        ):
-            if content is None and self.settings.content:
-                raise errors.DamagedFile(
-                    f"{self.path}: the content of document {doc_id} is gone; "
-                    f"{sqlite_errors.RESTORE}"
-                )
-            self._counts([(shingles,)])
-            lanes = None
-            if signature is not None:
-                lanes = self._signature_matrix([(doc_id, signature)])[1][0]
-            return DocumentRow(doc_id, stored_key, shingles, metadata, content, lanes)
-        return None
+        if not rows:
+            return None
+        doc_id, stored_key, shingles, metadata, content, signature = typed(rows[0], *kinds)
+        if content is None and self.settings.content:
+            raise errors.DamagedFile(
+                f"{self.path}: the content of document {doc_id} is gone; {sqlite_errors.RESTORE}"
+            )
+        self._counts([(shingles,)])
+        lanes = None
+        if signature is not None:
+            lanes = self._signature_matrix([(doc_id, signature)])[1][0]
+        return DocumentRow(doc_id, stored_key, shingles, metadata, content, lanes)
 
     def contents(self, doc_ids: IntArray) -> Iterator[str]:
         """The stored contents of these documents, in this order, read lazily."""
@@ -264,7 +258,7 @@ class StoreReader:
         shingles = np.empty(len(doc_ids), dtype=np.int64)
         digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
         for part in chunks(len(doc_ids), self.limits.documents_read):
-            counts, stored = zip(*self._all_rows_of(sql.SIZES, doc_ids[part]), strict=True)
+            counts, stored = zip(*self._rows_of(sql.SIZES, doc_ids[part]), strict=True)
             shingles[part] = self._counts([counts])
             blobs = self._packed(stored, DIGEST_BYTES, "digest")
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
@@ -274,7 +268,7 @@ class StoreReader:
         self, doc_ids: IntArray
     ) -> tuple[Sequence[str], Sequence[bytes], Sequence[str | None]]:
         """The keys of documents, the digests of their texts, and `bytes_digests`."""
-        rows = self._all_rows_of(sql.IDENTITIES, doc_ids)
+        rows = [*self._rows_of(sql.IDENTITIES, doc_ids)]
         keys, texts, bytes_digests = zip(*rows, strict=True) if rows else ((), (), ())
         strings = typed_column(bytes_digests, str, type(None))
         return typed_column(keys, str), typed_column(texts, bytes), strings
@@ -322,7 +316,7 @@ class StoreReader:
 
     def keys_of(self, doc_ids: IntArray) -> list[str]:
         """The keys of these documents, in this order."""
-        return [*typed_column([key for (key,) in self._all_rows_of(sql.KEYS_OF, doc_ids)], str)]
+        return [checked(key, str) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
 
     def metadata_of(self, doc_ids: IntArray, fields: Sequence[str] = ()) -> Iterator[str | None]:
         """The stored metadata of these documents, in this order, read lazily.
@@ -334,27 +328,22 @@ class StoreReader:
 
     def _column(self, statement: str, kind: Any, doc_ids: IntArray) -> Iterator[Any]:
         """A value of this type for each of these documents, in this order, read lazily."""
-        return (typed(row, kind)[0] for row in self._rows_of(statement, doc_ids))
+        return (typed(row, kind)[0] for row in self._rows_of(statement, doc_ids, at_once=1))
 
-    def _rows_of(self, statement: str, doc_ids: IntArray) -> Iterator[tuple[SqlValue, ...]]:
-        """One row for each of these documents, in this order, read lazily."""
+    def _rows_of(
+        self, statement: str, doc_ids: IntArray, *, at_once: int | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """One row for each of these documents, in this order, read lazily.
+
+        `at_once`: how many are in memory; None for `limits.documents_read`.
+        """
         rows_read = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
             json_ids = dumps(doc_ids[part].tolist())
-            for row in self._connection.each(statement, json_ids):
-                rows_read += 1
-                yield row
-        self._check_complete(rows_read, doc_ids)
-
-    def _all_rows_of(self, statement: str, doc_ids: IntArray) -> list[tuple[Any, ...]]:
-        """The same rows read at once, in half of the time, where they are short."""
-        parts = chunks(len(doc_ids), self.limits.documents_read)
-        read = (self.rows(statement, dumps(doc_ids[part].tolist())) for part in parts)
-        rows = [*chain.from_iterable(read)]
-        self._check_complete(len(rows), doc_ids)
-        return rows
-
-    def _check_complete(self, rows_read: int, doc_ids: IntArray) -> None:
+            size = at_once or self.limits.documents_read
+            for rows in self._connection.parts(statement, json_ids, size=size):
+                rows_read += len(rows)
+                yield from rows
         if rows_read != len(doc_ids):
             raise errors.DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; {sqlite_errors.RESTORE}"
@@ -362,12 +351,11 @@ class StoreReader:
 
     def signatures(self, doc_ids: IntArray) -> index.Signatures:
         """The ids of those documents that have a signature, and the signatures [n, k]."""
-        rows = self.rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
-        return self._signature_matrix(rows)
+        return self._signature_matrix(self.rows(sql.SIGNATURES, dumps(doc_ids.tolist())))
 
     def signatures_of(self, doc_ids: IntArray) -> Lanes:
         """The signatures [n, k] of these documents, in this order; all must have one."""
-        return self._signature_matrix(self._all_rows_of(sql.SIGNATURES, doc_ids))[1]
+        return self._signature_matrix([*self._rows_of(sql.SIGNATURES, doc_ids)])[1]
 
     def shared_buckets(self, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
         """The rows of the buckets of two documents or more, by band, many at a time.
@@ -403,20 +391,6 @@ class StoreReader:
             shared = ~(differs[:-1] & differs[1:])
             yield codes[shared], doc_ids[shared]
 
-    def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
-        """The rows of `documents_of_buckets` that are not in the table yet, in any order.
-
-        All signatures of these documents are read, a million per second.
-        """
-        written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
-        tables = [np.empty((2, 0), dtype=np.int64)]
-        for doc_ids, signatures in self.unindexed_signatures():
-            rows = np.stack(index.band_codes(doc_ids, signatures, self.settings))
-            tables.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
-        codes, members = np.concatenate(tables, axis=1)
-        order = buckets.argsort()
-        return order[buckets[order].searchsorted(codes)], members
-
     def all_signatures(
         self, max_rows: int | None = None, after: int = 0
     ) -> Iterator[index.Signatures]:
@@ -436,10 +410,7 @@ class StoreReader:
         other_bytes = self.settings.signature_bytes + OBJECT_BYTES
 
         def size_of(row: tuple[Any, ...]) -> int:
-            try:
-                return other_bytes + sum(map(len, filter(None, (row[0], row[3], row[4]))))
-            except TypeError:
-                return other_bytes  # a number, which is refused with the other columns
+            return other_bytes + sum(len(value) for value in row if isinstance(value, str))
 
         for rows in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
             for part in chunks(len(rows), max_rows):
@@ -458,8 +429,6 @@ class StoreReader:
         self._packed(digests, DIGEST_BYTES, "digest")
         without = bytes(self.settings.signature_bytes)
         _, lanes = self._signature_matrix([(0, lanes or without) for lanes in signatures])
-        for column, kind in zip(states, (int, int, str, int, int, int, bytes), strict=True):
-            typed_column(column, kind, nothing)
         return DocumentColumns(
             typed_column(keys, str),
             shingles,
@@ -468,7 +437,7 @@ class StoreReader:
             typed_column(contents, str if self.settings.content else nothing),
             lanes,
             [
-                None if state[0] is None else FileState(*state)
+                None if state[0] is None else record(FileState, state)
                 for state in zip(*states, strict=True)
             ],
         )

@@ -50,7 +50,11 @@ class PartialFile:
     def __post_init__(self) -> None:
         self.target = os.path.realpath(self._target)
         self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
-        _clear_left_over(self.target)
+        for left in glob.glob(f"{glob.escape(self.target)}.*{PARTIAL}"):
+            with contextlib.suppress(OSError), alone(left) as is_left:
+                number = left[len(self.target) + 1 : -len(PARTIAL)]
+                if fcntl and is_left and number.isdecimal():
+                    os.unlink(left)
         mode = 0o600 if self.private else 0o666
         while True:
             self.file: BinaryIO = open(  # noqa: SIM115
@@ -137,14 +141,6 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
         if handle is not None:
             os.close(handle)
-
-
-def _clear_left_over(target: str) -> None:
-    """Delete the files TARGET.NUMBER.lshdb.partial that no running command writes."""
-    for path in glob.glob(f"{glob.escape(target)}.*{PARTIAL}"):
-        with contextlib.suppress(OSError), alone(path) as is_alone:
-            if fcntl and is_alone and path[len(target) + 1 : -len(PARTIAL)].isdecimal():
-                os.unlink(path)
 
 
 def rename_new(path: str, target: str) -> None:

@@ -111,7 +111,7 @@ def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> gua
             limits = _LIMITS | {sqlite3.SQLITE_LIMIT_LENGTH: largest}
             for limit, value in limits.items():
                 connection.setlimit(limit, value)
-            connection.text_factory = _text
+            connection.text_factory = lambda raw: raw.decode(errors="replace")
     except BaseException:
         connection.close()
         raise
@@ -189,10 +189,6 @@ def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tupl
             connection.check_unchanged()
     finally:
         connection.close()
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 # The only statements with a user's text in them. In a subquery, json_each has no columns that the

@@ -118,24 +118,20 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
         passages, lane_bits, parts, _, later, *_ = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
-        texts = tuple(map(_base_text, base))
-        shingling_and_lanes = (
-            dataclasses.replace(shingling.Shingling.parse(shingle), base=texts),
-            lanes,
-        )
-        shape, keeps_content = Construction.parse(construction), bool(content)
+        texts, in_file = tuple(map(_base_text, base)), json.loads(parts)
         return Settings(
             threshold,
             recall,
-            *shingling_and_lanes,
-            shape,
+            dataclasses.replace(shingling.Shingling.parse(shingle), base=texts),
+            lanes,
+            Construction.parse(construction),
             sketch,
             seed,
-            keeps_content,
+            bool(content),
             passages,
-            "rare_words" in json.loads(parts),
+            "rare_words" in in_file,
             lane_bits,
-            "record_shingles" in json.loads(parts),
+            "record_shingles" in in_file,
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error

@@ -26,8 +26,6 @@ from lshdb.store import guard
 from lshdb.store import statements as sql
 from lshdb.store.sqlite_errors import RESTORE
 
-FINGERPRINTS = "fingerprints"
-"""The part that a file must have if settings.passages is above 0."""
 FORMAT = 7
 """The version of the tables in schema.sql."""
 _LARGEST = 1_000_000
@@ -124,13 +122,10 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     there = parts_there()
     named = connection.execute(sql.NAMED_PARTS, (json.dumps(there),)).fetchall()
     # The others need not be loaded.
-    possible = tuple(part for part in there if (part,) in [(FINGERPRINTS,), *named])
+    possible = tuple(part for part in there if (part,) in named)
     known = definitions(possible)
     rows = connection.execute(sql.EXPECTED_SCHEMA, (json.dumps(known),)).fetchall()
     parts = {known[index].part for index, _, same in rows if same is not None}
-    settings_are_whole = any(known[index].name == "settings" and same for index, _, same in rows)
-    if settings_are_whole and connection.execute(sql.HAS_PASSAGES).fetchone():
-        parts |= {FINGERPRINTS} & {definition.part for definition in known}
     expected = [known[index] for index, _, _ in rows if known[index].part in {"", *parts}]
     whole = True
     for index, is_view, same in rows:

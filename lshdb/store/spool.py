@@ -1,19 +1,11 @@
-"""Temporary files of what waits, as there may be any number of it, with tables of the caller.
-
-Elements of sets wait until all of each set have been read.
-"""
+"""Temporary files of what waits, as there may be any number of it, with tables of the caller."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from lshdb import json_text
 from lshdb.store import connection, sqlite_errors
-from lshdb.store import statements as sql
-
-ElementRow = tuple[str, str]
-"""A key and an element of its set."""
 
 
 class PrivateFile:
@@ -43,24 +35,3 @@ class PrivateFile:
     def close(self) -> None:
         """Close the file, which the caller deletes."""
         self._connection.close()
-
-
-class GroupedElements:
-    """Elements of sets; SQLite sorts them in temporary files of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = PrivateFile(path, sql.GROUPING_TABLE)
-        self.close = self._file.close
-
-    def add(self, rows: Iterable[ElementRow]) -> None:
-        """Add elements."""
-        self._file.write(sql.GROUPING_ADD, rows)
-
-    def sets(self) -> Iterator[tuple[str, list[str]]]:
-        """The sets in the order of their first rows, read lazily.
-
-        Yields:
-            The key of a set and its elements, with repetitions.
-        """
-        for key, elements in self._file.read(sql.GROUPING_SETS):
-            yield key, json_text.loads(elements.encode())

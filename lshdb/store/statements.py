@@ -13,7 +13,6 @@ SELECT_SETTINGS = f"""
         (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
         indexed_to, indexed_bucket, root
     FROM settings"""
-HAS_PASSAGES = "SELECT 1 FROM main.settings WHERE passages > 0"
 BASE_TEXTS = "SELECT name, digest, content FROM main.base_texts ORDER BY name"
 CLEAR_BASE = "DELETE FROM base_texts"
 INSERT_BASE = "INSERT INTO base_texts VALUES (?, ?, ?)"
@@ -53,18 +52,14 @@ KNOWN_DOCUMENTS = """
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
 INSERT_DOCUMENT = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
-    VALUES (?, ?, ?, ?, ?, ?)"""
-UPDATE_DOCUMENT = """
-    UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
-    WHERE doc_id = ?1 AND key = ?2"""
+    VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (doc_id) DO UPDATE SET shingles = excluded.shingles, digest = excluded.digest,
+        metadata = excluded.metadata, content = excluded.content"""
 UPDATE_METADATA = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENT = "DELETE FROM documents WHERE doc_id = ?"
 SET_FILE = """
     INSERT OR REPLACE INTO files
         (doc_id, size, mtime_ns, extracted, ctime_ns, device, inode, file_digest)
-    SELECT doc_id, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM documents WHERE key = ?1"""
-SET_FILE_OF_ID = """
-    INSERT INTO files (doc_id, size, mtime_ns, extracted, ctime_ns, device, inode, file_digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
@@ -124,6 +119,10 @@ LARGEST_BUCKETS = """
 DOCUMENT_OF_KEY = """
     SELECT d.doc_id, d.key, d.shingles, d.metadata, d.content, s.signature
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
+BEGINNINGS = """
+    SELECT d.key, d.metadata, coalesce(substr(CAST(d.content AS BLOB), 1, ?2), x''),
+        coalesce(length(CAST(d.content AS BLOB)), 0)
+    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
 CONTENTS = """
     SELECT d.content
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
@@ -309,7 +308,6 @@ WRITES = (
     NOTE_INDEXED,
     DELETE_INDEXED,
     INSERT_DOCUMENT,
-    UPDATE_DOCUMENT,
     UPDATE_METADATA,
     UPDATE_SHINGLES,
     UPDATE_CONTENT,

@@ -15,7 +15,7 @@ from lshdb.sketch.settings import Settings, parts_of
 from lshdb.store import guard, index, location, lookups, schema, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
-from lshdb.store.rows import FileState, write_settings
+from lshdb.store.rows import FileState, typed, write_settings
 
 MAX_NUMBER = 1 << 40
 """The largest number of a document or decision; no file ever needs it."""
@@ -47,6 +47,8 @@ class Store(lookups.StoreReader):
 
     Attributes:
         index: the rows of the index.
+        timeout: seconds to wait while another process writes.
+        read_only: whether it was opened to be read only.
         keys_repeat: whether several documents may have the same key, in a private file: each is
             then new.
     """
@@ -56,7 +58,9 @@ class Store(lookups.StoreReader):
     def __init__(self, connection: guard.Connection) -> None:
         super().__init__(connection)
         self.index = index.Index(connection)
-        self.run_many = connection.run_many
+        self.run_many, self.check_open = connection.run_many, connection.check_open
+        self.close = connection.close  # safe to call twice
+        self.timeout, self.read_only = connection.timeout, connection.read_only
 
     @classmethod
     def open(
@@ -113,27 +117,9 @@ class Store(lookups.StoreReader):
         return connect(self.path, "read", self.timeout, beside=connection, limits=self.limits)
 
     @property
-    def timeout(self) -> float:
-        """Seconds to wait while another process writes."""
-        return self._connection.timeout
-
-    def close(self) -> None:
-        """Close the file; safe to call twice."""
-        self._connection.close()
-
-    @property
     def closed(self) -> bool:
         """Whether it was closed."""
         return self._connection.closed
-
-    @property
-    def read_only(self) -> bool:
-        """Whether it was opened to be read only."""
-        return self._connection.read_only
-
-    def check_open(self) -> None:
-        """UsageError if it was closed."""
-        self._connection.check_open()
 
     def reading(self) -> transactions.Transaction:
         """A transaction that reads a snapshot of the file."""
@@ -183,18 +169,15 @@ class Store(lookups.StoreReader):
     def beginnings(self, keys: Sequence[str], size: int) -> dict[str, tuple[str | None, str, int]]:
         """The metadata of documents, the first `size` bytes of their contents, and their bytes.
 
-        Of a set it is the start of its JSON; without contents it is empty. SQL's substr would read
-        the whole of a long text.
+        Of a set it is the start of its JSON; without contents it is empty.
         """
-        beginnings: dict[str, tuple[str | None, str, int]] = {}
-        with self.reading():
-            for key, document in self.known(keys).items():
-                start, length = b"", 0
-                if self.settings.content:
-                    row = document.doc_id
-                    start, length = self._connection.beginning("documents", "content", row, size)
-                beginnings[key] = document.metadata, start.decode(errors="ignore"), length
-        return beginnings
+        rows = self.rows(sql.BEGINNINGS, json.dumps(keys), size)
+        return {
+            key: (metadata, start.decode(errors="ignore"), length)
+            for key, metadata, start, length in (
+                typed(row, str, str | None, bytes, int) for row in rows
+            )
+        }
 
     def extracted_of(self, key: str) -> str | None:
         """What took the text out of the file of a document, as JSON; None if nothing did."""
@@ -207,34 +190,25 @@ class Store(lookups.StoreReader):
         return self.files_of([document.doc_id for document in self.known(keys).values()])
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
-        """Insert rows of documents, without their signatures and bands."""
-        self.run_many(sql.INSERT_DOCUMENT, documents)
+        """Insert rows of documents, without their signatures and bands.
 
-    def update(self, documents: Iterable[DocumentValues]) -> None:
-        """Update stored documents, whose old signatures and bands are already deleted."""
-        self.run_many(sql.UPDATE_DOCUMENT, documents)
+        A row of a stored document replaces its values; its old signature and bands are already
+        deleted.
+        """
+        self.run_many(sql.INSERT_DOCUMENT, documents)
 
     def set_metadata(self, documents: Sequence[tuple[int, str | None]]) -> None:
         """Set the metadata of stored documents, named by their ids."""
-        if documents:
-            self.run_many(sql.UPDATE_METADATA, documents)
+        self.run_many(sql.UPDATE_METADATA, documents)
 
-    def set_files(self, files: Iterable[tuple[str | int, FileState]]) -> None:
-        """Note the files that stored documents were read from.
-
-        By their keys, or by the ids of new documents where keys are repeated.
-        """
-        statement = sql.SET_FILE_OF_ID if self.keys_repeat else sql.SET_FILE
-        self._connection.run_many(
-            statement, ((document, *_values_of(state)) for document, state in files)
-        )
+    def set_files(self, files: Iterable[tuple[int, FileState]]) -> None:
+        """Note the files that stored documents, named by their ids, were read from."""
+        self.run_many(sql.SET_FILE, ((doc_id, *_values_of(state)) for doc_id, state in files))
 
     def set_root(self, directory: options.FileName) -> None:
         """Store another directory that keys of files are relative to; no key changes."""
-        with self._connection.errors():
-            stored = location.root_to_store(directory, self.real_path)
-            self._connection.execute(sql.SET_ROOT, (stored,))
-            self._read_settings()
+        self.rows(sql.SET_ROOT, location.root_to_store(directory, self.real_path))
+        self._read_settings()
 
     def check_root(self, directory: options.FileName | None) -> None:
         """Check the directory that a user names as the root, if any.
@@ -258,10 +232,10 @@ class Store(lookups.StoreReader):
 
     def make_part(self, part: str) -> None:
         """Make the tables of a part if the file has none."""
-        with self._connection.errors():
-            if part not in self.parts:
+        if part not in self.parts:
+            with self._connection.errors():
                 schema.make_part(self._connection, part)
-                self._read_settings()
+            self._read_settings()
 
     def replace_pairs(self, pairs: Iterable[Sequence[options.SqlValue]], threshold: float) -> int:
         """Write the table `similar_pairs` and the time of writing; return the number of pairs.
@@ -297,8 +271,7 @@ class Store(lookups.StoreReader):
         self.run_many(sql.SET_INDEXED, [(to, bucket)])
         if to is None:
             self.rows(sql.DELETE_INDEXED)
-        with self._connection.errors():
-            self._read_settings()
+        self._read_settings()
 
     def note_indexed(self, doc_ids: Iterable[int]) -> None:
         """Note that documents need no late band rows: they have them, or are removed."""
@@ -311,4 +284,6 @@ class Store(lookups.StoreReader):
             write_settings(self._connection, settings)
         before, after = parts_of(self.settings), parts_of(settings)
         for part in sorted(before.keys() ^ after.keys(), reverse=True):
-            self.index.set_part(part, part in after)
+            self.rows(sql.DROP_PART[part])
+            if part in after:
+                schema.make_part(self._connection, part)

@@ -96,8 +96,14 @@ class Transaction:
         if self._kind == "read":
             connection.check_unchanged()
             return
-        with connection.errors():
-            _bound_log(connection)
+        # A log that always has readers would otherwise grow for ever. This waits until the present
+        # readers have finished; new ones read the file. If one goes on for long, the next attempt
+        # is when the log is twice as long.
+        size, limits = log_size(connection.real_path), connection.limits
+        if size > max(limits.log_bytes, connection.log_limit):
+            with connection.errors():
+                emptied = empty_log(connection, limits.log_seconds)
+            connection.log_limit = 0 if emptied else 2 * size
         connection.check_file()  # or the changes may have gone to a file without a name
         took = time.monotonic() - self._since
         if self._waited or took > _LONG:
@@ -142,17 +148,6 @@ def run_when_free(connection: Connection, statement: str, end: float) -> bool:
             return waited
         waited = True
         time.sleep(random.uniform(0.2, 1) * PAUSE)
-
-
-def _bound_log(connection: Connection) -> None:
-    """Empty a log that always has readers, as it would otherwise grow for ever.
-
-    This waits until the present readers have finished; new ones read the file. If one goes on for
-    long, the next attempt is when the log is twice as long.
-    """
-    size, limits = log_size(connection.real_path), connection.limits
-    if size > max(limits.log_bytes, connection.log_limit):
-        connection.log_limit = 0 if empty_log(connection, limits.log_seconds) else 2 * size
 
 
 def empty_log(connection: Connection, patience: float) -> bool:

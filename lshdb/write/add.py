@@ -11,13 +11,12 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import replace
 
 import numpy as np
 
 from lshdb import errors, offers
-from lshdb.groups import replaced
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
@@ -31,7 +30,6 @@ from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
-from lshdb.text.arrays import chunks
 from lshdb.write import merging, writing
 from lshdb.write.batches import Addable, Job, signed
 
@@ -266,31 +264,20 @@ def removed(
                 dropped |= one.rank(np.arange(len(doc_ids))) > 0
             keys = sorted(store.keys_of(doc_ids[dropped]))
         if keys is None:
-            condition = options.removal.condition
-            condition = replaced(condition, where=condition.where or "")
-            with store.snapshot(condition) as snapshot:
+            with store.snapshot(options.removal.condition) as snapshot:
                 doc_ids_by_key = chosen_ids(*snapshot)
         else:
-            doc_ids_by_key = _known(store, list(keys), missing_ok=options.removal.missing_ok)
+            keys = list(keys)
+            known = store.known(keys)
+            for key in keys if not options.removal.missing_ok else ():
+                if key not in known:
+                    raise store.not_found(key)
+            doc_ids_by_key = {key: document.doc_id for key, document in known.items()}
         if not options.removal.dry_run:
             if check is not None:
                 check(list(doc_ids_by_key))
             writing.delete(store, sorted(doc_ids_by_key.values()))
     return list(doc_ids_by_key)
-
-
-def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, int]:
-    """The documents with these keys, and their ids; KeyNotFound unless `missing_ok`."""
-    doc_ids_by_key: dict[str, int] = {}
-    for part in chunks(len(keys), store.limits.documents_read):
-        part_keys = keys[part]
-        known = store.known(part_keys)
-        for key in part_keys:
-            if key in known:
-                doc_ids_by_key[key] = known[key].doc_id
-            elif not missing_ok:
-                raise store.not_found(key)
-    return doc_ids_by_key
 
 
 def chosen_ids(reader: StoreReader, keep: DocumentFilter | None) -> dict[str, int]:

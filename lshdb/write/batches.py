@@ -194,33 +194,27 @@ def _parts(
 
 def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
     """A document in columns; ContentError, with the key, for one that cannot be."""
-    key, content, metadata = _checked(item, settings, limits)
-    size = _memory(content) + len(metadata or "") + OBJECT_BYTES
-    return Batch([key], [content], [metadata], size=size)
-
-
-def _memory(content: Content) -> int:
-    """About the bytes of a document, with 100 per element of a set."""
-    return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
-
-
-def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Content, str | None]:
-    """A document's key, cleaned content and metadata as stored; ContentError names the key."""
+    if isinstance(item, tuple | list) and len(item) == 2:
+        item = Document(*item)
+    content: Content
     if isinstance(item, Mapping):
-        return _of_record(dict(item), settings.shingling.of_sets, limits)
-    if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
+        key, content, metadata = _of_record(dict(item), settings.shingling.of_sets, limits)
+    elif isinstance(item, Document):
+        key = _checked_key(item.key)
+        try:
+            content = cleaned(item.content, settings.shingling, limits.largest_document)
+            metadata = to_json(item.metadata)
+        except ContentError as error:
+            raise ContentError(f"{key!r}: {error}") from error
+    else:
         raise ContentError(
             f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "
             "and a content nor a dict with both"
         )
-    document = item if isinstance(item, Document) else Document(*item)
-    key = _checked_key(document.key)
-    try:
-        content = cleaned(document.content, settings.shingling, limits.largest_document)
-        metadata = to_json(document.metadata)
-    except ContentError as error:
-        raise ContentError(f"{key!r}: {error}") from error
-    return key, content, metadata
+    # In memory, with about 100 bytes per element of a set.
+    size = content.__sizeof__() if isinstance(content, str) else 100 * len(content)
+    size += len(metadata or "") + OBJECT_BYTES
+    return Batch([key], [content], [metadata], size=size)
 
 
 def _of_record(

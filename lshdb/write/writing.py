@@ -16,7 +16,7 @@ from lshdb.sketch.part_rows import PartRows
 from lshdb.sketch.settings import Settings, parts_of
 from lshdb.store.index import codes_of_keys
 from lshdb.store.parts import part as part_of_index
-from lshdb.store.store import DocumentValues, KnownDocument, Store
+from lshdb.store.store import KnownDocument, Store
 from lshdb.text import arrays, content
 from lshdb.write.doc_ids import DocIds
 from lshdb.write.parts import SignedPart
@@ -36,9 +36,10 @@ class Writer:
         late: whether band rows of new documents are left to lshdb.store.late, if they can be.
         on_conflict: which document stays under a key that has another one, if such keys count.
         of_run: the documents that the run has written so far, or found unchanged; None if nobody
-            wants to know which keys repeat.
+            wants to know which keys repeat, or they may.
         report: the counts of documents so far.
         signed: how many needed a signature; the others were stored with the same content.
+        next_id: the doc_id of the next new document.
     """
 
     store: Store
@@ -47,6 +48,8 @@ class Writer:
     of_run: DocIds | None = None
 
     def __post_init__(self) -> None:
+        if self.store.keys_repeat:
+            self.of_run = None
         self.report = AddReport()
         self.signed = 0
         last = self.store.last_doc_id()
@@ -55,8 +58,7 @@ class Writer:
                 self.store.set_indexed(last, None)
             # What is added while the rows are being written would be missed.
             self.late = self.store.indexed_bucket is None
-        self._next_id = last + 1
-        self._first_id = self._next_id
+        self.next_id = self._first_id = last + 1
         self._updated: set[int] = set()
         self._bands: list[tuple[arrays.IntArray, arrays.IntArray]] = []
         self._held: dict[str, list[PartRows]] = {}
@@ -79,27 +81,32 @@ class Writer:
         if kept:
             left = [index for index, key in enumerate(part.keys) if key not in kept]
             part, known = part.take(left), {key: known[key] for key in known.keys() - kept}
-        part_outcomes = outcomes(part, known)
-        repeated = 0
-        if self.of_run is not None and not store.keys_repeat:
-            repeated = _repeated(part, known, self.of_run)
-        part_keys = list(part.keys)
-        index_of_key = {key: index for index, key in enumerate(part_keys)}
-        indices = [
+        index_of_key = {key: index for index, key in enumerate(part.keys)}
+        indices: Sequence[int] = [
             index
             for key, index in index_of_key.items()
             if key not in known or known[key].digest != part.digests[index]
         ]
         if store.keys_repeat:
-            part_outcomes, indices = ["added"] * len(part_keys), [*range(len(part_keys))]
-        store.set_metadata(_changed_metadata(part, known, index_of_key))
+            indices = range(len(part.keys))
+        repeated = 0 if self.of_run is None else _repeated(part, known, self.of_run)
+        metadata = part.batch.all_metadata()
+        same_contents = [
+            (document, metadata[index_of_key[key]])
+            for key, document in known.items()
+            if document.digest == part.digests[index_of_key[key]]
+        ]
+        store.set_metadata(
+            [(document.doc_id, new) for document, new in same_contents if document.metadata != new]
+        )
         doc_ids, signed = self._store(part, known, indices)
-        if self.of_run is not None and not store.keys_repeat:
-            self.of_run.add(arrays.int_array(doc_ids))
-            self.of_run.add(arrays.int_array(document.doc_id for document in known.values()))
+        keys_of_ids = {document.doc_id: key for key, document in known.items()}
+        keys_of_ids |= zip(doc_ids, [part.keys[index] for index in indices], strict=True)
+        if self.of_run is not None:
+            self.of_run.add(arrays.int_array(keys_of_ids))
         self.signed += len(indices)
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
-        added, updated, unchanged = map(part_outcomes.count, _COUNTED)
+        added, updated, unchanged = map(outcomes(part, known).count, _COUNTED)
         report = AddReport(
             added,
             updated,
@@ -113,11 +120,9 @@ class Writer:
             repeated=repeated,
         )
         self.report += report
-        if part.batch.states and store.keys_repeat:
-            states, new = dict(part.batch.states), zip(doc_ids, part_keys, strict=True)
-            store.set_files((doc_id, states[key]) for doc_id, key in new if key in states)
-        elif part.batch.states:
-            store.set_files(part.batch.states)
+        if states := dict(part.batch.states):
+            rows = keys_of_ids.items()
+            store.set_files((doc_id, states[key]) for doc_id, key in rows if key in states)
         return report
 
     def _store(
@@ -140,26 +145,17 @@ class Writer:
             self.finish()  # a key of an earlier part: its band rows must be deleted again
         unindex(store, old_ids)
         signed = signatures_of(part, indices, store.settings)
-        new_ids = itertools.count(self._next_id)
+        new_ids = itertools.count(self.next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
-        self._next_id = next(new_ids)
+        self.next_id = next(new_ids)
         shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
         contents = [part.stored[i] if store.settings.content else None for i in indices]
         metadata = part.batch.all_metadata()
         stored_metadata = [metadata[i] for i in indices]
-        rows: list[DocumentValues] = list(
-            zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True)
-        )
-        store.update([row for row in rows if row[1] in known])
-        store.insert([row for row in rows if row[1] not in known])
+        store.insert(zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True))
         self._index(arrays.int_array(doc_ids), signed, old_ids)
         self._updated.update(old_ids)
         return doc_ids, signed
-
-    @property
-    def next_id(self) -> int:
-        """The doc_id of the next new document."""
-        return self._next_id
 
     @property
     def is_full(self) -> bool:
@@ -277,19 +273,6 @@ def _repeated(part: SignedPart, known: Mapping[str, KnownDocument], of_run: DocI
         count += current.get(key, content_digest) != content_digest
         current[key] = content_digest
     return count
-
-
-def _changed_metadata(
-    part: SignedPart, known: Mapping[str, KnownDocument], latest: Mapping[str, int]
-) -> list[tuple[int, str | None]]:
-    """The new metadata of stored documents whose content is the same."""
-    metadata = part.batch.all_metadata()
-    return [
-        (document.doc_id, metadata[latest[key]])
-        for key, document in known.items()
-        if document.digest == part.digests[latest[key]]
-        and document.metadata != metadata[latest[key]]
-    ]
 
 
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:

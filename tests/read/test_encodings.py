@@ -48,7 +48,8 @@ def test_encodings_are_guessed_once(command: Command) -> None:
     old = json.dumps({"by": "an older one", "encoding": "cp1251"})
     root = str(command.directory)
     with lshdb.open(command.path("lsh.db")) as db:
-        store_of(db).set_files([("d/latin.txt", FileState(1, 1, old))])
+        (file,) = store_of(db).files_of_keys(["d/latin.txt"])
+        store_of(db).set_files([(file.doc_id, FileState(1, 1, old))])
         report = db.sync([f"{root}/d"], root=root)
         assert (report.updated, report.guessed, report.damaged) == (1, 1, 0)
         text = GERMAN.encode("latin-1").decode("cp1251")

@@ -82,7 +82,6 @@ SCANS_ON_PURPOSE = {
     "COUNT_DEFINITIONS",
     "COUNT_SCHEMA",
     "NAMED_PARTS",
-    "HAS_PASSAGES",
     "TABLES",
     "CHECK_TABLES",
     # Run once, when another database is added.

@@ -454,7 +454,7 @@ def _recognise(
     plan.gone = [document for document in plan.gone if document.doc_id not in moved_ids]
     for document in (*plan.gone, *(document for document, _, _ in plan.moves)):
         plan.known.pop(document.key, None)
-    plan.known |= {key: replace(document, key=key) for document, key, _ in plan.moves}
+    plan.known |= {key: document._replace(key=key) for document, key, _ in plan.moves}
     _spend(store, plan, uncounted, lost, session)
 
 
@@ -650,7 +650,7 @@ def _move(store: Store, plan: _Plan) -> tuple[int, int]:
             delete(store, replaced)
             keys = [(file.doc_id, file.key, key) for file, key, _ in moves if file.key != key]
             _set_keys(store, keys)
-            store.set_files((key, state) for _, key, state in moves)
+            store.set_files((file.doc_id, state) for file, _, state in moves)
         moved_count += len(keys)
         replaced_count += len(replaced)
     return moved_count, replaced_count
