@@ -395,7 +395,7 @@ def batches(
 
     The caller may change the documents of earlier batches.
     """
-    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content)
+    rows = connection.lazy_rows(sql.ALL_AS_STORED, contents and settings.content)
     documents = (record(ExaminedDocument, row) for row in rows)
     for batch in arrays.bounded(documents, ExaminedDocument.size, _BATCH_BYTES):
         yield CheckedBatch(connection, settings, batch)

@@ -171,7 +171,7 @@ class Connection(sqlite3.Connection):
         self.check_unchanged()
         return rows
 
-    def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
+    def lazy_rows(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one; errors as for `rows`."""
         for rows in self.parts(statement, *parameters, size=1):
             yield from rows

@@ -302,7 +302,7 @@ class StoreReader:
 
     def keys_of_files(self) -> Iterator[tuple[int, str]]:
         """The ids and keys of all documents that were read from files, read lazily."""
-        for row in self._connection.each(sql.KEYS_OF_FILES):
+        for row in self._connection.lazy_rows(sql.KEYS_OF_FILES):
             doc_id, key = typed(row, int, str)
             yield doc_id, key
 
@@ -412,7 +412,7 @@ class StoreReader:
         def size_of(row: tuple[Any, ...]) -> int:
             return other_bytes + sum(len(value) for value in row if isinstance(value, str))
 
-        for rows in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
+        for rows in bounded(self._connection.lazy_rows(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
             for part in chunks(len(rows), max_rows):
                 yield self._columns(rows[part])
 
@@ -531,7 +531,7 @@ class StoreReader:
         folded_words = [normalize("NFC", word).casefold() for word in words]
         matches: list[tuple[str, str]] = []
         end = time.monotonic() + seconds
-        for row in self._connection.each(sql.DOCUMENTS_AFTER, after):
+        for row in self._connection.lazy_rows(sql.DOCUMENTS_AFTER, after):
             doc_id, key, content = typed(row, int, str, str)
             if all(map(normalize("NFC", content).casefold().__contains__, folded_words)):
                 matches.append((key, content))

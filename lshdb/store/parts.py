@@ -159,5 +159,5 @@ def _table_rows(rows: PartRows) -> IndexRows:
 
 def part(name: str) -> IndexPart:
     """A part of the index by its name; UsageError if its app is missing."""
-    found: IndexPart = offers.offered(offers.PARTS, name)
-    return found
+    index_part: IndexPart = offers.offered(offers.PARTS, name)
+    return index_part

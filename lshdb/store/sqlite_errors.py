@@ -105,8 +105,6 @@ def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
     """The reason why a file could not be opened; `missing` if only the file does not exist."""
     if not may_open_files():
         return _NO_DESCRIPTORS
-    if os.path.isdir(real_path):
-        return "it is a directory"
     if fault := location.length_fault(real_path):
         return fault
     try:

@@ -260,8 +260,8 @@ def removed(
         if options.removal.decided:
             doc_ids = store.doc_ids()
             dropped = np.zeros(len(doc_ids), dtype=np.bool_)
-            for one in filters_of(store, doc_ids, tolerant=False):
-                dropped |= one.rank(np.arange(len(doc_ids))) > 0
+            for pair_filter in filters_of(store, doc_ids, tolerant=False):
+                dropped |= pair_filter.rank(np.arange(len(doc_ids))) > 0
             keys = sorted(store.keys_of(doc_ids[dropped]))
         if keys is None:
             with store.snapshot(options.removal.condition) as snapshot:

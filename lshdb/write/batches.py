@@ -231,10 +231,10 @@ def _of_record(
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
     try:
-        found, *document, _ = RecordOptions(of_sets, key, limits=limits).document(record)
+        *document, _ = RecordOptions(of_sets, key, limits=limits).document(record)
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
-    return cast("tuple[str, Content, str | None]", (found, *document))
+    return cast("tuple[str, Content, str | None]", tuple(document))
 
 
 def _checked_key(value: object) -> str:

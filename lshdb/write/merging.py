@@ -133,16 +133,13 @@ def documents_of(
                 states=[(key, state) for key, state in states if state is not None],
                 size=columns.signatures.nbytes + sum(map(len, texts)),
             )
-            signatures = None if differences else _signed(columns, settings)
-            yield SignedPart(batch, texts, columns.digests, signatures)
-
-
-def _signed(columns: DocumentColumns, settings: Settings) -> Signed:
-    """The signatures of documents, and the buckets that follow from these."""
-    signatures = columns.signatures.astype(settings.lane_type, copy=False)
-    shape, base = settings.construction, base_of(settings.shingling)
-    buckets = bucket_keys(signatures, shape, settings.seed)
-    return Signed(signatures, columns.shingles, buckets, shape, base=base)
+            signed = None
+            if not differences:
+                signatures = columns.signatures.astype(settings.lane_type, copy=False)
+                shape, base = settings.construction, base_of(settings.shingling)
+                buckets = bucket_keys(signatures, shape, settings.seed)
+                signed = Signed(signatures, columns.shingles, buckets, shape, base=base)
+            yield SignedPart(batch, texts, columns.digests, signed)
 
 
 def check_keys(store: Store, source: Store, new_keys: Rebased | None) -> None:
