@@ -26,7 +26,7 @@ except ImportError:  # Windows: nothing is locked, nothing cleared away
 PARTIAL = ".lshdb.partial"
 """The suffix of a file, after its name and a number, until it is complete. It names the program, so
 that what a killed run left is known as such."""
-_PREFIX = ".lshdb-dedup-"
+_PREFIX = ".lshdb-temporary-"
 _BUFFER = 1 << 20
 
 

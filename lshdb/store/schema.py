@@ -223,13 +223,10 @@ def dangers(
         statements: all statements that write to them.
         whole: whether all of lshdb's tables exist, so that each statement must be possible.
     """
-    for table, name in connection.execute(
-        sql.INDEXES_WITH_CODE, (json.dumps(definitions_written),)
-    ).fetchall():
+    written = (json.dumps(definitions_written),)
+    for table, name in connection.execute(sql.INDEXES_WITH_CODE, written).fetchall():
         yield f"{name!r} is an index on more than columns of {table}"
-    for (name,) in connection.execute(
-        sql.REFERENCES_WITH_CODE, (json.dumps(definitions_written),)
-    ).fetchall():
+    for (name,) in connection.execute(sql.REFERENCES_WITH_CODE, written).fetchall():
         yield f"{name!r} has a foreign key of a generated column"
     acts: list[tuple[str | None, str | None]] = []
 

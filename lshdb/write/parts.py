@@ -33,21 +33,19 @@ class SignedPart:
         return self.batch.keys
 
     def take(self, indices: Sequence[int]) -> "SignedPart":
-        """The documents with these indices; the counts of reading stay as they are."""
-        metadata = self.batch.all_metadata()
+        """The documents with these indices; the counts and states of reading stay as they are."""
 
         def rows_of(column: Sequence[T]) -> list[T]:
             return [column[index] for index in indices] if column else []
 
-        keys, wheres = rows_of(self.batch.keys), rows_of(self.batch.wheres)
-        taken_keys = {*keys}
-        states = [state for state in self.batch.states if state[0] in taken_keys]
         batch = dataclasses.replace(
-            self.batch, keys=keys, metadata=rows_of(metadata), wheres=wheres, states=states
+            self.batch,
+            keys=rows_of(self.batch.keys),
+            metadata=rows_of(self.batch.all_metadata()),
+            wheres=rows_of(self.batch.wheres),
         )
-        lanes = None if self.signed is None else self.signed.take(int_array(indices))
-        taken_columns = rows_of(self.stored), rows_of(self.digests)
-        return SignedPart(batch, *taken_columns, lanes)
+        signed = None if self.signed is None else self.signed.take(int_array(indices))
+        return SignedPart(batch, rows_of(self.stored), rows_of(self.digests), signed)
 
 
 def part_of(batch: Batch, done: signing.Digested) -> SignedPart:

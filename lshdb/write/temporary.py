@@ -31,7 +31,7 @@ def temporary_store(
         keys_repeat: whether documents are all new, though their keys may be repeated.
     """
     with temporary_directory(beside) as directory:
-        path, limits = directory / "dedup.db", replace(limits, durable=False)
+        path, limits = directory / "temporary.db", replace(limits, durable=False)
         with contextlib.closing(
             Store.open(
                 path,

@@ -89,7 +89,7 @@ class Writer:
         ]
         if store.keys_repeat:
             indices = range(len(part.keys))
-        repeated = 0 if self.of_run is None else _repeated(part, known, self.of_run)
+        part_outcomes, repeated = outcomes(part, known, self.of_run or ())
         metadata = part.batch.all_metadata()
         same_contents = [
             (document, metadata[index_of_key[key]])
@@ -106,7 +106,7 @@ class Writer:
             self.of_run.add(arrays.int_array(keys_of_ids))
         self.signed += len(indices)
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
-        added, updated, unchanged = map(outcomes(part, known).count, _COUNTED)
+        added, updated, unchanged = map(part_outcomes.count, _COUNTED)
         report = AddReport(
             added,
             updated,
@@ -117,7 +117,7 @@ class Writer:
             kept=len(kept),
             conflicts=len(conflicts),
             conflict_keys=tuple(conflicts[:NAMED_CONFLICTS]),
-            repeated=repeated,
+            repeated=0 if self.of_run is None else repeated,
         )
         self.report += report
         if states := dict(part.batch.states):
@@ -202,7 +202,7 @@ class Writer:
 
 def conflicts_of(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[str]:
     """The keys under which other documents are stored."""
-    rows = zip(part.keys, outcomes(part, known), strict=True)
+    rows = zip(part.keys, outcomes(part, known)[0], strict=True)
     return [key for key, outcome in rows if outcome == "updated"]
 
 
@@ -247,32 +247,35 @@ def query_batch(part: SignedPart) -> QueryBatch:
     return QueryBatch(part.stored, part.digests, part.signed, files=part.batch.files)
 
 
-def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:
-    """What adding does with each document, as if they came one by one."""
+def outcomes(
+    part: SignedPart, known: Mapping[str, KnownDocument], of_run: DocIds | tuple[int, ...] = ()
+) -> tuple[list[Outcome], int]:
+    """What adding does with each document, as if they came one by one.
+
+    Args:
+        part: the documents.
+        known: the stored ones of their keys.
+        of_run: the ids of those that the run has written before, or found unchanged.
+
+    Returns:
+        What it does, and how many documents take the place of another text that the run gave the
+        same key.
+    """
     if not known and len(set(part.keys)) == len(part.keys):
-        return ["added"] * len(part.keys)
+        return ["added"] * len(part.keys), 0
     current = {key: (document.digest, document.metadata) for key, document in known.items()}
+    given = {key for key, document in known.items() if document.doc_id in of_run}
     part_outcomes: list[Outcome] = []
+    repeated = 0
     rows = zip(part.digests, part.batch.all_metadata(), strict=True)
     for key, row in zip(part.keys, rows, strict=True):
-        before = current.get(key)
-        part_outcomes.append(
-            "added" if before is None else "unchanged" if before == row else "updated"
-        )
+        before = current.get(key, row)
+        repeated += key in given and before[0] != row[0]
+        is_new = key not in current
+        part_outcomes.append("added" if is_new else "unchanged" if before == row else "updated")
         current[key] = row
-    return part_outcomes
-
-
-def _repeated(part: SignedPart, known: Mapping[str, KnownDocument], of_run: DocIds) -> int:
-    """How many documents take the place of another text that the run gave the same key."""
-    current = {key: known[key].digest for key in known if known[key].doc_id in of_run}
-    if not current and len(set(part.keys)) == len(part.keys):
-        return 0
-    count = 0
-    for key, content_digest in zip(part.keys, part.digests, strict=True):
-        count += current.get(key, content_digest) != content_digest
-        current[key] = content_digest
-    return count
+        given.add(key)
+    return part_outcomes, repeated
 
 
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:

@@ -100,7 +100,7 @@ def _admitted(
 ) -> Admission:
     """Compare a signed document and add it, replace another, or leave it out; in a transaction."""
     (key,) = part.keys
-    (outcome,) = writing.outcomes(part, store.known([key]))
+    ((outcome,), _) = writing.outcomes(part, store.known([key]))
     old = None
     if options.replace is not None:
         old = stored_document(store, options.replace)

@@ -116,7 +116,7 @@ def _answer_and_add(
     store: Store, part: parts.SignedPart, arrivals: Sequence[Arrival]
 ) -> list[tuple[Arrived, list[Cut]]]:
     """Answer and add documents that cannot match each other, in the caller's transaction."""
-    became = writing.outcomes(part, store.known(part.keys))
+    became, _ = writing.outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(arrival.find for arrival in arrivals) + 1)
     matches_of_arrivals = [*answers(store, query, writing.query_batch(part), None)]
