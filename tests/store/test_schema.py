@@ -440,13 +440,15 @@ def test_values_that_no_table_allows_are_reported_as_damage(filled: Path, statem
         ask()
 
 
-@pytest.mark.parametrize(("shingles", "content"), [((1 << 63) - 1, True), (900_000_001, False)])
-def test_more_shingles_than_a_document_can_have_are_damage(
+@pytest.mark.parametrize(
+    ("shingles", "content"), [((1 << 63) - 1, True), (900_000_001, False), (-1, True)]
+)
+def test_numbers_of_shingles_that_no_document_can_have_are_damage(
     command: Command, shingles: int, content: bool
 ) -> None:
     with lshdb.open(command.directory / "lsh.db", threshold=0.3, content=content) as db:
         db.add_many([*TEXTS, ("c", TEXTS[0][1] + " and the fox")])
-    alter(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
+    execute(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
     message = f"lsh.db is damaged: a document has {shingles:,} shingles instead of 0 to"
     for words in (
         "pairs",

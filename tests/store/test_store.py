@@ -30,9 +30,8 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.maintain.resolve import resolve
 from lshdb.offers import TABLES, is_there
 from lshdb.options import SettingsOptions
-from lshdb.store import statements
+from lshdb.store import guard, statements
 from lshdb.store.connection import connect
-from lshdb.store.guard import Connection
 from lshdb.store.schema import make_part
 from lshdb.store.store import Store
 from lshdb.store.transactions import Transaction
@@ -164,6 +163,14 @@ def test_the_header_and_strict_tables(path: Path) -> None:
     }
     core = {*inspection.TABLES, "files", "base_texts"} - {*TABLES}
     assert tables == {(name, 1) for name in core}
+
+
+def test_a_file_is_not_taken_for_its_log(path: Path) -> None:
+    with open_sets(path) as db:
+        db.add("a", [1])
+        names = path, f"{path}-wal", f"{path}-shm", os.devnull
+        assert [guard.is_open_log(os.stat(name)) for name in names] == [False, True, True, False]
+    assert not guard.is_open_log(path.stat())
 
 
 def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> None:
@@ -433,9 +440,9 @@ def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_FULL])
 def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, code: int) -> None:
     """A full disk is no error yet; another failure is one, and says that the batch is safe."""
-    real = Connection.execute
+    real = guard.Connection.execute
 
-    def execute(connection: Connection, statement: str, *rest: Any) -> sqlite3.Cursor:
+    def execute(connection: guard.Connection, statement: str, *rest: Any) -> sqlite3.Cursor:
         if "wal_checkpoint" in statement:
             error = sqlite3.OperationalError("unplugged")
             error.sqlite_errorcode = code
@@ -445,7 +452,7 @@ def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, c
     large = [("d0", [f"{j} {'x' * 1000}" for j in range(2000)]), ("d1", ["y"])]
     with (
         open_sets(path, timeout=7, limits=SHORT_LOG) as db,
-        mock.patch.object(Connection, "execute", execute),
+        mock.patch.object(guard.Connection, "execute", execute),
     ):
         if code == sqlite3.SQLITE_FULL:
             assert db.add_many(large).added == 2
