@@ -323,8 +323,8 @@ def in_any_version(reason: str) -> str:
 class Command:
     """Runs `lshdb` in a directory, in the process of the tests: a run takes milliseconds.
 
-    What a process of its own makes different takes one: variables of Python's, an open file as
-    standard input, a function to call before (`unprivileged`, limits, closed streams), and `start`.
+    What a process of its own makes different takes one: variables of Python's, a function to call
+    before (`unprivileged`, limits, closed streams), and `start`.
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
@@ -339,10 +339,10 @@ class Command:
         before: Callable[[], None] | None = None,
     ) -> Result:
         """Run a command; `stdin` is input or an open file, `before` is called in its process."""
-        if self._starts or before is not None or isinstance(stdin, int):
+        if self._starts or before is not None:
             result = self._in_process_of_its_own(arguments, stdin, before)
         else:
-            with TemporaryFile() as out, TemporaryFile() as err, _input(_encoded(stdin)) as given:
+            with TemporaryFile() as out, TemporaryFile() as err, _input(stdin) as given:
                 status = self._run(arguments, (given, out.fileno(), err.fileno()))
                 out.seek(0)
                 err.seek(0)
@@ -357,11 +357,10 @@ class Command:
         before: Callable[[], None] | None,
     ) -> Result:
         """Run the installed command."""
-        given: dict[str, Any] = {"stdin": stdin}
-        if not isinstance(stdin, int):
-            given = {"input": _encoded(stdin)}
+        assert not isinstance(stdin, int)
         done = subprocess.run(
             [installed(), *arguments],
+            input=_encoded(stdin),
             cwd=self.directory,
             # A limit that was set before applies to what coverage writes, too.
             env=self.variables if before is None else unmeasured(self.variables),
@@ -369,7 +368,6 @@ class Command:
             timeout=TIMEOUT,
             check=False,
             preexec_fn=before,
-            **given,
         )
         result = Result(done.stdout.decode(), done.stderr.decode(), done.returncode)
         assert "Traceback" not in result.err, result.err
@@ -530,8 +528,12 @@ _PIPE = 60_000
 
 
 @contextmanager
-def _input(data: bytes) -> Iterator[int]:
-    """A descriptor of standard input: a pipe, as most commands have."""
+def _input(given: str | bytes | int) -> Iterator[int]:
+    """A descriptor of standard input: that of an open file, or a pipe, as most commands have."""
+    if isinstance(given, int):
+        yield given
+        return
+    data = _encoded(given)
     if len(data) > _PIPE:
         with TemporaryFile() as file:
             file.write(data)
