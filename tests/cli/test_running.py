@@ -40,7 +40,6 @@ def test_documents_are_removed_without_standard_input(command: Command) -> None:
 def test_what_reads_standard_input_says_that_it_is_closed(command: Command) -> None:
     reason = command.fails("mcp", "-d", NAME, before=close(0))
     assert reason == "standard input is closed: a client of MCP speaks over it"
-    assert command("info", "-d", NAME, before=close(0, 1, 2)).status == 0
 
 
 def test_no_file_takes_the_number_of_closed_standard_input() -> None:
