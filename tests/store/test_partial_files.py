@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lshdb.store.partial_files import is_second_name, rename_new
+from lshdb.store.partial_files import alone, is_second_name, rename_new
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
 
@@ -49,6 +49,14 @@ def test_one_name_by_two_paths_is_no_second_name(tmp_path: Path) -> None:
         rename_new(str(path), str(same))
     (tmp_path / "c").write_text(TEXT)
     assert not is_second_name(str(path), str(tmp_path / "c"))
+    assert not is_second_name(str(path), str(tmp_path / "none"))
+
+
+def test_a_file_is_locked_by_one_and_one_that_is_not_there_by_all(tmp_path: Path) -> None:
+    (path := tmp_path / "log").touch()
+    for file, seconds in ((path, os.name == "nt"), (tmp_path / "none", True)):
+        with alone(file) as first, alone(file) as second:
+            assert (first, second) == (True, seconds)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
