@@ -292,6 +292,16 @@ def meant(name: str, root: str, is_stored: Callable[[str], bool], key_hint: str)
     return keys[0] if keys else None
 
 
+def common_folder(keys: Iterable[str]) -> str:
+    """The directories that all keys begin with, with a slash behind them; empty if there are none.
+
+    >>> common_folder(["src/lib/a.py", "src/library.py"])
+    'src/'
+    """
+    start = os.path.commonprefix([*keys])  # noqa: RUF071  # whole directories are cut from it
+    return start[: start.rfind("/") + 1]
+
+
 def path_from_here(path: str) -> str:
     """A path that works in the current directory: from there if it is beneath that, else absolute.
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _MAX_TOP = 1 << 31
 """More matches than any file has."""
-_PAIRS = 1 << 13
+_QUERY_PAIRS = 1 << 13
 """Pairs compared at once: 256 bytes each, of signatures, fit in a cache."""
 _FIRST_READ = 32
 """Documents of each bucket that are read first, if only the best matches are wanted."""
@@ -531,9 +531,11 @@ def _estimated(
         signatures = store.signatures_of(pairs.doc_ids[documents])
         here = (pairs.document >= documents.start) & (pairs.document < documents.stop)
         (indices,) = here.nonzero()
-        for part in chunks(len(indices), _PAIRS):
+        for part in chunks(len(indices), _QUERY_PAIRS):
             part_of_pairs = (
-                pairs if len(indices) == len(pairs.query) <= _PAIRS else pairs.chosen(indices[part])
+                pairs
+                if len(indices) == len(pairs.query) <= _QUERY_PAIRS
+                else pairs.chosen(indices[part])
             )
             query_lanes = batch.signed.signatures[part_of_pairs.query]
             agree = query_lanes == signatures[part_of_pairs.document - documents.start]

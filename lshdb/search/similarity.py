@@ -51,7 +51,7 @@ _MARGIN = 5.0
 """Standard errors by which an estimate may be below a similarity that is still verified."""
 _PARITIES = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
-_PAIRS = 1 << 11
+_COMPARED_AT_ONCE = 1 << 11
 """Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
 ROUNDING = 1e-6
 """Hashes by which a limit may be wrong as it is computed with 53 bits."""
@@ -314,7 +314,7 @@ def may_reach(
     halves = table.reshape(2 * len(table), -1)
     for half in range(2):
         (pairs,) = possible.nonzero()
-        for part in chunks(len(pairs), _PAIRS):
+        for part in chunks(len(pairs), _COMPARED_AT_ONCE):
             compared = pairs[part]
             cells = halves.take(2 * a_sets[compared] + half, axis=0)
             cells ^= halves.take(2 * b_sets[compared] + half, axis=0)
@@ -555,7 +555,7 @@ class Estimates:
 
 def _lanes_of(lanes: Lanes, a: IntArray, b: IntArray) -> Iterator[tuple[slice, Lanes, Lanes]]:
     """Some pairs of rows int64[p] at a time: their indices, and their lanes [s, l] twice."""
-    for part in chunks(len(a), _PAIRS):
+    for part in chunks(len(a), _COMPARED_AT_ONCE):
         yield part, lanes.take(a[part], axis=0), lanes.take(b[part], axis=0)
 
 

@@ -32,7 +32,7 @@ _CELL_BITS = 20
 CELLS = 1 << _CELL_BITS
 _COMMON = 0xFFFF
 """Counts above this are equal."""
-_PAIRS = 1 << 18
+_PAIRS_AT_ONCE = 1 << 18
 """Pairs that are looked at together, unless one document has more."""
 _KEPT = 1 << 22
 """Hashes of documents that are kept to be compared with others: 32 MB."""
@@ -171,7 +171,7 @@ class Codes:
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
         numbers = larger_numbers.tolist()
         batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
-        for part in arrays.chunks_of(many, _PAIRS):
+        for part in arrays.chunks_of(many, _PAIRS_AT_ONCE):
             # What a contained document contains is in the other one, too.
             holder_numbers = larger_numbers[holders[part]]
             free = (holder_numbers < 0) | ~self.dropped[holder_numbers]

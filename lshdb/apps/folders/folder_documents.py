@@ -12,7 +12,6 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Sequence
 from fnmatch import fnmatchcase
-from os.path import commonprefix
 from random import SystemRandom
 from typing import Any, NamedTuple, TypeVar
 
@@ -261,8 +260,7 @@ def _groups(
     """
     groups = defaultdict(list)
     request = "" if group_by is None else str(group_by)
-    root = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
-    root = root[: root.rfind("/") + 1]
+    root = paths.common_folder(keys)
     depth = 1
     if request.isascii() and request.isdigit():
         depth = int(request)

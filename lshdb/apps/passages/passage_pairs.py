@@ -36,7 +36,7 @@ from lshdb.store.store import Store
 from lshdb.text import arrays
 from lshdb.text.hashing import distinct
 
-_PAIRS = 1 << 20
+_MAX_WAITING = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""
 _BLOCK = 3
 """How many times as many characters each side of a block of pairs has."""
@@ -51,9 +51,7 @@ Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 
-def passage_pairs(
-    store: Store, query: PassagePairsOptions, common: Noted, last: int | None = None
-) -> Iterator[PassagePair]:
+def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition.
 
     In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
@@ -63,14 +61,13 @@ def passage_pairs(
         store: the file.
         query: which pairs are wanted.
         common: gets all common runs, longest first, before the first pair.
-        last: the highest id of the first document of a pair; None for all.
     """
     with store.snapshot() as (reader, _):
         if query.reworded:
             with shown(query.progress, "comparing") as progress:
-                yield from reworded_pairs(reader, query, progress, last)
+                yield from reworded_pairs(reader, query, progress)
             return
-        tables = _tables(reader, query, common, last)
+        tables = _tables(reader, query, common, None)
         pairs = chain.from_iterable(_with_passages(reader, *table) for table in tables)
         yield from ranked(pairs, query.weighted, query.top, "share")
 
@@ -80,7 +77,8 @@ def passage_totals(
 ) -> Iterator[tuple[Any, ...]]:
     """The same pairs by `query.weighted`, else by their larger share, as rows of PAIR_TOTALS.
 
-    They take a tenth of the time of passages if these are many.
+    They take a tenth of the time of passages if these are many. With `last`, that is the highest id
+    of the first document of a pair.
     """
     with store.snapshot() as (reader, _):
         tables = _tables(reader, query, common, last)
@@ -208,7 +206,7 @@ def _candidates(windows: _WindowFile, maximum: int) -> arrays.IntArray:
         for a, b in shared.pairs(windows.documents):
             waiting.append(a << _32 | b)
             # The limit grows with the known pairs, or all would be sorted over and over.
-            if sum(map(len, waiting)) > max(_PAIRS, len(pairs) // 2):
+            if sum(map(len, waiting)) > max(_MAX_WAITING, len(pairs) // 2):
                 pairs, waiting = distinct(np.concatenate([pairs, *waiting])), []
     return distinct(np.concatenate([pairs, *waiting]))
 

@@ -12,7 +12,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from lshdb.apps.web import rendering
 from lshdb.errors import limits_noted
 from lshdb.options import ClustersOptions, JoinOptions, SimilarOptions
 from lshdb.progress import Progress
+from lshdb.read.paths import common_folder
 
 _PAGES = Path(__file__).parent / "pages"
 _PAIRS_BYTES = 6_000_000
@@ -85,7 +85,7 @@ def report(
         ]
         chosen = _chosen(rings, options.pairs)
         scale = rendering.similarity_scale(found["threshold"] or 0, database.settings.shingling)
-        common = {"scale": scale, "start": _start(folders.files)}
+        common = {"scale": scale, "start": common_folder(folders.files)}
         comparisons = _side_by_side(folders, database, chosen, hidden, common, progress)
         shown = {pair.number for pair in chosen[: len(comparisons)]}
         return rendering.rendered(
@@ -238,12 +238,6 @@ def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:
     ]
     chosen = [pair for _, _, pair in sorted(candidates)[:pairs]]
     return sorted(chosen, key=attrgetter("number"))
-
-
-def _start(keys: Iterable[str]) -> str:
-    """The directories that the keys of all submissions begin with."""
-    start = commonprefix([*keys])  # noqa: RUF071  # whole directories are cut from it
-    return start[: start.rfind("/") + 1]
 
 
 def _comparison_values(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nlargest
 from operator import itemgetter
-from os.path import commonprefix
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from unicodedata import normalize
 
@@ -29,6 +28,7 @@ from lshdb.maintain.sampling import distribution_of
 from lshdb.model import Cluster, Pair
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
+from lshdb.read.paths import common_folder
 from lshdb.search import pairs
 from lshdb.search.pair_sample import random_numbers
 from lshdb.search.result_tables import dropped_members
@@ -517,14 +517,10 @@ def rule_words(order: options.OrderOptions) -> str:
 def common_path(keys: list[str] | tuple[str, ...]) -> str:
     """The directories that all keys begin with; empty if they are too short to show them once.
 
-
     >>> common_path(["src/lib/util/a.py", "src/lib/util/b.py"])
     'src/lib/util/'
     >>> common_path(["src/a", "src/b"])
     ''
     """
-    if len(keys) < 2:
-        return ""
-    same = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
-    prefix = same[: same.rfind("/") + 1]
+    prefix = common_folder(keys) if len(keys) > 1 else ""
     return prefix if len(prefix) >= _WORTH else ""

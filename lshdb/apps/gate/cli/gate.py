@@ -23,7 +23,7 @@ _SARIF = ".sarif"
 _WORST = 5
 """Pairs of files that a summary shows."""
 _PLACES = {"file": str, "other": str, "tokens": int}
-_PAIRS = {"file": str, "other": str, "findings": int, "tokens": int}
+_PAIR_COLUMNS = {"file": str, "other": str, "findings": int, "tokens": int}
 
 
 class GateForm(groups.Options):
@@ -130,5 +130,5 @@ def _show(done: Findings) -> None:
     if len(pairs) > 1:
         print(f"Most copied, of {counted(len(pairs), 'pair')} of files:")
         worst = [(*pair, pairs[pair], count) for pair, count in tokens.most_common(_WORST)]
-        results.write_results(_PAIRS, worst, form)
+        results.write_results(_PAIR_COLUMNS, worst, form)
     print(f"Copied: {done.share:.1%} of the {done.tokens:,} tokens of the checked files")
