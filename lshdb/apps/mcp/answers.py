@@ -11,41 +11,22 @@ from typing import Any
 from lshdb.formatting import shortened
 from lshdb.read.paths import escaped
 
-URI = "lshdb://answer/"
 _MAX_TEXT = 2_000
 """Maximum characters of a text in an answer."""
 _MAX_ITEMS = 100
 """Maximum number of items of a list in an answer."""
 _MAX_ANSWER = 50_000
 """Characters of an answer: the item that exceeds them is the last."""
-_KEPT = 4
-"""Number of the last shortened answers that are kept whole."""
 
 
-@dataclasses.dataclass(eq=False)
-class Answers:
-    """The answers of a server; the last answers that were shortened are also kept whole."""
-
-    _whole: dict[int, str] = dataclasses.field(default_factory=dict)
-    _count: int = 0
-
-    def shown(self, line: str, result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The shortened text and structure of a result; the text is a line, then the structure."""
-        answer = _Answer()
-        structure = answer.of(result)
-        line = clean(line)
-        if answer.is_cut or len(line) > _MAX_TEXT:
-            self._count += 1
-            self._whole[self._count] = json.dumps(result)
-            self._whole.pop(self._count - _KEPT, None)
-            structure["note"] = f"shortened; all of this answer is the resource {URI}{self._count}"
-        return "\n".join([shortened(line, _MAX_TEXT), *_lines(structure)]), structure
-
-    def whole(self, number: str) -> str | None:
-        """All of an answer that was shortened, as JSON; None if it is not kept any more."""
-        if not (number.isdecimal() and number.isascii() and len(number) < 19):
-            return None
-        return self._whole.get(int(number))
+def shown(line: str, result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The shortened text and structure of a result; the text is a line, then the structure."""
+    answer = _Answer()
+    structure = answer.of(result)
+    line = clean(line)
+    if answer.is_cut or len(line) > _MAX_TEXT:
+        structure["note"] = "shortened: ask for fewer results, or read a document by its uri"
+    return "\n".join([shortened(line, _MAX_TEXT), *_lines(structure)]), structure
 
 
 @dataclasses.dataclass

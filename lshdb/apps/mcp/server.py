@@ -1,7 +1,6 @@
 """The server: its tools and resources, and what it says of itself."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any
 from urllib.parse import quote
 
@@ -9,11 +8,10 @@ import mcp_types as types
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.tools import Tool
-from pydantic import PrivateAttr, ValidationError
+from pydantic import ValidationError
 
 from lshdb import Database, LshdbError, UsageError
-from lshdb.apps.mcp.answers import URI as ANSWER
-from lshdb.apps.mcp.answers import Answers, reason
+from lshdb.apps.mcp.answers import reason, shown
 from lshdb.apps.mcp.tools import NUMBER, URI, ToolResult, Tools, text_of
 from lshdb.errors import limits_noted
 
@@ -46,10 +44,8 @@ class StrictTool(Tool):
     that is JSON a text.
     """
 
-    _answers: Answers = PrivateAttr()
-
     @classmethod
-    def of(cls, run: Callable[..., ToolResult], answers: Answers, writes: bool) -> "StrictTool":
+    def of(cls, run: Callable[..., ToolResult], writes: bool) -> "StrictTool":
         """The tool of a function, whose docstring describes it."""
         tool = cls.from_function(
             run,
@@ -62,7 +58,8 @@ class StrictTool(Tool):
         assert isinstance(tool, cls)
         tool.fn_metadata.output_schema = {"type": "object"}
         tool.parameters["additionalProperties"] = False
-        tool._answers = answers
+        tool.fn_metadata.arg_model.model_config["extra"] = "forbid"
+        tool.fn_metadata.arg_model.model_rebuild(force=True)
         return tool
 
     async def run(
@@ -75,21 +72,12 @@ class StrictTool(Tool):
         except LshdbError as error:
             content = types.TextContent(type="text", text=reason(error))
             return types.CallToolResult(content=[content], is_error=True)
-        text, structure = self._answers.shown(line, result | {"notes": [*map(str, cuts)]})
+        text, structure = shown(line, result | {"notes": [*map(str, cuts)]})
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], structured_content=structure)
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments in their types; null is the same as leaving one out."""
-        known = self.parameters["properties"]
-        for name in arguments:
-            if name not in known:
-                nearest = get_close_matches(name, known, 1)
-                hint = f"; did you mean {nearest[0]}?" if nearest else ""
-                raise UsageError(
-                    f"{self.name} has no argument {name!r:.100}, only "
-                    f"{', '.join(known) or 'none'}{hint}"
-                )
         present = {name: value for name, value in arguments.items() if value is not None}
         try:
             checked = self.fn_metadata.arg_model.model_validate(present)
@@ -105,19 +93,18 @@ def serve(database: Database, version: str, read_only: bool) -> None:
     Raises:
         OSError: nobody can be answered.
     """
-    tools, answers = Tools(database), Answers()
     server = MCPServer[Any](
         "lshdb",
         version=version,
         instructions=_ABOUT.format(writing="" if read_only else _WRITING),
         log_level="ERROR",
         tools=[
-            StrictTool.of(run, answers, writes)
-            for run, writes in tools.listed()
+            StrictTool.of(run, writes)
+            for run, writes in Tools(database).listed()
             if not (read_only and writes)
         ],
     )
-    _add_resources(server, database, answers)
+    _add_resources(server, database)
     try:
         server.run()
     except BaseExceptionGroup as group:
@@ -127,8 +114,8 @@ def serve(database: Database, version: str, read_only: bool) -> None:
         raise error from group
 
 
-def _add_resources(server: MCPServer[Any], database: Database, answers: Answers) -> None:
-    """Offer whole documents, and whole answers.
+def _add_resources(server: MCPServer[Any], database: Database) -> None:
+    """Offer whole documents.
 
     The functions are async so that they run in the thread that opened the database.
     """
@@ -150,11 +137,3 @@ def _add_resources(server: MCPServer[Any], database: Database, answers: Answers)
     async def document_by_number(number: str) -> str:
         """The same where a key is too long."""
         return text_at(NUMBER + number)
-
-    @server.resource(ANSWER + "{number}", name="answer", mime_type="application/json")
-    async def answer(number: str) -> str:
-        """All of an answer that was shortened, as JSON."""
-        text = answers.whole(number)
-        if text is None:
-            raise ResourceNotFoundError("this answer is not kept any more: ask again")
-        return text

@@ -1,4 +1,4 @@
-"""The numbers that pictures draw: the S-curve, a histogram, sizes of clusters."""
+"""The numbers that pictures draw: a histogram, sizes of clusters."""
 
 import math
 from collections import Counter
@@ -9,29 +9,13 @@ import numpy as np
 
 from lshdb.formatting import compact
 from lshdb.maintain import analysis
-from lshdb.sketch.constructions import Construction
 
 BINS = np.linspace(0, 1, 21).round(4)
 """The edges of a histogram's columns, rounded: 0.15 is in the column that begins with it."""
-_POINTS = 121
 _TICKS = 5
 """Maximum number of labels on an axis, without 0."""
 _LOWEST = 0.006
 """Minimum height of a column, a pixel: a few pairs among many stay visible."""
-
-
-def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
-    """The curve of a construction: its `points`, a `table` of ten of them, both as similarity and
-    probability, and the `probability` at the threshold.
-    """
-    similarities, levels = np.linspace(0, 1, _POINTS), np.arange(1, 11) / 10
-    return {
-        "points": np.column_stack(
-            [similarities, analysis.curve(similarities, construction)]
-        ).tolist(),
-        "probability": float(analysis.curve(np.array([threshold]), construction)[0]),
-        "table": np.column_stack([levels, analysis.curve(levels, construction)]).tolist(),
-    }
 
 
 def columns(

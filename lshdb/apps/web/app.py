@@ -36,16 +36,14 @@ _LARGEST_BODY = 2_000_000
 """Maximum bytes of a request: a form with the longest text, each character escaped."""
 
 
-def pages(
-    path: Path, name: str, review: reviewing.Review | None = None, open_files: bool = False
-) -> ASGIApp:
+def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGIApp:
     """The application for a file; `name` is what its pages call it.
 
     In a review browsers may run lshdb's own script, and no other.
 
     The scope may have `lshdb.links`, the addresses of the pages; else they are below `root_path`.
     """
-    site = _Site(path, name, review, open_files)
+    site = _Site(path, name, review)
     application = Starlette(
         routes=site.routes(),
         exception_handlers=dict.fromkeys([HTTPException, *_STATUS], site.problem),
@@ -64,13 +62,11 @@ class _Site:
         path: the file.
         name: what its pages call it.
         review: the review whose decisions they write; None if they only read.
-        open_files: whether the page of a document has a link to its file.
     """
 
     path: Path
     name: str
     review: reviewing.Review | None
-    open_files: bool
 
     def routes(self) -> list[Route]:
         """A route for each path, and for the other files that pages load."""
@@ -106,7 +102,6 @@ class _Site:
                     arguments,
                     posted,
                     self.review,
-                    self.open_files,
                     notes=[*map(str, cuts)],
                 )
                 return self.respond(request, visit.page(page))
@@ -185,7 +180,6 @@ def serve(
     port: int,
     ready: Callable[[str], None],
     review: reviewing.Review | None = None,
-    open_files: bool = False,
     name: str | None = None,
 ) -> None:
     """Serve a file's pages until the process is interrupted or ended.
@@ -195,7 +189,6 @@ def serve(
         port: a port of 127.0.0.1; 0 for any free one.
         ready: called with the address of the overview as soon as it is served.
         review: the review whose decisions the pages write; None for pages that only read.
-        open_files: whether the page of a document has a link to its file.
         name: what the pages call the file; by default its name without suffix.
 
     Raises:
@@ -203,7 +196,7 @@ def serve(
     """
     path = path.absolute()
     config = uvicorn.Config(
-        guarding.guarded(pages(path, name or path.stem, review, open_files)),
+        guarding.guarded(pages(path, name or path.stem, review)),
         log_level="error",
         lifespan="off",
         server_header=False,

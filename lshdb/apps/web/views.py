@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import hashlib
 import math
-import os
 import shlex
 import threading
 import unicodedata
@@ -15,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -32,7 +30,7 @@ from lshdb import (
 )
 from lshdb.apps.compare import beside
 from lshdb.apps.compare.differences import shown_rows
-from lshdb.apps.review import changes, drawing, listing, reviewing
+from lshdb.apps.review import changes, listing, reviewing
 from lshdb.apps.review.file_state import state_of
 from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text, held_decisions
 from lshdb.apps.web import page_file
@@ -48,7 +46,6 @@ from lshdb.options import (
 )
 from lshdb.progress import Progress
 from lshdb.read.keeping import is_copy_name
-from lshdb.read.paths import file_of_message
 from lshdb.search.beginnings import UNKNOWN, beginnings_of
 from lshdb.sketch.settings import recall_at, settings_record
 from lshdb.store.rows import checked
@@ -180,7 +177,6 @@ class Visit:
     arguments: Mapping[str, str]
     posted: Mapping[str, str] | None = None
     review: reviewing.Review | None = None
-    open_files: bool = False
     notes: list[str] = dataclasses.field(default_factory=list)
     outdated: bool = False
     waiting: dict[str, Stage] = dataclasses.field(default_factory=dict)
@@ -270,7 +266,6 @@ def overview(visit: Visit) -> Page:
         **{name: value for name, value in vars(info).items() if name != "tables"},
         "name": visit.name,
         "settings": settings_record(settings),
-        "curve": drawing.s_curve(settings.construction, settings.threshold),
         "clusters": None,
         "pairs": None,
     }
@@ -309,15 +304,12 @@ def document(visit: Visit) -> Page:
         **_similar_documents(visit, key=key),
         "buckets": database.buckets(key),
     }
-    file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
-    # Not Path.is_file, which raises an error for a key that cannot be the name of a file.
-    file_address = file.as_uri() if file and os.path.isfile(file) else None
     matches = [match.key for match in data["query"]["matches"]]
     data["titles"] = changes.titles_of(database, [key, *matches])
     code = isinstance(content, str) and (
         database.settings.shingling.of_programs or beside.looks_like_code(content)
     )
-    view = {"verdicts": verdicts.of_key, "file": file_address, "code": code, **_form(visit, [key])}
+    view = {"verdicts": verdicts.of_key, "code": code, **_form(visit, [key])}
     return Page("document", key, data, view)
 
 

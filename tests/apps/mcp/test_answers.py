@@ -1,4 +1,4 @@
-"""What a language model reads of a tool: short, without escapes, and all of it on request.
+"""What a language model reads of a tool: short, without escapes; whole documents on request.
 
 QwenLM/qwen-code#2439: results of MCP tools had any length, and filled the model's context.
 DeusData/codebase-memory-mcp#1375: a client gave up at an answer of 10 MiB.
@@ -16,7 +16,7 @@ from helpers import database_of, environment, installed
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, StdioServerParameters
 
 TEXT = "The museum opens at nine on weekdays and at ten on Sundays, but never on Mondays."
 RED = "\x1b[31mred\x07\u202e"
@@ -67,12 +67,8 @@ def test_answers_are_short_and_free_of_control_characters(tmp_path: Path) -> Non
             said, found = await call("list_clusters")
             assert max(len(one["members"]) for one in found["clusters"]) == 100
             assert said.endswith(f"note: {found['note']}")
-            whole = json.loads(await read(found["note"].split()[-1]))
-            assert list(documents)[:122] in [one["members"] for one in whole["clusters"]]
             _, found = await call("find_passages", key="long")
             assert "\N{HORIZONTAL ELLIPSIS}" in found["sources"][0]["passages"][0]["text"]
-            with pytest.raises(MCPError, match="not kept any more"):
-                await client.read_resource("lshdb://answer/99")
 
     asyncio.run(ask())
     assert max(sizes) < 120_000

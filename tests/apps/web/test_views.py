@@ -982,13 +982,6 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
             assert page[name or "clusters"]
 
 
-def test_a_key_that_no_file_can_have_is_shown_with_open_files(path: Path) -> None:
-    database_of(path, {"k" * 3000: TEXT}).close()
-    with page_file.opened(path) as reader:
-        page = views.Visit(reader, "lsh", {"key": "k" * 3000}, open_files=True).page("document")
-    assert (page.status, page.view["file"]) == (200, None)
-
-
 WITH_SINGLE_ONES = {
     "alone": "a text of its own, with words that no other has",
     "a": "the ferry to the islands runs every hour from the pier",

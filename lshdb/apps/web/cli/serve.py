@@ -22,7 +22,6 @@ def serve(
         bool,
         Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
     ] = False,
-    open_files: Annotated[bool, Option("With links to the files of documents.")] = False,
     group_by: GroupBy = None,
     who: options.Who = None,
 ) -> None:
@@ -40,8 +39,8 @@ def serve(
     """
     if who is not None and not review:
         raise UsageError("--who goes with --review")
-    if group_by is not None and (review or open_files):
-        raise UsageError("--group-by compares folders, which --review and --open-files do not know")
+    if group_by is not None and review:
+        raise UsageError("--group-by compares folders, which --review does not know")
     # First reports problems with the file.
     file.open("write" if review else "read").close()
     with running.installed("lshdb serve needs Starlette and jinja2"):
@@ -71,4 +70,4 @@ def serve(
             units = stack.enter_context(folder_documents.folders(store, group_by))
             folder_documents.check_units(units, group_by)
             path = units.store.path
-        app.serve(path, port, ready, decides, open_files, name=file.db.stem)
+        app.serve(path, port, ready, decides, name=file.db.stem)
