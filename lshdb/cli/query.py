@@ -23,6 +23,7 @@ from lshdb.text import shingling
 
 if TYPE_CHECKING:
     from lshdb.read.batch import Batch
+    from lshdb.read.session import Session
 
 _Answer = tuple[str, list[Match]]
 _ADVICE = "a text itself goes with --text, a key with --key"
@@ -93,39 +94,17 @@ def query(
     counts = _QueryCounts(options.similar.top)
     form.check(file.db, *files)
     with file.open("read") as database, ExitStack() as stack:
-        if files and options.similar.top is not None:
-            # One more, as a file is left out of its own matches.
-            options = groups.replaced(options, top=options.similar.top + 1)
-        # A query for a text or key imports nothing that reads files.
-        session = documents.queries_session(database, reading) if files else None
-        several = session is not None and session.may_be_several(files, _ADVICE)
-        if session is not None and several:
-            shown = session.shown(messages.shows_progress(), "query", files)
-            counts.progress = stack.enter_context(shown)
-            batches = counts.files_noted(session.batches(files))
-            if reading.sets.set_item is not None:
-                from lshdb.read import long_tables
-
-                batches = long_tables.grouped(batches, session.options, database.path.parent)
-            from lshdb.write.queries import answer_many
-
-            answers = answer_many(
-                store_of(database),
-                batches,
-                QueryManyOptions(ranking=options),
-                on_failure=session.counts.failures,
-            )
-        else:
-            name = counts.key_noted("".join(files), store_of(database).root)
-            if session is None:
-                content = choice.content(database.settings.shingling.of_sets)
-                single = QueryOptions(content, ranking=options, key=choice.key)
-                matches: list[Match] = database.query(single)
-            else:
-                document = documents.document_of_file(session, files[0])
-                (content,) = document.contents
-                matches = search(store_of(database), options, document)
-            answers = iter([(name, matches)])
+        several = False
+        if files:
+            session = documents.queries_session(database, reading)
+            if several := session.may_be_several(files, _ADVICE):
+                shown = session.shown(messages.shows_progress(), "query", files)
+                counts.progress = stack.enter_context(shown)
+            answers = counts.answers(database, session, files, options, several=several)
+        else:  # imports nothing that reads files
+            content = choice.content(database.settings.shingling.of_sets)
+            single = QueryOptions(content, ranking=options, key=choice.key)
+            answers = iter([("", list[Match](database.query(single)))])
         answers = stack.enter_context(closing(counts.of_others(answers)))
         minimum = _note_recall(database, options)
         if unmatched:
@@ -134,12 +113,9 @@ def query(
             results.write_results({"query": str}, keys, form, noun=noun, none=none)
         else:
             _write_matches(answers, database, options, form, minimum=minimum, several=several)
-    failed = 0 if session is None else session.counts.failures.count
     if several or unmatched:
-        counts.report(failed)
-    if session is not None and several:
-        documents.report_skipped_files(session.counts.skipped.counts())
-    return bool(failed or (fail_if_found and counts.matched))
+        counts.report(several=several)
+    return bool(counts.failed or (fail_if_found and counts.matched))
 
 
 @dataclass(eq=False)
@@ -152,17 +128,41 @@ class _QueryCounts:
         self.queries = self.matched = 0
         self.files: set[str] = set()
         self.progress: progress.Progress = progress.silent
+        self._session: Session | None = None
 
-    def key_noted(self, name: str, root: str) -> str:
-        """The key of the one file of a query, which is remembered; "" without a file."""
-        if name in ("", STDOUT):
-            return name
-        key = key_of(name, root)
-        self.files.add(key)
-        return key
+    def answers(
+        self,
+        database: Database,
+        session: "Session",
+        files: Sequence[str],
+        options: RankingOptions,
+        *,
+        several: bool,
+    ) -> Iterator[_Answer]:
+        """The matches of the documents of files, whose keys are remembered."""
+        self._session = session
+        if self.top is not None:
+            # One more, as a file is left out of its own matches.
+            options = groups.replaced(options, top=self.top + 1)
+        store = store_of(database)
+        if not several:
+            document = documents.document_of_file(session, files[0])
+            name = files[0]
+            if name != STDOUT:
+                name = key_of(name, store.root)
+                self.files.add(name)
+            return iter([(name, search(store, options, document))])
+        from lshdb.read import long_tables  # 15 ms, which one file does not need
+        from lshdb.write.queries import answer_many
 
-    def files_noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
-        """The batches; the keys of text files among them are remembered."""
+        batches = self._noted(session.batches(files))
+        if session.options.element_field:
+            batches = long_tables.grouped(batches, session.options, database.path.parent)
+        return answer_many(
+            store, batches, QueryManyOptions(ranking=options), on_failure=session.counts.failures
+        )
+
+    def _noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
         for batch in batches:
             self.files.update(key for key, _ in batch.states)
             yield batch
@@ -177,10 +177,17 @@ class _QueryCounts:
                 self.progress(self.queries, None, "queries")
             yield name, others[: self.top]
 
-    def report(self, failed: int) -> None:
-        """Print the counts, and how many queries failed."""
-        bad = f", failed {failed:,}" if failed else ""
+    @property
+    def failed(self) -> int:
+        """How many queries could not be read."""
+        return self._session.counts.failures.count if self._session else 0
+
+    def report(self, *, several: bool) -> None:
+        """Print the counts, and which files were skipped among several."""
+        bad = f", failed {self.failed:,}" if self.failed else ""
         messages.message(f"queries {self.queries:,}, with a match {self.matched:,}{bad}")
+        if self._session and several:
+            documents.report_skipped_files(self._session.counts.skipped.counts())
 
 
 def _write_matches(

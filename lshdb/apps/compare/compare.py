@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,56 +40,37 @@ class _ComparedDocument:
 
 def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) -> model.Comparison:
     """Compare two documents, of which one that was just read is a batch; see Database.compare."""
+    settings = store.settings
     with store.reading():
         a_side, b_side = _side(store, a), _side(store, b)
-        weighted_share = _weighted_share(store, a_side.content, b_side.content)
-    settings = store.settings
+        exact = _exact(store, a_side.content, b_side.content)
     same_text = a_side.digest == b_side.digest and not settings.shingling.foreign
-    lanes = settings.permutations
     agreeing = 0
     buckets: tuple[model.SharedBucket, ...] = ()
-    candidates = False
+    candidates = settings.records and (exact["similarity"] or 0) >= settings.threshold
     if a_side.signature is not None and b_side.signature is not None:
         agreeing = int((a_side.signature == b_side.signature).sum())
         a_buckets = buckets_of(store, a_side.signature)
         collided = a_buckets == buckets_of(store, b_side.signature)
-        candidates = bool(constructions.evaluate(collided[np.newaxis], settings.construction)[0])
+        candidates |= bool(constructions.evaluate(collided[np.newaxis], settings.construction)[0])
         same = np.flatnonzero(collided)
         pairs = zip(same.tolist(), a_buckets[same].tolist(), strict=True)
         buckets = tuple(model.SharedBucket(band_no, key) for band_no, key in pairs)
-    a_shingles = b_shingles = shared = union = None
-    jaccard = a_in_b = b_in_a = None
-    if a_side.content is not None and b_side.content is not None:
-        contents, seed = [a_side.content, b_side.content], hashing.secret_seed()
-        sets = shingles.distinct_shingles(contents, settings.shingling, seed)
-        a_shingles, b_shingles = np.diff(sets.offsets).tolist()
-        union = len(hashing.distinct(sets.hashes))
-        shared = a_shingles + b_shingles - union
-        jaccard = shared / max(union, 1)
-        a_in_b, b_in_a = shared / max(a_shingles, 1), shared / max(b_shingles, 1)
-    if weighted_share is not None:
-        candidates |= weighted_share >= settings.threshold
     shared_elements = None
     if isinstance(a_side.content, tuple) and isinstance(b_side.content, tuple):
         shared_elements = tuple(differences.sets_beside(a_side.content, b_side.content)[2])
-    estimate = float(minhash.estimate(agreeing, lanes, settings.lane_bits))
-    likely = estimate if jaccard is None else jaccard
+    estimate = float(minhash.estimate(agreeing, settings.permutations, settings.lane_bits))
+    likely = estimate if exact["union"] is None else exact["shared"] / max(exact["union"], 1)
     return model.Comparison(
         a=a_side.key,
         b=b_side.key,
-        a_shingles=a_shingles,
-        b_shingles=b_shingles,
-        shared=shared,
-        union=union,
-        similarity=jaccard if weighted_share is None else weighted_share,
+        **exact,
         identical=same_text and a_side.bytes_digest == b_side.bytes_digest is not None,
         same_text=same_text,
-        a_in_b=a_in_b,
-        b_in_a=b_in_a,
         estimate=estimate,
         standard_error=float(standard_error(likely, settings, settings.permutations)),
         agreeing_lanes=agreeing,
-        lanes=lanes,
+        lanes=settings.permutations,
         shared_buckets=buckets,
         bands=settings.construction.bands,
         candidates=candidates,
@@ -106,13 +87,29 @@ def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) 
     )
 
 
-def _weighted_share(store: Store, a: _PlainContent | None, b: _PlainContent | None) -> float | None:
-    """How similar two records are; None of other documents."""
-    if not store.settings.records or not isinstance(a, str) or not isinstance(b, str):
-        return None
-    sizes, pair = np.array([len(a), len(b)]), np.arange(2).reshape(2, 1)
-    _, [share] = weigh(weighing_of(store), lambda _: (a, b), sizes, *pair)
-    return float(share)
+def _exact(store: Store, a: _PlainContent | None, b: _PlainContent | None) -> dict[str, Any]:
+    """What two contents have in common, as fields of a Comparison; None where one is not kept."""
+    settings = store.settings
+    if a is None or b is None:
+        names = ("a_shingles", "b_shingles", "shared", "union", "similarity", "a_in_b", "b_in_a")
+        return dict.fromkeys(names)
+    sets = shingles.distinct_shingles([a, b], settings.shingling, hashing.secret_seed())
+    a_shingles, b_shingles = np.diff(sets.offsets).tolist()
+    union = len(hashing.distinct(sets.hashes))
+    shared = a_shingles + b_shingles - union
+    similarity = shared / max(union, 1)
+    if settings.records and isinstance(a, str) and isinstance(b, str):
+        pair, lengths = np.arange(2).reshape(2, 1), np.array([len(a), len(b)])
+        similarity = float(weigh(weighing_of(store), lambda _: (a, b), lengths, *pair)[1][0])
+    return {
+        "a_shingles": a_shingles,
+        "b_shingles": b_shingles,
+        "shared": shared,
+        "union": union,
+        "similarity": similarity,
+        "a_in_b": shared / max(a_shingles, 1),
+        "b_in_a": shared / max(b_shingles, 1),
+    }
 
 
 def _found_in(

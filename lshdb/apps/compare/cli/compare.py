@@ -98,20 +98,14 @@ def compare(
         compared = compare_sides(store_of(database), *sides)
         record = compared.record() | {"agreeing_bands": len(compared.shared_buckets)}
         facts = _facts(compared)
-        if not form.is_text or not results.on_terminal():
-            results.write_record(record, form, facts)
-            if form.is_text:
-                _print_shared(compared, form, buckets=True)
-            return
-        summary = _summary(compared, facts)
-        results.write_record(record, form, summary)
-        print()
-        _print_differences(database, compared)
-        if buckets:
+        drawn = form.is_text and results.on_terminal()
+        buckets = buckets or not drawn
+        results.write_record(record, form, facts if buckets else _summary(compared, facts))
+        if drawn:
             print()
-            rest = {name: value for name, value in facts.items() if name not in summary}
-            results.write_record(record, form, rest)
-        _print_shared(compared, form, buckets=buckets)
+            _print_differences(database, compared)
+        if form.is_text:
+            _print_shared(compared, form, buckets=buckets)
 
 
 def _summary(compared: Comparison, facts: Mapping[str, object]) -> dict[str, object]:

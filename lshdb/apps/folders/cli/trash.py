@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from lshdb import formatting
 from lshdb.apps.folders import trash as aside
 from lshdb.apps.review.decisions import dropped_contents
-from lshdb.cli import messages, proving, results, running
+from lshdb.cli import messages, proving, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
@@ -57,7 +55,7 @@ def trash(
     file: DatabaseFile,
     options: TrashOptions,
     form: Form,
-) -> None:
+) -> bool:
     """Move the files of documents that you decided to drop to a folder, or back.
 
     A file is moved if it has the bytes that you decided on, and if another file holds a copy that
@@ -85,23 +83,21 @@ def trash(
     directory = options.move_to or f"{file.db}-trash"
     with file.open("write" if options.undoes else "read") as database:
         store = store_of(database)
-        if options.restore:
-            files = [*aside.put_back(store, directory, dry_run=options.dry_run)]
-        else:
-            files = [
-                *aside.move_aside(
-                    store,
-                    directory,
-                    without_copy=options.yes,
-                    link=options.link,
-                    dry_run=options.dry_run,
-                )
-            ]
+        dry_run = options.dry_run
+        moving = (
+            aside.put_back(store, directory, dry_run=dry_run)
+            if options.restore
+            else aside.move_aside(
+                store, directory, without_copy=options.yes, link=options.link, dry_run=dry_run
+            )
+        )
+        files = [*moving]
         moved = [line for line in files if isinstance(line, aside.MovedFile)]
         restored_keys = [line.key for line in moved if options.restore]
-        undone = len(aside.undo_decisions(store, restored_keys)) if options.undoes else 0
+        if options.undoes:
+            undone = formatting.counted(len(aside.undo_decisions(store, restored_keys)), "decision")
         with store.reading():
-            to_drop = {key for key, _ in dropped_contents(store)}
+            still = {key for key, _ in dropped_contents(store)}.intersection(restored_keys)
     none = "no file of a dropped document is here: lshdb decide drop says what may go"
     results.write_results(
         aside.MovedFile,
@@ -114,16 +110,14 @@ def trash(
     left = proving.report_left([line for line in files if isinstance(line, LeftFile)])
     _report(moved, left, directory, options)
     if options.undoes:
-        messages.message(f"undone: {formatting.counted(undone, 'decision')}")
-    still = len(to_drop.intersection(restored_keys))
-    if still and not options.dry_run:
+        messages.message(f"undone: {undone}")
+    if still and not dry_run:
         messages.message(
-            f"still to be dropped: {formatting.counted(still, 'document')} of these files, so that "
-            "sync leaves them out if the documents were removed: lshdb decide keep undoes that, or "
-            "--restore --undo the next time"
+            f"still to be dropped: {formatting.counted(len(still), 'document')} of these files, so "
+            "that sync leaves them out if the documents were removed: lshdb decide keep undoes "
+            "that, or --restore --undo the next time"
         )
-    if left:
-        raise typer.Exit(running.FAILED)
+    return left > 0
 
 
 def _report(

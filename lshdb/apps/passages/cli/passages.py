@@ -14,7 +14,7 @@ from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.options import QueriesOptions, StoredKey
+from lshdb.options import GroupBy, QueriesOptions, StoredKey
 from lshdb.sketch.settings import unit_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ class TextChoice(groups.Options):
     def __post_init__(self) -> None:
         if self.each and not self.everything:
             raise UsageError("--passages is for --all; one text has a line a passage")
+
+    def check(self, files: Sequence[str], group_by: GroupBy) -> None:
+        """UsageError unless there is one kind of texts, and folders only of all pairs."""
+        if sum((bool(files), self.key is not None, self.everything)) != 1:
+            raise UsageError("give one of FILE..., -, --key KEY and --all")
+        if group_by is not None and not self.everything:
+            raise UsageError("--group-by is for --all")
 
 
 def passages(
@@ -86,11 +93,8 @@ def passages(
     Example: lshdb passages essays/ -d sources.db --top 3
     """
     files = files or []
-    if sum((bool(files), texts.key is not None, texts.everything)) != 1:
-        raise UsageError("give one of FILE..., -, --key KEY and --all")
+    texts.check(files, options.group_by)
     similar.check_single_stdin(files)
-    if options.group_by is not None and not texts.everything:
-        raise UsageError("--group-by is for --all")
     form.check(file.db, *files)
     with file.reading(form, temporary=options.group_by is not None) as database:
         bases = documents.ignored_texts(base or (), database.settings.shingling)

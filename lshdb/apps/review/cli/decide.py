@@ -1,6 +1,5 @@
 """`lshdb decide`: store what you decided: keep, drop, or different."""
 
-from collections.abc import Sequence
 from typing import Annotated, get_args
 
 import typer
@@ -9,9 +8,29 @@ from lshdb import formatting, model
 from lshdb.apps.review import storing_decisions
 from lshdb.cli import documents, files, messages, options
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.groups import Option
+from lshdb.groups import Option, Options
 
 _SHOWN_UNDONE = 20
+
+
+class DecideOptions(Options):
+    """What else is said of a decision, and where keys or decisions come from."""
+
+    note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None
+    who: options.Who = None
+    undo: Annotated[
+        bool,
+        Option("Undo what was decided last at once, or the decisions with these numbers."),
+    ] = False
+    from_: Annotated[
+        str | None,
+        Option(
+            "Take keys, one a line, from a file or -; without a verdict, whole decisions.",
+            metavar="FILE",
+            flags=("--from",),
+        ),
+    ] = None
+    null: options.Null = False
 
 
 def decide(
@@ -26,21 +45,7 @@ def decide(
     ] = None,
     as_keys: options.AsKeys = False,
     file: options.DatabaseFile,
-    note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None,
-    who: options.Who = None,
-    undo: Annotated[
-        bool,
-        Option("Undo what was decided last at once, or the decisions with these numbers."),
-    ] = False,
-    from_: Annotated[
-        str | None,
-        Option(
-            "Take keys, one a line, from a file or -; without a verdict, whole decisions.",
-            metavar="FILE",
-            flags=("--from",),
-        ),
-    ] = None,
-    null: options.Null = False,
+    choice: DecideOptions,
 ) -> None:
     """Store what you decided about documents: keep, drop, or different.
 
@@ -64,49 +69,42 @@ def decide(
 
     Example: lshdb decide different licences/mit.txt licences/isc.txt
     """
-    words = words or []
-    are_keys = from_ is not None and len(words) == 1 and words[0] in get_args(model.Verdict)
-    if from_ is not None and (undo or (words and not are_keys)):
+    verdict, *names = words or [""]
+    is_verdict, source = verdict in get_args(model.Verdict), choice.from_
+    reads_decisions = source is not None and not is_verdict
+    if source is not None and (choice.undo or names or (verdict and not is_verdict)):
         raise UsageError("give KEY..., or --undo, or --from, with a verdict alone or without one")
-    if null and not are_keys:
+    if choice.null and (source is None or reads_decisions):
         raise UsageError("--null is for the keys of --from")
-    if (undo or (from_ is not None and not are_keys)) and note is not None:
+    if (choice.undo or reads_decisions) and choice.note is not None:
         raise UsageError("--note goes with a decision")
-    if undo:
-        _undo(file, words)
-    elif are_keys and from_ is not None:
-        if keys := [*files.entries_of(from_, null=null)]:
-            _decide(file, words + keys, note, who, as_keys=True)
-        else:
-            messages.message(f"{words[0]}: 0 documents")
-    elif from_ is not None:
-        decisions = list(storing_decisions.decisions_of_file(from_, files.stdin(), who))
-        with file.open("write") as database:
-            new = database.add_decisions(decisions)
-        messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")
-    else:
-        _decide(file, words, note, who, as_keys=as_keys)
-
-
-def _decide(
-    file: options.DatabaseFile,
-    words: Sequence[str],
-    note: str | None,
-    who: str | None,
-    *,
-    as_keys: bool,
-) -> None:
-    """Store a verdict, the first word, about the documents that follow it."""
-    if len(words) < 2 or words[0] not in get_args(model.Verdict):
+    if choice.undo:
+        _undo(file, words or [])
+        return
+    if source is not None and reads_decisions:
+        _take_in(file, source, choice.who)
+        return
+    if source is not None:
+        names = [*files.entries_of(source, null=choice.null)]
+    elif not is_verdict or not names:
         raise UsageError("give keep, drop or different, and then KEY...")
-    verdict, *names = words
+    decided = ""
+    if names:
+        with file.open("write") as database:
+            names = documents.stored_keys(database, names, as_keys=as_keys or source is not None)
+            stored = database.decide(verdict, names, note=choice.note, who=choice.who)  # type: ignore[arg-type]
+        last = f" to {stored[-1].decision}" if len(stored) > 1 else ""
+        decided = f", decision {stored[0].decision}{last}"
+    count = formatting.counted(len(set(names)), "document")
+    messages.message(f"{verdict}: {count}{decided}")
+
+
+def _take_in(file: options.DatabaseFile, source: str, who: str | None) -> None:
+    """Store the decisions in a file."""
+    decisions = list(storing_decisions.decisions_of_file(source, files.stdin(), who))
     with file.open("write") as database:
-        keys = documents.stored_keys(database, names, as_keys=as_keys)
-        stored = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
-    numbers = f"{stored[0].decision}" + (f" to {stored[-1].decision}" if len(stored) > 1 else "")
-    messages.message(
-        f"{verdict}: {formatting.counted(len(set(keys)), 'document')}, decision {numbers}"
-    )
+        new = database.add_decisions(decisions)
+    messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")
 
 
 def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
