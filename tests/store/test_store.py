@@ -169,8 +169,13 @@ def test_a_file_is_not_taken_for_its_log(path: Path) -> None:
     with open_sets(path) as db:
         db.add("a", [1])
         names = path, f"{path}-wal", f"{path}-shm", os.devnull
-        assert [guard.is_open_log(os.stat(name)) for name in names] == [False, True, True, False]
-    assert not guard.is_open_log(path.stat())
+        assert [guard.is_open(os.stat(name), as_log=True) for name in names] == [
+            False,
+            True,
+            True,
+            False,
+        ]
+    assert not guard.is_open(path.stat(), as_log=True)
 
 
 def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> None:
