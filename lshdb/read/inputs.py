@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
-from lshdb.errors import InputError
+from lshdb.errors import ContentError, InputError
+from lshdb.keys import key_fault
 from lshdb.read import encodings, kinds, records
 from lshdb.read.batch import Batch, Record
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import File
+from lshdb.read.metadata import to_json
 from lshdb.read.paths import printable_path
+from lshdb.text.content import normalized
 
 if TYPE_CHECKING:
     import hashlib
@@ -105,14 +108,26 @@ class Input:
             InputError: the document cannot be stored.
         """
         key = self.file.key if name is None else f"{self.file.key}#{name}"
-        content, stored, replaced = self.options.text_document(key, text, metadata)
+        if fault := key_fault(key):
+            raise InputError(f"its key {fault}")
+        options, stored = self.options, None
+        try:
+            content = options.content_of(text)
+            clean = normalized(content, options.limits.largest_document, options.of_sets)
+            if metadata and options.metadata:
+                stored = to_json(options.kept(metadata))
+        except ContentError as error:
+            raise InputError(str(error)) from error
+        is_replaced = content is text and clean is not text
+        if is_replaced and options.strict:
+            raise InputError("its text has a lone surrogate, which is not Unicode text")
         state = self.file.state(extracted, digest)
         return Batch(
             [key],
-            [content],
+            [clean],
             [stored],
             states=() if state is None else [(key, state)],
-            replaced=replaced,
+            replaced=is_replaced,
             size=text.__sizeof__() + len(key),
         )
 

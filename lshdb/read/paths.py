@@ -185,8 +185,7 @@ def printable_path(path: str) -> str:
 
     Bytes that are not UTF-8 are written as backslash escapes.
     """
-    key = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return key if os.sep == "/" else key.replace(os.sep, "/")
+    return os.fsencode(path).decode("utf-8", "backslashreplace").replace(os.sep, "/")
 
 
 def path_of_key(key: str, root: str) -> str:
@@ -239,10 +238,8 @@ def real_path(path: str, system: Any = os.path) -> str:
 
 def key_of_real(path: str, root: str, system: Any = os.path) -> str:
     """The key of a file whose directory is named by its real path, as that of the root is."""
-    key = printable_path(path)
-    if system.sep != "/":
-        key, root = key.replace(system.sep, "/"), root.replace(system.sep, "/")
-    start = root.rstrip("/")
+    key = printable_path(path).replace(system.sep, "/")
+    start = root.replace(system.sep, "/").rstrip("/")
     if system.normcase(key) == system.normcase(start):
         return ""
     start = f"{printable_path(start)}/"

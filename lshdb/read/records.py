@@ -18,7 +18,7 @@ from lshdb.errors import (
     InputError,
     warn_of_limit,
 )
-from lshdb.keys import key_fault, key_of_id
+from lshdb.keys import key_of_id
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.read.batch import Batch, Origin, Record
 from lshdb.read.metadata import LIST, Path, field_value, path_of, to_json
@@ -179,35 +179,6 @@ class RecordOptions:
         if element is None:
             raise InputError(f"field {name!r} is null, and no element of a set")
         return key, element
-
-    def text_document(
-        self, key: str, text: str, fields: Record | None
-    ) -> tuple[Content, str | None, bool]:
-        """The text, or the set in it, and stored metadata of a document that is a file or in one.
-
-        Args:
-            key: as it is to be stored.
-            text: as it was taken out of the file.
-            fields: the metadata; None if there is none.
-
-        Returns:
-            The text or set, the metadata, and whether lone surrogates are replaced in the text.
-
-        Raises:
-            InputError: the document cannot be stored.
-        """
-        if fault := key_fault(key):
-            raise InputError(f"its key {fault}")
-        try:
-            content = self.content_of(text)
-            clean = normalized(content, self.limits.largest_document, self.of_sets)
-            metadata = to_json(self._kept(fields)) if fields and self.metadata else None
-        except ContentError as error:
-            raise InputError(str(error)) from error
-        is_replaced = content is text and clean is not text
-        if is_replaced and self.strict:
-            raise InputError("its text has a lone surrogate, which is not Unicode text")
-        return clean, metadata, is_replaced
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
@@ -394,9 +365,9 @@ class RecordOptions:
             else:
                 for path in field_paths(name, record):
                     others = _without(others, path)
-        return self._kept(others)
+        return self.kept(others)
 
-    def _kept(self, fields: Record) -> Record:
+    def kept(self, fields: Record) -> Record:
         """The fields that are wanted."""
         if not self.metadata_fields:
             return fields

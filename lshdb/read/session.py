@@ -126,10 +126,8 @@ class Session:
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same reader."""
         session = self.like(**changes)
-        session.counts, session.files_read = (
-            counts or ReadCounts(),
-            FilesRead(self.files_read.before),
-        )
+        session.counts = counts or ReadCounts()
+        session.files_read = FilesRead(self.files_read.before)
         session.archives = formats.made("archives", session.options.limits)
         return session
 
@@ -225,6 +223,10 @@ class Session:
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
         except (InputError, OSError) as error:
+            if getattr(error, "kind", "") == "binary" and file.is_archive:
+                option = options.option("--archives", "archives=True")
+                how = f"{option} reads its files" if self.archives else formats.MISSING
+                error = inputs.Skipped("archives", f"archive: {how}")
             # Where the format of tables is asked for, JSON of another kind is a failure.
             if (
                 not file.is_named
@@ -331,10 +333,6 @@ class Session:
     def _text(self, source: inputs.Input, start: bytes = b"") -> Iterator[Batch]:
         """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
         file, kind = source.file, None
-        if file.is_archive:
-            option = self.options.option("--archives", "archives=True")
-            how = f"{option} reads its files" if self.archives else formats.MISSING
-            raise inputs.Skipped("archives", f"archive: {how}")
         if self.documents and file.is_regular:
             kind = self.documents.kind_of(file.path, start)
         elif (other := kinds.kind_of(file.path)) and not kinds.KINDS[other].is_text:

@@ -42,17 +42,14 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
             table = table.select_columns(options.wanted_columns(table.column_names))
         # Iterating over a dataset itself makes Python objects, row by row.
         tables = table.with_format("arrow").iter(_BATCH)
-    elif not is_arrow(table) and isinstance(table, Iterable):
+    elif isinstance(table, Iterable) and not (
+        hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+    ):
         tables = table
     formats.arrow()
     from lshdb.read import arrow_rows
 
     return arrow_rows.documents_of_tables(tables, name, options)
-
-
-def is_arrow(table: object) -> bool:
-    """Whether it has the Arrow C stream or array interface."""
-    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
 
 
 def check_one_table(rows: object) -> None:

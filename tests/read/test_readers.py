@@ -540,6 +540,12 @@ def test_a_reader_of_an_app_gives_documents_and_failures(monkeypatch: pytest.Mon
     ]
 
 
+@pytest.mark.app("documents")
+def test_an_archive_that_is_named_says_how_its_files_are_read() -> None:
+    write("a.zip", b"PK\3\4")
+    assert read("a.zip") == [Failure("a.zip", "archive: archives=True reads its files")]
+
+
 def test_the_formats_of_rows_are_those_that_an_option_names() -> None:
     assert {*kinds.ROWS.values()} - {"arrows"} | {"auto", "text", "xlsx"} == {*get_args(Format)}
 
