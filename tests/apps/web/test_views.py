@@ -491,18 +491,6 @@ def field_names(value: Any) -> Iterator[str]:
         yield from field_names(one)
 
 
-def test_json_of_an_error_has_its_reason(site: Site) -> None:
-    for path, status in (
-        ("/document.json?key=none", 404),
-        ("/document.json", 400),
-        ("/none.json", 404),
-        ("/clusters.json?min_similarity=2", 400),
-    ):
-        answer = site.ask(path)
-        assert answer.status == status
-        assert list(json.loads(answer.text)) == ["reason"]
-
-
 def test_metadata_as_deep_as_it_may_be_is_shown(path: Path) -> None:
     deep: Any = 1
     for _ in range(199):
