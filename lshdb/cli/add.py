@@ -21,8 +21,6 @@ from lshdb.read.files import resolved
 from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path
 from lshdb.write.add import first_database
 
-_INTERRUPTED = "interrupted; what is counted above is in the file"
-
 
 def add(
     *,
@@ -87,7 +85,9 @@ def add(
                     f"repeated {total.repeated:,}: the last text of each key stays; {advice}"
                 )
     if interrupted:
-        raise running.failed(_INTERRUPTED, running.INTERRUPTED)
+        raise running.failed(
+            "interrupted; what is counted above is in the file", running.INTERRUPTED
+        )
     return total.failed > 0
 
 

@@ -13,7 +13,6 @@ _PARAGRAPHS = 2
 """Of what a command does, on its short page."""
 _MAKING = ("init", "reindex", "tune")
 """Commands whose options of the index are common; others rarely need more than a threshold."""
-_EXAMPLE = "Example: "
 
 
 class HelpPage(TyperCommand):
@@ -42,7 +41,7 @@ class HelpPage(TyperCommand):
         page = copy(self)
         if not ctx.meta.get(_ALL):
             texts = cleandoc(self.help or "").split("\n\n")
-            examples = [text for text in texts[_PARAGRAPHS:] if text.startswith(_EXAMPLE)]
+            examples = [text for text in texts[_PARAGRAPHS:] if text.startswith("Example: ")]
             page.help = "\n\n".join(texts[:_PARAGRAPHS] + examples)
             page.params = [copy(each) for each in self.params if each not in self._uncommon]
             for parameter in page.params:
