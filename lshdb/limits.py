@@ -119,16 +119,16 @@ class Limits:
 
     # pairs and clusters
 
-    pairs_chunk: int = 1 << 20
+    pairs_chunk: int = 1 << 17
     """Candidates in a chunk, where a pair counts once per bucket that has both."""
     pairs_rows: int = 10_000
     """Pairs, or members of clusters, turned into objects at once: some MB."""
-    join_hashes: int = 24_000_000
+    join_hashes: int = 4_000_000
     """Distinct shingle hashes that a join keeps, 8 bytes each; more only if two documents have
     more."""
     join_read: int = 1_000_000
     """Shingles in the documents that a join reads at once: 8 MB of hashes."""
-    join_signatures: int = 64_000_000
+    join_signatures: int = 32_000_000
     """Bytes of signatures that a join reads at once."""
     clusters: Limit = Limit(whole=2_000, first=64, others=512)
     """A bucket of 2,000 has two million pairs, which take a tenth of a second to bound by parities.

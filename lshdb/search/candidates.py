@@ -11,18 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb import limits
 from lshdb.search.similarity import ROUNDING, Exact
-from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, is_new, offsets_of
+from lshdb.text.arrays import IntArray, Mask, chunks, expand_ranges, is_new, offsets_of, runs
 from lshdb.text.hashing import Hashes, distinct
 from lshdb.text.shingling import Shingles
 
-_AT_ONCE = 1 << 20
-"""Members numbered at once."""
+_AT_ONCE = 1 << 19
+"""Rows of buckets, about 60 bytes each, that are numbered or paired at once."""
 _32 = 32
 _LOW = (1 << _32) - 1
 _SLOT_BITS = 24
@@ -50,21 +51,23 @@ class SharedBuckets:
         Returns:
             The doc_ids int64[m] of the m documents, ascending, and the buckets.
         """
-        new, ids = [np.empty(0, dtype=np.bool_)], [NO_NUMBERS]
+        new = [np.empty(0, dtype=np.bool_)]
+        ids: list[npt.NDArray[Any]] = [np.empty(0, dtype=np.int32)]
         last = None
         for buckets, doc_ids in rows:
             if len(buckets):
                 new.append(np.append(buckets[0] != last, buckets[1:] != buckets[:-1]))
-                ids.append(doc_ids.copy())  # a slice would keep the whole array in memory
+                small = doc_ids.astype(np.int32)  # half of the memory, unless ids are huge
+                ids.append(small if np.array_equal(small, doc_ids) else doc_ids.copy())
                 last = buckets[-1]
-        flat = np.concatenate(ids)
+        flat: npt.NDArray[Any] = np.concatenate(ids)
         ids.clear()
         documents = distinct(flat)
-        members = np.empty(len(flat), dtype=np.int32)
+        members = flat.astype(np.int32, copy=False)
         for part in chunks(len(flat), _AT_ONCE):
             members[part] = np.searchsorted(documents, flat[part])
         begins = np.flatnonzero(np.concatenate(new))
-        return documents, cls(members, np.append(begins, len(flat)))
+        return documents.astype(np.int64), cls(members, np.append(begins, len(flat)))
 
     @classmethod
     def of(cls, keys: Hashes) -> SharedBuckets:
@@ -85,27 +88,12 @@ class SharedBuckets:
         """How many members each bucket has, int64[B]."""
         return np.diff(self.offsets)
 
-    def only(self, documents: Mask) -> SharedBuckets:
-        """The buckets with only these documents, bool[m], without those of fewer than two."""
-        return self.of_rows(documents[self.members])
-
-    def have_several(self, labels: IntArray) -> Mask:
-        """Which of the buckets have members with different labels, int64[m]: bool[B]."""
-        if not len(self.members):
-            return np.zeros(0, dtype=np.bool_)
-        member_labels = labels[self.members]
-        differ = member_labels != np.repeat(member_labels[self.offsets[:-1]], self.sizes)
-        several: Mask = np.logical_or.reduceat(differ, self.offsets[:-1])
-        return several
-
     def mixed(self, labels: IntArray) -> SharedBuckets:
         """Those of the buckets whose members' labels, int64[m], are not all the same."""
-        return self.of_rows(np.repeat(self.have_several(labels), self.sizes))
-
-    def joined(self, others: SharedBuckets) -> SharedBuckets:
-        """These buckets and others of the same documents."""
-        offsets = [self.offsets, others.offsets[1:] + len(self.members)]
-        return SharedBuckets(np.append(self.members, others.members), np.concatenate(offsets))
+        differ = is_new(labels[self.members])
+        differ[self.offsets[:-1]] = False
+        several = np.logical_or.reduceat(differ, self.offsets[:-1])
+        return self.of_rows(np.repeat(several, self.sizes))
 
     def renumbered(self, numbers: IntArray) -> SharedBuckets:
         """These buckets where document i has the number numbers[i], int64[m]."""
@@ -146,62 +134,56 @@ class SharedBuckets:
         Yields:
             int64[c] and int64[c]: pairs (a, b) with a < b, sorted by a, then by b.
         """
-        index = np.arange(len(self.members))
-        later = (np.repeat(self.offsets[1:], self.sizes) - 1 - index).astype(np.int32)
-        if limit is not None:
-            index -= np.repeat(self.offsets[:-1], self.sizes)
-            cut = (index >= limit.first) & np.repeat(self.sizes > limit.whole, self.sizes)
-            np.minimum(later, limit.others, out=later, where=cut)
-            del cut
-        del index
-        order = np.argsort(self.members, kind="stable")
-        first = offsets_of(np.bincount(self.members, minlength=documents))
-        work = np.cumsum(np.bincount(self.members, weights=later, minlength=documents))
-        a, size = 0, max(1, chunk >> 6)
-        while a < documents:
-            done = work[a - 1] if a else 0.0
-            end = max(a + 1, int(np.searchsorted(work, done + size, side="right")))
-            rows = order[first[a] : first[end]]
-            if waiting is not None:
-                rows = rows[waiting[self.members[rows]]]
-            if end == a + 1 and work[a] - done > chunk:
-                others = self._pairs_of_one(rows, later[rows], waiting, documents, shared)
-                for part in chunks(len(others), chunk):
-                    part_of_others = others[part]
-                    yield np.full(len(part_of_others), a), part_of_others
-            else:
-                counts = later[rows].astype(np.int64)
-                firsts, seconds = self._pairs_of_some(rows, counts, waiting, shared)
-                if len(firsts):
-                    yield firsts, seconds
-            a, size = end, min(2 * size, chunk)
+        size = max(1, chunk >> 6)
+        together = 1 + documents * _AT_ONCE // max(1, len(self.members))
+        for some in chunks(documents, together):
+            rows, later = self._rows_of(some, limit)
+            begins, ends = runs(self.members[rows])
+            candidates = np.add.reduceat(later, begins).cumsum()
+            first = done = 0
+            while first < len(begins):
+                last = max(first + 1, int(candidates.searchsorted(done + size, "right")))
+                part = slice(begins[first], ends[last - 1])
+                keys = self._pairs_of(rows[part], later[part], waiting, shared)
+                for some_keys in (keys[piece] for piece in chunks(len(keys), chunk)):
+                    yield some_keys >> _32, some_keys & _LOW
+                first, done, size = last, candidates[last - 1], min(2 * size, chunk)
 
-    def _pairs_of_some(
+    def _rows_of(self, documents: slice, limit: limits.Limit | None) -> tuple[IntArray, IntArray]:
+        """The rows of documents that are paired with later ones of their buckets.
+
+        Returns:
+            The rows int64[n], by document, and with how many members after it each is paired.
+        """
+        in_range = (self.members >= documents.start) & (self.members < documents.stop)
+        (rows,) = in_range.nonzero()
+        bucket = self.offsets.searchsorted(rows, "right") - 1
+        end = self.offsets[bucket + 1]
+        later = end - 1 - rows
+        if limit is not None:
+            begin = self.offsets[bucket]
+            cut = (rows - begin >= limit.first) & (end - begin > limit.whole)
+            np.minimum(later, limit.others, out=later, where=cut)
+        (paired,) = later.nonzero()
+        order = paired[np.argsort(self.members[rows[paired]], kind="stable")]
+        return rows[order], later[order]
+
+    def _pairs_of(
         self, rows: IntArray, later: IntArray, waiting: Mask | None, shared: int
-    ) -> tuple[IntArray, IntArray]:
-        """The pairs of the members at some rows with a number of members after each."""
+    ) -> IntArray:
+        """The pairs of the members at some rows with a number of members after each.
+
+        Returns:
+            int64[c], ascending, the first document of a pair in the high 32 bits.
+        """
+        if waiting is not None:
+            chosen = waiting[self.members[rows]]
+            rows, later = rows[chosen], later[chosen]
         keys = np.repeat(self.members[rows].astype(np.int64) << _32, later)
         keys |= self.members[expand_ranges(rows + 1, later)]
         if waiting is not None:
             keys = keys[waiting[keys & _LOW]]
-        keys = _distinct(keys, shared)
-        return keys >> _32, keys & _LOW
-
-    def _pairs_of_one(
-        self,
-        rows: IntArray,
-        later: npt.NDArray[np.int32],
-        waiting: Mask | None,
-        documents: int,
-        shared: int,
-    ) -> IntArray:
-        """The second documents of the pairs of one that has too many candidates for a chunk."""
-        seen = np.zeros(documents, dtype=np.uint16)
-        for row, count in zip(rows.tolist(), later.tolist(), strict=True):
-            seen[self.members[row + 1 : row + 1 + count]] += 1
-        if waiting is not None:
-            seen *= waiting
-        return np.flatnonzero(seen >= shared)
+        return _distinct(keys, shared)
 
     def cut_by(self, limit: limits.Limit, labels: IntArray, asking: Mask) -> int:
         """How many buckets have pairs with different labels that a limit leaves out.
@@ -270,38 +252,55 @@ def prefix_filtered(
     sizes = buckets.sizes
     # A pair of a bucket takes about as long as a shingle here.
     large = 2 * int(exact.sizes.sum()) // max(1, len(exact.sizes))
-    hot = (sizes > (large if whole is None else min(large, whole))) & buckets.have_several(labels)
-    if not hot.any():
+    is_large = sizes > (large if whole is None else min(large, whole))
+    hot = buckets.of_rows(np.repeat(is_large, sizes)).mixed(labels)
+    if not len(hot.members):
         return None
     read = np.zeros(len(exact.sizes), dtype=np.bool_)
-    read[buckets.members[np.repeat(hot, sizes)]] = True
-    documents = np.flatnonzero(read)
-    shingles = int(exact.sizes[documents].sum())
+    read[hot.members] = True
+    by_rare_shingles = _by_rare_shingles(exact, np.flatnonzero(read), threshold)
+    if by_rare_shingles is None:
+        return None
+    rare_buckets, frequent = by_rare_shingles
+    if _pairs(rare_buckets.sizes) > _pairs(hot.sizes):
+        return None
+    paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])
+    compared = ~np.repeat(paired, sizes) | frequent[buckets.members]
+    kept = buckets.of_rows(compared)
+    offsets = np.append(kept.offsets, rare_buckets.offsets[1:] + len(kept.members))
+    return SharedBuckets(np.append(kept.members, rare_buckets.members), offsets)
+
+
+def _by_rare_shingles(
+    exact: Exact, documents: IntArray, threshold: float
+) -> tuple[SharedBuckets, Mask] | None:
+    """The buckets of documents that have one of their first shingles in common.
+
+    Returns:
+        The buckets, and bool[m], which documents have a first shingle that too many have; None if
+        there are too many rows.
+    """
+    limits, shingles = exact.limits, int(exact.sizes[documents].sum())
     bits = min(shingles.bit_length() + 1, _SLOT_BITS)  # fewer slots fit in the processor's cache
-    known = [*exact.public_sets(documents)] if shingles <= exact.limits.join_hashes else None
+    known = [*exact.public_sets(documents)] if shingles <= limits.rare_rows else None
     counts, min_size = _count(known or exact.public_sets(documents), bits)
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     keys = [np.empty(0, np.uint64)]
-    rows, max_holders = 0, exact.limits.rare_holders
+    rows = 0
     for batch, sets in known or exact.public_sets(documents):
         count = counts[_slots(sets.hashes, bits)]
         first, of_set = _first_shingles(sets, count, min_size, threshold)
         holder, count = batch[of_set], count[first]
-        frequent[holder[count > max_holders]] = True
-        rare = count <= max_holders
+        frequent[holder[count > limits.rare_holders]] = True
+        rare = count <= limits.rare_holders
         # Half of a hash: a few more candidates, which are verified as all are.
         keys.append(sets.hashes[first[rare]] << np.uint64(_32) | holder[rare].astype(np.uint64))
         rows += len(keys[-1])
-        if rows > exact.limits.rare_rows:
+        if rows > limits.rare_rows:
             return None
     rare_keys = np.concatenate(keys)
     keys.clear()
-    rare_buckets = SharedBuckets.of(rare_keys)
-    if _pairs(rare_buckets.sizes) > _pairs(sizes[hot]):
-        return None
-    paired = np.logical_and.reduceat(read[buckets.members], buckets.offsets[:-1])
-    compared = ~np.repeat(paired, sizes) | frequent[buckets.members]
-    return buckets.of_rows(compared).joined(rare_buckets)
+    return SharedBuckets.of(rare_keys), frequent
 
 
 def _first_shingles(

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.text import hashing
-from lshdb.text.arrays import NO_NUMBERS, IntArray
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Shares
 
+ScoredPairs = tuple[IntArray, IntArray, Shares]
+"""Pairs int64[n] and int64[n], and their similarities float64[n]."""
+NO_PAIRS: ScoredPairs = NO_NUMBERS, NO_NUMBERS, np.zeros(0)
 SEED = 1
 """The seed of a sample for which none is given."""
 
@@ -59,12 +62,12 @@ def _mixed(bits: hashing.Hashes) -> hashing.Hashes:
 
 
 def draw(
-    scored_pairs: Iterable[tuple[IntArray, IntArray, npt.NDArray[np.float64]]],
+    scored_pairs: Iterable[ScoredPairs],
     doc_ids: IntArray,
     size: int,
     seed: int | None,
     drawn: Drawn,
-) -> tuple[IntArray, IntArray, npt.NDArray[np.float64]]:
+) -> ScoredPairs:
     """The sample of all pairs, the most similar first; of equal ones those added first.
 
     Args:
@@ -75,15 +78,16 @@ def draw(
         seed: see `random_numbers`.
         drawn: gets the number of all pairs.
     """
-    a = b = NO_NUMBERS
-    scores, numbers, count = np.zeros(0), np.zeros(0, dtype=np.uint64), 0
-    for left, right, similarities in scored_pairs:
+    sample: tuple[Any, Any, Any] = NO_PAIRS
+    numbers, count = np.zeros(0, dtype=np.uint64), 0
+    for pairs in scored_pairs:
+        left, right, _ = pairs
         count += len(left)
-        a, b = np.append(a, left), np.append(b, right)
-        scores = np.append(scores, similarities)
         numbers = np.append(numbers, random_numbers(doc_ids[left], doc_ids[right], seed))
         smallest = np.argsort(numbers, kind="stable")[:size]
-        a, b, scores, numbers = a[smallest], b[smallest], scores[smallest], numbers[smallest]
+        a, b, scores = map(np.append, sample, pairs)
+        sample, numbers = (a[smallest], b[smallest], scores[smallest]), numbers[smallest]
     drawn.pairs = count
+    a, b, scores = sample
     best_first = np.lexsort((b, a, -scores))
     return a[best_first], b[best_first], scores[best_first]

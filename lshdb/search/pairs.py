@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -28,14 +29,12 @@ from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_filters import PairFilter, filters_of
-from lshdb.search.pair_sample import Drawn, draw
+from lshdb.search.pair_sample import NO_PAIRS, Drawn, ScoredPairs, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, Shares, chunks, chunks_of, int_array, runs
 
-ScoredPairs = tuple[IntArray, IntArray, Shares]
-"""Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
 
@@ -55,8 +54,6 @@ class Join:
         doc_ids: int64[m], ascending; a document's number is its index here.
         shingles: int64[m], how many shingles each has.
         same: int64[m], for each document the first one with the same content.
-        merged: int64[m], the same, except that documents stand only for themselves if a filter may
-            keep one of this content apart from others.
         filters: keep pairs apart, and say which documents stay.
         buckets: all buckets of two documents or more.
         scorer: computes similarities, exact or not.
@@ -96,7 +93,8 @@ class Join:
             self.doc_ids = self.only
         if self.condition is not None:
             chosen = self.condition(self.doc_ids)
-            kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
+            kept = self.buckets.of_rows(chosen[self.buckets.members])
+            numbers = (np.cumsum(chosen) - 1).astype(np.int32)
             self.buckets = SharedBuckets(numbers[kept.members], kept.offsets)
             self.doc_ids = self.doc_ids[chosen]
         self.shingles, digests = self.reader.sizes(self.doc_ids)
@@ -106,9 +104,6 @@ class Join:
         self.filters: list[PairFilter] = []
         if not self.request.ignore_decisions:
             self.filters = filters_of(self.reader, doc_ids, tolerant=True)
-        marked = np.concatenate([NO_NUMBERS, *(one.marked for one in self.filters)])
-        apart = np.isin(self.same, self.same[marked])
-        self.merged = np.where(apart, np.arange(len(self)), self.same)
         self.estimates = Estimates(
             lambda numbers: self.reader.signatures_of(doc_ids[numbers]), self.same, self.reader
         )
@@ -126,6 +121,15 @@ class Join:
 
     def __len__(self) -> int:
         return len(self.doc_ids)
+
+    @cached_property
+    def merged(self) -> IntArray:
+        """int64[m]: `same`, except that documents stand only for themselves if a filter may keep
+        one of this content apart from others.
+        """
+        marked = np.concatenate([NO_NUMBERS, *(one.marked for one in self.filters)])
+        apart = np.isin(self.same, self.same[marked])
+        return np.where(apart, np.arange(len(self)), self.same)
 
     def thin(
         self, buckets: SharedBuckets, labels: IntArray, whole: int | None = None
@@ -389,10 +393,10 @@ def _blocks(
 
 def _candidates(join: Join) -> Iterator[tuple[IntArray, IntArray]]:
     """All candidate pairs, in the order of addition."""
-    buckets = join.thin(join.buckets, join.same)
+    join.buckets = join.thin(join.buckets, join.same)  # the others leave memory
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.prefix_filtered else join.settings.construction.min_bands
-    for left, right in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
+    for left, right in join.buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
         join.progress(int(left[0]), len(join), _COMPARED)
         yield left, right
 
@@ -414,17 +418,16 @@ def _best(join: Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int)
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
     the last of them: most are ruled out before they are compared.
     """
-    a = b = NO_NUMBERS
-    scores, min_similarity = np.zeros(0), join.threshold
+    best: tuple[Any, Any, Any] = NO_PAIRS
+    min_similarity = join.threshold
     for left, right in candidates:
-        left, right, similarities = join.similar(left, right, min_similarity)
-        a, b = np.append(a, left), np.append(b, right)
-        scores = np.append(scores, similarities)
+        found = join.similar(left, right, min_similarity)
+        a, b, scores = map(np.append, best, found)
         order = np.argsort(-scores, kind="stable")[:top]
-        a, b, scores = a[order], b[order], scores[order]
-        if len(scores) == top:
-            min_similarity = float(scores[-1])
-    return a, b, scores
+        best = a[order], b[order], scores[order]
+        if len(order) == top:
+            min_similarity = float(best[2][-1])
+    return best
 
 
 def all_clusters(
@@ -532,7 +535,8 @@ def _components(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     which is enough for most buckets; then with others, as long as they are not connected.
     """
     components = Components(len(join))
-    buckets = join.buckets.only(join.merged == np.arange(len(join)))
+    is_first = join.merged == np.arange(len(join))
+    buckets = join.buckets.of_rows(is_first[join.buckets.members])
     limits = join.limits
     for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
         for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
@@ -571,7 +575,8 @@ def _stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     np.minimum.at(first, join.merged, number)
     numbers = first[join.merged]  # the number of each document
     limit = join.limits.clusters
-    buckets = join.thin(join.buckets.only(numbers == number), join.merged, limit.whole)
+    buckets = join.buckets.of_rows((numbers == number)[join.buckets.members])
+    buckets = join.thin(buckets, join.merged, limit.whole)
     buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
     scores = np.ones(count)
@@ -579,7 +584,14 @@ def _stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
         join.progress(int(a[0]), count, _COMPARED)
         left, right, similarities = join.similar(order[a], order[b], join.threshold)
-        take_greedily(number[left], number[right], similarities, taken, scores)
+        takers, others = number[left], number[right]
+        # All pairs of a smaller taker are in this chunk or were in an earlier one.
+        begins, ends = runs(takers)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            if taken[takers[begin]] < 0:
+                pairs = begin + np.flatnonzero(taken[others[begin:end]] < 0)
+                taken[others[pairs]] = takers[begin]
+                scores[others[pairs]] = similarities[pairs]
         np.less(taken, 0, out=free)
     taker = np.where(free, np.arange(count), taken)
     _warn(buckets, limit, taker, free)
@@ -626,31 +638,3 @@ class Components:
             np.minimum.at(root, np.maximum(left, right), np.minimum(left, right))
             while not np.array_equal(above := root[root], root):
                 root[:] = above
-
-
-def take_greedily(
-    takers: IntArray,
-    similar: IntArray,
-    similarity: Shares,
-    taken: IntArray,
-    similarities: Shares,
-) -> None:
-    """Let documents take those that are similar to them, unless they were taken themselves.
-
-    Args:
-        takers: int64[c], ascending.
-        similar: int64[c]: similar[i] is similar to takers[i], and larger. All pairs of a smaller
-            taker are in this call or were in an earlier one.
-        similarity: float64[c], of these pairs.
-        taken: int64[n], the document that took each, -1 for none yet; changed in place.
-        similarities: float64[n], the similarity to that document; changed in place.
-    """
-    begins, ends = runs(takers)
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        taker = int(takers[begin])
-        if taken[taker] >= 0:
-            continue
-        similar_ones = similar[begin:end]
-        free = taken[similar_ones] < 0
-        taken[similar_ones[free]] = taker
-        similarities[similar_ones[free]] = similarity[begin:end][free]

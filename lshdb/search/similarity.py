@@ -486,21 +486,19 @@ class Estimates:
 
     def __post_init__(self) -> None:
         settings = self.store.settings
-        self._max_kept = self.store.limits.join_signatures // settings.signature_bytes
-        # Memory is used as it is filled.
-        shape = min(self._max_kept, len(self.same)), settings.permutations
+        # At least those of a pair. Memory is used as it is filled.
+        max_kept = max(2, self.store.limits.join_signatures // settings.signature_bytes)
+        shape = min(max_kept, len(self.same)), settings.permutations
         self._kept = np.empty(shape, dtype=settings.lane_type)
-        self._places = np.full(len(self.same), -1)
+        self._rows = np.full(len(self.same), -1)
         self._used = 0
 
     def scores(self, a_documents: IntArray, b_documents: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
         """Like Exact.scores; an estimate costs the same for any `min_similarity`."""
         scores = np.ones(len(a_documents))
         different = np.flatnonzero(self.same[a_documents] != self.same[b_documents])
-        pairs = a_documents[different], b_documents[different]
-        for block, signatures, *rows in self._read(*pairs):
-            for part, a, b in _lanes_of(signatures, *rows):
-                scores[different[block][part]] = estimates(a, b)
+        for part, a, b in self._lanes(a_documents[different], b_documents[different]):
+            scores[different[part]] = estimates(a, b)
         return scores
 
     def share_bucket(self, a_documents: IntArray, b_documents: IntArray) -> Mask:
@@ -508,55 +506,31 @@ class Estimates:
         collide = np.ones(len(a_documents), dtype=np.bool_)
         construction = self.store.settings.construction
         shape = (-1, construction.bands, construction.rows)
-        for block, signatures, *rows in self._read(a_documents, b_documents):
-            lanes = np.ascontiguousarray(signatures[:, : construction.lanes])
-            for part, a, b in _lanes_of(lanes, *rows):
-                agree = np.logical_and.reduce((a == b).reshape(shape), axis=2)
-                collide[block][part] = evaluate(agree, construction)
+        for part, a, b in self._lanes(a_documents, b_documents):
+            agree = (a == b)[:, : construction.lanes].reshape(shape).all(axis=2)
+            collide[part] = evaluate(agree, construction)
         return collide
 
-    def _read(
-        self, a_documents: IntArray, b_documents: IntArray
-    ) -> Iterator[tuple[slice, Lanes, IntArray, IntArray]]:
-        """Signatures of pairs int64[c], as many at a time as fit in memory.
+    def _lanes(self, a: IntArray, b: IntArray) -> Iterator[tuple[slice, Lanes, Lanes]]:
+        """Some pairs of documents int64[c] at a time: their indices, and lanes [p, k] of both."""
+        for block in chunks(len(a), max(1, len(self._kept) // 2)):
+            self._keep(_marked(a[block], b[block], len(self.same)))
+            for part in chunks(len(a[block]), _COMPARED_AT_ONCE):
+                here = slice(block.start + part.start, block.start + part.stop)
+                a_lanes, b_lanes = (self._kept[self._rows[side[here]]] for side in (a, b))
+                yield here, a_lanes, b_lanes
 
-        Yields:
-            The indices of p pairs; the signatures [n, lanes] of their documents, each once; and the
-            rows there of the first and the second of each pair, int64[p] and int64[p].
-        """
-        waiting = [slice(0, len(a_documents))]
-        row = np.empty(len(self.same), dtype=np.int64)
-        while waiting:
-            block = waiting.pop()
-            a, b = a_documents[block], b_documents[block]
-            documents = _marked(a, b, len(row))
-            if len(documents) > self._max_kept and len(a) > 1:
-                middle = (block.start + block.stop) // 2
-                waiting += [slice(middle, block.stop), slice(block.start, middle)]
-                continue
-            row[documents] = np.arange(len(documents))
-            yield block, self._signatures(documents), row[a], row[b]
-
-    def _signatures(self, documents: IntArray) -> Lanes:
-        """The signatures of distinct documents int64[n], some of which were read before."""
-        missing = documents[self._places[documents] < 0]
-        if len(missing) > len(self._kept) - self._used:
-            self._places[:] = -1
+    def _keep(self, documents: IntArray) -> None:
+        """Read the signatures of these distinct documents, some of which were read before."""
+        missing = documents[self._rows[documents] < 0]
+        if self._used + len(missing) > len(self._kept):
+            self._rows[:] = -1
             self._used, missing = 0, documents
-        if len(missing) > len(self._kept):
-            return self.signatures(documents)
         if len(missing):
-            self._places[missing] = np.arange(self._used, self._used + len(missing))
+            rows = np.arange(self._used, self._used + len(missing))
+            self._kept[rows] = self.signatures(missing)
+            self._rows[missing] = rows
             self._used += len(missing)
-            self._kept[self._places[missing]] = self.signatures(missing)
-        kept: Lanes = self._kept[self._places[documents]]
-        return kept
-
-
-def _lanes_of(lanes: Lanes, a: IntArray, b: IntArray) -> Iterator[tuple[slice, Lanes, Lanes]]:
-    """Some pairs of rows int64[p] at a time: their indices, and their lanes [s, l] twice."""
-    for part in chunks(len(a), _COMPARED_AT_ONCE):
-        yield part, lanes.take(a[part], axis=0), lanes.take(b[part], axis=0)
 
 
 Scorer = Exact | Estimates

@@ -79,8 +79,8 @@ def last_true(chosen: Mask) -> IntArray:
     return np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), 0))
 
 
-def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
-    """Where runs of equal numbers, int64[n], begin and end: int64[r] both."""
+def runs(numbers: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """Where runs of equal numbers [n] begin and end: int64[r] both."""
     (begins,) = is_new(numbers).nonzero()
     return begins, np.append(begins, len(numbers))[1:]
 
