@@ -25,11 +25,6 @@ class BucketMembers(NamedTuple):
         count, bands = self.sizes.shape
         return np.divmod(np.repeat(np.arange(count * bands), self.sizes.ravel()), bands)
 
-    def ranks(self) -> arrays.IntArray:
-        """The index of each row in its bucket, from 0: int64[r]."""
-        sizes = self.sizes.ravel()
-        return arrays.expand_ranges(np.zeros_like(sizes), sizes)
-
 
 def buckets_of(store: StoreReader, signature: arrays.Lanes) -> banding.BucketKeys:
     """The bucket keys int64[b] of a signature [k]."""
@@ -40,8 +35,15 @@ def buckets_of(store: StoreReader, signature: arrays.Lanes) -> banding.BucketKey
     return keys
 
 
+class TooManyAtOnce(Exception):
+    """Several queries, whose candidates are too many to be in memory together."""
+
+
 def bucket_members(
-    store: StoreReader, keys: banding.BucketKeys, first: int | None = None
+    store: StoreReader,
+    keys: banding.BucketKeys,
+    first: int | None = None,
+    max_rows: int | None = None,
 ) -> BucketMembers:
     """The documents in the buckets of n signatures.
 
@@ -49,16 +51,11 @@ def bucket_members(
         store: the database.
         keys: int64[n, b], of the signatures. A bucket that several have is read once.
         first: how many documents of each bucket are read, those added first; None for all.
+        max_rows: how many rows may be read; None for any number.
+
+    Raises:
+        TooManyAtOnce: there are more rows.
     """
-    members_read = bucket_members_up_to(store, keys, None, first)
-    assert members_read is not None
-    return members_read
-
-
-def bucket_members_up_to(
-    store: StoreReader, keys: banding.BucketKeys, max_rows: int | None, first: int | None = None
-) -> BucketMembers | None:
-    """What `bucket_members` gives, or None if there are more rows than `max_rows`."""
     buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
     inverse = np.arange(len(buckets))
     if len(keys) > 1:
@@ -68,7 +65,7 @@ def bucket_members_up_to(
     begins = bucket.searchsorted(np.arange(len(buckets) + 1))
     sizes = arrays.sizes_of(begins)[inverse]
     if max_rows is not None and (len(bucket) > max_rows or sizes.sum() > max_rows):
-        return None
+        raise TooManyAtOnce
     if len(keys) > 1:
         doc_ids = doc_ids[arrays.expand_ranges(begins[inverse], sizes)]
     return BucketMembers(sizes.reshape(keys.shape), doc_ids)

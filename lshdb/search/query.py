@@ -24,13 +24,22 @@ from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
 from lshdb.read.metadata import picked
 from lshdb.search import cut_notes, similarity, weighted
-from lshdb.search.lookup import bucket_members, bucket_members_up_to
+from lshdb.search.lookup import TooManyAtOnce, bucket_members
 from lshdb.sketch import banding, constructions, minhash, signing
 from lshdb.sketch.settings import Settings, recall_at
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
-from lshdb.text.arrays import NO_NUMBERS, IntArray, Lanes, Mask, Shares, chunks, first_of_each
+from lshdb.text.arrays import (
+    NO_NUMBERS,
+    IntArray,
+    Lanes,
+    Mask,
+    Shares,
+    chunks,
+    expand_ranges,
+    first_of_each,
+)
 from lshdb.text.content import cleaned, digest, encoded
 from lshdb.text.hashing import distinct
 from lshdb.text.shingling import Content
@@ -42,8 +51,6 @@ _MAX_TOP = 1 << 31
 """More matches than any file has."""
 _QUERY_PAIRS = 1 << 13
 """Pairs compared at once: 256 bytes each, of signatures, fit in a cache."""
-_FIRST_READ = 32
-"""Documents of each bucket that are read first, if only the best matches are wanted."""
 _FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, with
 which a query that finds one or two of 30,000 documents of 3 KB takes 1.6 times as long."""
@@ -128,8 +135,6 @@ class QueryPairs(NamedTuple):
         if containment:
             first, second = self.containments, self.similarities
         (enough,) = (first >= minimum).nonzero()
-        if len(enough) < 2 and top != 0:
-            return self if len(enough) == len(first) else self.chosen(enough)
         keys = self.document[enough], -second[enough], -first[enough]
         return self.chosen(enough[first_of_each(self.query[enough], top, *keys)])
 
@@ -245,63 +250,35 @@ def answers(
     if request.weighted.sort or request.weighted.min_weighted is not None:
         weighted.check_weighted(request.weighted, store.settings)
         query = replace(query, similar=replace(query.similar, top=None))
-    scored_and_cuts = None
-    if store.settings.records and batch.stored:
-        scored_and_cuts = similar_records(store, query, batch, keep)
-    elif len(batch) == 1 or not _beyond_buckets(store, query):
-        scored_and_cuts = _best_candidates(store, query, batch, keep)
-    if scored_and_cuts is None:
+    find = similar_records if store.settings.records and batch.stored else _best_candidates
+    try:
+        scored, cuts = find(store, query, batch, keep)
+    except TooManyAtOnce:
         middle = len(batch) // 2
         for half in (batch.part(0, middle), batch.part(middle, len(batch))):
             yield from answers(store, request, half, keep)
         return
-    scored, cuts = scored_and_cuts
     matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
         top = request.similar.top
         matches_of_query = [*weighted.ranked(islice(matches, count), request.weighted, top)]
         # No unread document is better than equal ones, which were added before it.
-        certain = index in cuts and _all_equal(query, [m.similarity for m in matches_of_query])
+        certain = len(matches_of_query) == query.similar.top and all(
+            match.similarity == 1 for match in matches_of_query
+        )
         yield matches_of_query, [] if certain else cuts.get(index, [])
-
-
-def _all_equal(query: RankingOptions, similarities: Sequence[float]) -> bool:
-    """Whether there are `top` matches, all of similarity 1."""
-    return len(similarities) == query.similar.top and min(similarities) == 1
 
 
 def _best_candidates(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
-) -> tuple[QueryPairs, dict[int, list[errors.Cut]]] | None:
-    """The matches of all queries, the best of each first, and what limits left out.
-
-    None if the buckets of several queries have too many rows at once.
-
-    Documents equal to a query are in all of its buckets. So if the first documents of a large
-    bucket have `top` of them, these are the first of all, and no others are read: among 100,000
-    copies of a document, that takes a fifteenth of the time.
-    """
-    limits, top, max_documents = store.limits, query.similar.top, None
+) -> tuple[QueryPairs, dict[int, list[errors.Cut]]]:
+    """The matches of all queries, the best of each first, and what limits left out."""
+    top, max_documents = query.similar.top, None
     if top is not None and keep is None:
         # The best of those that match a condition may be anywhere in a large bucket. One more, as
         # a stored document is not among its own matches.
-        wanted = min(top, _MAX_TOP) + 1
-        max_documents = max(limits.query_first, wanted)
-        few = max(_FIRST_READ, wanted)
-        if len(batch) == 1 and few < max_documents and not _beyond_buckets(store, query):
-            read_first = _candidates(store, query, batch, keep, few)
-            assert read_first is not None  # as of one query
-            pairs, cuts = read_first
-            if not cuts:
-                return _scored(store, query, batch, pairs), cuts
-            equal = replace(query, similar=replace(query.similar, threshold=1.0))
-            scored = _scored(store, equal, batch, pairs)
-            if _all_equal(query, scored.similarities.tolist()):
-                return scored, cuts
-    candidates = _candidates(store, query, batch, keep, max_documents)
-    if candidates is None:
-        return None
-    pairs, cuts = candidates
+        max_documents = max(store.limits.query_first, min(top, _MAX_TOP) + 1)
+    pairs, cuts = _candidates(store, query, batch, keep, max_documents)
     return _scored(store, query, batch, pairs), cuts
 
 
@@ -344,23 +321,26 @@ def _candidates(
     batch: QueryBatch,
     keep: DocumentFilter | None,
     max_documents: int | None,
-) -> tuple[QueryPairs, dict[int, list[errors.Cut]]] | None:
+) -> tuple[QueryPairs, dict[int, list[errors.Cut]]]:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
-    Only the first `max_documents` of each bucket are read, if that is a number. None if the
-    buckets of several queries have too many rows at once.
+    Only the first `max_documents` of each bucket are read, if that is a number.
+
+    Raises:
+        TooManyAtOnce: several queries have too many.
     """
+    is_beyond = _beyond_buckets(store, query)
+    if is_beyond and len(batch) > 1:
+        raise TooManyAtOnce
     cuts: dict[int, list[errors.Cut]] = {}
     if query.exhaustive:
         doc_ids = _all_documents(store, query, batch)
         return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
     rows = store.limits.query_rows if len(batch) > 1 else None
-    members = bucket_members_up_to(store, batch.signed.bucket_keys, rows, first)
-    if members is None:
-        return None
+    members = bucket_members(store, batch.signed.bucket_keys, first, rows)
     large = members.sizes > (max_documents or _MAX_TOP)
-    min_bands, is_beyond = store.settings.construction.min_bands, _beyond_buckets(store, query)
+    min_bands = store.settings.construction.min_bands
     if len(batch) == 1 and min_bands == 1 and not (is_beyond or large.any()):
         # Most queries, where no row's bucket matters.
         doc_ids = distinct(members.doc_ids)
@@ -368,7 +348,8 @@ def _candidates(
     cut = large.sum(axis=1)
     (query_index, band), member_ids = members.origins(), members.doc_ids
     if max_documents is not None and cut.any():
-        left = members.ranks() < max_documents
+        sizes = members.sizes.ravel()
+        left = expand_ranges(np.zeros_like(sizes), sizes) < max_documents
         query_index, band, member_ids = query_index[left], band[left], member_ids[left]
         of_each = np.flatnonzero(cut).tolist()
         cuts = {i: [cut_notes.query_cut(int(cut[i]), max_documents)] for i in of_each}
@@ -436,7 +417,8 @@ def _scored(
     if query.similar.distinguish:
         similarity.check_numbers(store.settings)
     if containment:
-        exact = _exact(store, query, batch, pairs)
+        numbers = query.similar.distinguish is not None
+        exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
         query_sizes = batch.signed.shingles
         if batch.stored:
             query_sizes = exact.distinct(np.arange(len(batch)))
@@ -490,7 +472,8 @@ def _verified(
     if exact is None:
         used, document = np.unique(pairs.document, return_inverse=True)
         pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
-        exact = _exact(store, query, batch, pairs)
+        numbers = query.similar.distinguish is not None
+        exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
     scores, shares = np.zeros((2, len(pairs.query)))
     decisive = shares if containment else scores
     rank = np.arange(len(pairs.query)) - pairs.query.searchsorted(pairs.query)
@@ -581,14 +564,6 @@ def exact_of(
     contents = contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
     return similarity.Exact(contents, same, sizes, store, pairs, numbers)
-
-
-def _exact(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: QueryPairs
-) -> similarity.Exact:
-    """Exact similarities of queries and the documents of pairs, as `exact_of`."""
-    numbers = query.similar.distinguish is not None
-    return exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
 
 
 def _matches(
