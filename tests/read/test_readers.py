@@ -175,8 +175,9 @@ class CountedEntry:
         return self._entry.stat()
 
 
-def test_the_status_of_a_file_in_a_folder_is_asked_for_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_status_of_a_file_is_asked_for_once(
+    by_name: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["d/a.txt", "d/b.jsonl", "d/c.md", "d/inner/d.py", "d/e.html"]
     for name in names:
@@ -200,7 +201,7 @@ def test_the_status_of_a_file_in_a_folder_is_asked_for_once(
     monkeypatch.setattr(os, "scandir", counted)
     monkeypatch.setattr(os, "stat", noted(stat))
     monkeypatch.setattr(os, "lstat", noted(lstat))
-    read_documents = keys("d", ignore=False)
+    read_documents = keys(*(names if by_name else ["d"]), ignore=False)
     monkeypatch.undo()
     assert len(read_documents) == len(names)
     real = [os.path.realpath(path) for path in asked if isinstance(path, str)]
