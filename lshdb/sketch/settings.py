@@ -96,7 +96,10 @@ class Settings:
                 "sets or signatures alone"
             )
         if self.records and (self.shingling.kind not in ("word", "char") or not self.content):
-            raise SettingsError("records are texts with their contents")
+            raise SettingsError(
+                "records and scans are compared by the runs of words or characters of their texts: "
+                "give no sets, no programs, no estimate and no no-content"
+            )
 
     @property
     def lane_type(self) -> np.dtype[np.uint16 | np.uint32]:
