@@ -23,6 +23,21 @@ class Command(NamedTuple):
         return f"{folder}.{name.replace('-', '_')}"
 
 
+NEEDS = {
+    "compare": {"passages", "programs"},
+    "dedup": {"passages", "review"},
+    "folders": {"passages", "programs", "review"},
+    "frames": {"dedup"},
+    "gate": {"folders", "passages", "programs"},
+    "mcp": {"compare"},
+    "passages": {"programs"},
+    "report": {"compare", "folders", "passages", "programs", "review", "web"},
+    "review": {"compare"},
+    "service": {"compare"},
+    "spark": {"dedup", "passages"},
+    "web": {"compare", "folders", "passages", "review"},
+}
+"""The apps that an app imports, without which it is as good as missing."""
 COMMANDS: dict[str, dict[str, Command]] = {
     "Find": {
         "query": Command("Find documents similar to a text, or to rows of a table."),
@@ -200,11 +215,28 @@ SEARCHES = {
 
 @cache
 def is_there(app: str) -> bool:
-    """Whether the folder of an app is there; "" is the core."""
+    """Whether the folder of an app is there, with those of the apps it needs; "" is the core."""
+    return _has_folder(app) and all(map(is_there, NEEDS.get(app, ())))
+
+
+def _has_folder(app: str) -> bool:
     try:
         return not app or find_spec(f"lshdb.apps.{app}") is not None
     except ModuleNotFoundError:  # no app at all
         return False
+
+
+def _lacking(app: str) -> str:
+    """The app without a folder for which an app is missing; "" for none."""
+    needed = sorted(NEEDS.get(app, ())) if _has_folder(app) else ()
+    return next(filter(None, map(_lacking, needed)), "" if _has_folder(app) else app)
+
+
+def missing(app: str) -> str:
+    """What to say of an app that is not there: its folder is missing, or that of one it needs."""
+    lacking = _lacking(app) or app
+    needs = "" if lacking == app else f"which needs the app {lacking!r}, "
+    return f"the app {app!r}, {needs}which is not installed"
 
 
 def app_of(offer: str) -> str:
@@ -213,18 +245,18 @@ def app_of(offer: str) -> str:
 
 
 def check_is_there(app: str, name: str) -> None:
-    """UsageError, with the name of what is asked for, if the folder of its app is missing."""
+    """UsageError, with the name of what is asked for, if its app or what that needs is missing."""
     if not is_there(app):
         from lshdb.errors import UsageError  # which `import lshdb` does not need
 
-        raise UsageError(f"{name!r} belongs to the app {app!r}, which is not installed")
+        raise UsageError(f"{name!r} belongs to {missing(app)}")
 
 
 def offered(table: Mapping[str, str], name: str) -> Any:
     """What stands under a name in one of the tables of texts.
 
     Raises:
-        UsageError: the app is not installed.
+        UsageError: the app, or one that it needs, is not installed.
     """
     check_is_there(app_of(table[name]), name)
     module, _, attribute = table[name].partition(":")

@@ -4,11 +4,11 @@ Usage: python tests/smoke.py [APP...]
        python tests/smoke.py --deletions
        python tests/smoke.py --block
 
-APP are the apps that are missing: their commands must name them, and the others must work.
---deletions deletes the folder of each app in a copy of the package, with those that need it, and
-then all. With --block they are there, but cannot be imported: each time in a copy (fork) of this
-process, which has done all of it before, and so loaded other packages. Prints what goes wrong; the
-exit status is 1 then.
+APP are the apps that are missing: commands of these and of the apps that need them must name one,
+and the others must work. --deletions deletes the folder of each app in a copy of the package, with
+those that need it, or alone, and then all. With --block they are there, but cannot be imported:
+each time in a copy (fork) of this process, which has done all of it before, and so loaded other
+packages. Prints what goes wrong; the exit status is 1 then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import time
 import traceback
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -96,7 +95,7 @@ class Blocked(importlib.abc.MetaPathFinder):
 
 
 def run(*words: str) -> str:
-    """What a command of this process prints on both streams."""
+    """What a command of this process prints on both streams, and its exit status."""
     from lshdb.cli import app
 
     files: list[Any] = [tempfile.TemporaryFile("w+", encoding="utf-8") for _ in range(2)]  # noqa: SIM115
@@ -108,11 +107,14 @@ def run(*words: str) -> str:
     with mock.patch.multiple(sys, **streams, argv=["lshdb", *words]):
         if words[0] == "serve":
             Thread(target=visit, args=(kept,), daemon=True).start()
-        with suppress(SystemExit):
+        status: object = None
+        try:
             app.main()
+        except SystemExit as done:
+            status = done.code
         if not printed.closed:
             printed.flush()
-    return os.pread(kept, 1 << 20, 0).decode()
+    return f"{os.pread(kept, 1 << 20, 0).decode()}\nstatus {status}"
 
 
 def visit(printed: int) -> None:
@@ -160,7 +162,7 @@ def failures(missing: Sequence[str]) -> list[str]:
     ]
     Path("rows.jsonl").write_text("".join(rows))
     subprocess.run("git init -q && git add texts", shell=True, check=True)
-    wrong = []
+    wrong, gone = [], {app for name in missing for app in with_needing(name)}
 
     def attempt(what: str, step: Callable[[], object]) -> None:
         try:
@@ -170,11 +172,12 @@ def failures(missing: Sequence[str]) -> list[str]:
 
     def try_command(words: Sequence[str], app: str, says: str) -> None:
         printed = run(*words)
-        if app in missing:  # which may need another that is missing, too
-            named = any(f"belongs to the app {name!r}, which is not" in printed for name in missing)
+        if app in gone:  # which may need another that is missing, too
+            named = any(f"the app {name!r}, which is not" in printed for name in missing)
+            assert named, printed
+            assert printed.endswith("status 2"), printed
         else:
-            named = "pip install" in printed
-        assert named or (says in printed and app not in missing), printed
+            assert "pip install" in printed or says in printed, printed
 
     for line, app, says in COMMANDS:
         words = [word.replace("+", " ") for word in line.split()]
@@ -186,16 +189,18 @@ def failures(missing: Sequence[str]) -> list[str]:
         for line, app, _ in COMMANDS:
             name = line.split()[0]
             if line not in OFFERED:
-                assert (f"\n  {name} " in page) == (app not in missing), name
+                assert (f"\n  {name} " in page) == (app not in gone), name
 
     attempt("lshdb --help", check_help)
     return wrong
 
 
-def with_needing(app: str, apps: Mapping[str, set[str]]) -> list[str]:
-    """An app and those that need it, by the table of what each needs, from the ground up."""
+def with_needing(app: str) -> list[str]:
+    """An app and those that need it, from the ground up."""
+    from project.test_architecture import APPS
+
     gone = [app]
-    for name, needed in apps.items():
+    for name, needed in APPS.items():
         if not needed.isdisjoint(gone):
             gone.append(name)
     return gone
@@ -255,6 +260,8 @@ if __name__ == "__main__":
     if sys.argv[1:] in (["--deletions"], ["--block"]):
         from project.test_architecture import APPS
 
-        cases = {app: with_needing(app, APPS) for app in APPS} | {"all apps": [*APPS]}
+        cases = {app: with_needing(app) for app in APPS} | {"all apps": [*APPS]}
+        needed = ["programs"] if "--block" in sys.argv else set[str]().union(*APPS.values())
+        cases |= {f"{app} alone": [app] for app in needed}
         sys.exit((blocked if "--block" in sys.argv else deletions)(cases) > 0)
     sys.exit(tried(sys.argv[1:]))

@@ -61,8 +61,8 @@ class Commands(TyperGroup):
         """The command of a name and its arguments; an error names one that may be meant."""
         if args and args[0] not in COMMANDS:
             for commands in offers.COMMANDS.values():
-                if app := commands[args[0]].app if args[0] in commands else "":
-                    ctx.fail(f"{args[0]} belongs to the app {app!r}, which is not installed")
+                if args[0] in commands:
+                    ctx.fail(f"{args[0]} belongs to {offers.missing(commands[args[0]].app)}")
             if args[0] in _MEANT:
                 ctx.fail(f"No such command {args[0]!r}; try {_MEANT[args[0]]}")
             from difflib import get_close_matches

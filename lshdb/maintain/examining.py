@@ -270,7 +270,7 @@ class Examination:
     def _has_app(self, part: str) -> bool:
         """Whether the apps that know a part are there; otherwise the part is unchecked."""
         app = offers.TABLES[part]
-        if self.settings is not None and part in offers.PARTS and offers.is_there(app):
+        if self.settings is not None and part in offers.PARTS:
             app = missing_app(self.settings.shingling) or app
         if not offers.is_there(app):
             self._add(_unchecked(part, f"checked where the app {app!r} is installed"))

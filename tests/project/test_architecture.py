@@ -17,6 +17,7 @@ import pytest
 from helpers import ROOT, Command, parsed, unmeasured
 
 import lshdb
+from lshdb.offers import NEEDS
 
 PACKAGE = Path(lshdb.__file__).parent
 ROOMS = (
@@ -52,23 +53,11 @@ ROOMS = (
 )
 """The core, folders and modules beside them, from the ground up: each imports from those below."""
 APPS = {
-    "documents": set[str](),
-    "programs": set[str](),
-    "records": set[str](),
-    "passages": {"programs"},
-    "compare": {"passages", "programs"},
-    "review": {"compare"},
-    "folders": {"passages", "programs", "review"},
-    "dedup": {"passages", "review"},
-    "frames": {"dedup"},
-    "web": {"compare", "folders", "passages", "review"},
-    "report": {"compare", "folders", "passages", "programs", "review", "web"},
-    "signatures": set[str](),
-    "measuring": set[str](),
-    "mcp": {"compare"},
-    "gate": {"folders", "passages", "programs"},
-    "service": {"compare"},
-    "spark": {"dedup", "passages"},
+    app: NEEDS.get(app, set[str]())
+    for app in (
+        *("documents", "programs", "records", "passages", "compare", "review", "folders", "dedup"),
+        *("frames", "web", "report", "signatures", "measuring", "mcp", "gate", "service", "spark"),
+    )
 }
 """The apps, from the ground up, and the apps below that each needs; the core imports none."""
 WRONG: set[tuple[str, str]] = set()

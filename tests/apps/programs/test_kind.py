@@ -86,5 +86,6 @@ def test_of_programs_with_passages_the_rest_is_checked(without_app: Command) -> 
         "checked where the app 'programs' is installed",
     )
     for arguments in (["remove", "c.py"], ["check", "--deep"]):
-        assert without_app.fails(*arguments, "-d", "passages.db", status=2) == MISSING
+        reason = without_app.fails(*arguments, "-d", "passages.db", status=2)
+        assert reason.endswith("the app 'programs', which is not installed")
     without_app.done("show", "-d", "passages.db", "c.py")
