@@ -26,8 +26,6 @@ from lshdb.sketch import minhash
 from lshdb.store.store import Store
 from lshdb.text import arrays
 
-PARTS = 4
-"""Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES = 100
 _MAX_QUERIES = 1_000
 _PER_QUERY = 10_000
@@ -114,18 +112,15 @@ class _PairCounts:
 
     def __post_init__(self) -> None:
         settings = self.store.settings
-        self._bounds = np.linspace(self.threshold, 1, PARTS + 1)
         minimum = float(similarity.min_estimate(self.threshold, settings))
         if not settings.content:
             minimum = self.threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
         self._min_lanes = max(0, math.ceil(minimum * settings.permutations - 1e-9))
-        self._similar, self._candidate_pairs = np.zeros(
-            (2, PARTS, len(self.queries)), dtype=np.int64
-        )
-        self._expected = np.zeros(PARTS)
-        self._candidates = self._similar_candidates = 0
-        self._expected_similar = 0.0
+        # Of each query, the similar pairs that are counted for it.
+        self._similar = np.zeros(len(self.queries), dtype=np.int64)
+        self._found = self._candidates = self._similar_candidates = 0
+        self._expected = self._expected_similar = 0.0
 
     def compare(
         self,
@@ -171,10 +166,9 @@ class _PairCounts:
         index, query = np.searchsorted(self.queries, doc_ids[column]), row + part.start
         is_query = self.queries.take(index, mode="clip") == doc_ids[column]
         once = ~(is_query & (index < query))
-        range_no = np.searchsorted(self._bounds[1:-1], scores[once], side="right")
-        np.add.at(self._similar, (range_no, query[once]), 1)
-        np.add.at(self._candidate_pairs, (range_no, query[once]), is_known_pair[once])
-        self._expected += np.bincount(range_no, weights=p[once], minlength=PARTS)
+        np.add.at(self._similar, query[once], 1)
+        self._found += int(is_known_pair[once].sum())
+        self._expected += float(p[once].sum())
 
     def result(self, distribution: analysis.Distribution, documents: int) -> Measured:
         """The measurements, from all counts."""
@@ -186,32 +180,26 @@ class _PairCounts:
             precision = self._similar_candidates / self._candidates
         if expected:
             expected_precision = min(1.0, self._expected_similar / sample / expected)
-        bounds = self._bounds.tolist()
         return Measured(
             construction=construction,
             threshold=self.threshold,
             documents=documents,
             sample=sample,
             exact=settings.content,
-            recall=self._recall(self.threshold, 1.0, slice(None)),
-            parts=tuple(
-                self._recall(bounds[i], bounds[i + 1], slice(i, i + 1)) for i in range(PARTS)
-            ),
+            recall=self._recall(),
             candidates=self._candidates / max(1, sample),
             candidates_formula=expected,
             precision=precision,
             precision_formula=expected_precision,
         )
 
-    def _recall(self, minimum: float, below: float, parts: slice) -> MeasuredRecall:
-        similar = self._similar[parts].sum(axis=0)
-        pairs, candidate_pairs = int(similar.sum()), int(self._candidate_pairs[parts].sum())
+    def _recall(self) -> MeasuredRecall:
+        pairs = int(self._similar.sum())
         if not pairs:
-            return MeasuredRecall(minimum, below, 0, 0, None, None, None, None)
+            return MeasuredRecall(0, 0, None, None, None, None)
         # The pairs of a query are not independent: all of its copies are found or none. So the
         # interval is that of fewer pairs, with those of a query counted as one.
-        effective = pairs**2 / float((similar.astype(np.float64) ** 2).sum())
-        share = candidate_pairs / pairs
+        effective = pairs**2 / float((self._similar.astype(np.float64) ** 2).sum())
+        share = self._found / pairs
         low, high = wilson(share * effective, effective)
-        formula = float(self._expected[parts].sum()) / pairs
-        return MeasuredRecall(minimum, below, pairs, candidate_pairs, share, low, high, formula)
+        return MeasuredRecall(pairs, self._found, share, low, high, self._expected / pairs)

@@ -11,8 +11,6 @@ from lshdb.sketch.constructions import Construction
 
 COLUMNS: Columns = {
     "what": str,
-    "from": float,
-    "to": float,
     "measured": float,
     "formula": float,
     "low": float,
@@ -22,18 +20,14 @@ COLUMNS: Columns = {
     "exact": bool,
 }
 """The columns of the table of measurements."""
-_recall_values = attrgetter(
-    "minimum", "below", "recall", "formula", "low", "high", "pairs", "found"
-)
+_recall_values = attrgetter("recall", "formula", "low", "high", "pairs", "found")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRecall(Result):
-    """How many similar pairs in a range of similarity are found.
+    """How many similar pairs are found.
 
     Attributes:
-        minimum: the lowest similarity of the range.
-        below: its end; 1 includes 1.
         pairs: similar pairs by brute force, each once.
         found: how many of them are candidates.
         recall: found / pairs; None without pairs.
@@ -41,8 +35,6 @@ class MeasuredRecall(Result):
         formula: the mean over these pairs of the curve at their similarities; None without pairs.
     """
 
-    minimum: float
-    below: float
     pairs: int
     found: int
     recall: float | None
@@ -62,7 +54,6 @@ class Measured(Result):
         sample: how many of these were queries.
         exact: whether similarities are exact; else they are estimates.
         recall: the recall of all similar pairs with a document of the sample.
-        parts: the recall in four ranges of similarity, from the threshold on.
         candidates: mean number per query, without itself.
         candidates_formula: the prediction that `tune` makes.
         precision: the share of candidates that are similar, before they are verified; None
@@ -76,7 +67,6 @@ class Measured(Result):
     sample: int
     exact: bool
     recall: MeasuredRecall
-    parts: tuple[MeasuredRecall, ...]
     candidates: float
     candidates_formula: float
     precision: float | None
@@ -84,10 +74,7 @@ class Measured(Result):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Each measurement next to its prediction, with the columns of `COLUMNS`."""
-        for recall in (self.recall, *self.parts):
-            yield "recall", *_recall_values(recall), self.exact
         none = (None,) * 4
-        candidates = self.candidates, self.candidates_formula
-        yield "candidates a query", None, None, *candidates, *none, self.exact
-        precision = self.precision, self.precision_formula
-        yield "precision", None, None, *precision, *none, self.exact
+        yield "recall", *_recall_values(self.recall), self.exact
+        yield "candidates a query", self.candidates, self.candidates_formula, *none, self.exact
+        yield "precision", self.precision, self.precision_formula, *none, self.exact
