@@ -66,34 +66,6 @@ def clusters_cut(buckets: int, limit: Limit) -> Cut:
     )
 
 
-def dedup_cut(documents: int, listed: int, having: int, named: str) -> Cut:
-    """These documents were kept, although compared with a part of a bucket only.
-
-    So many of them share the bucket or run that is named.
-    """
-    return Cut(
-        "dedup",
-        documents,
-        f"kept documents that share a bucket, or a run of words, with more than {listed} others: "
-        f"{documents:,}; they were compared with the first {listed} of these and with those in "
-        f"their smaller buckets, and may be similar to others; {having:,} of them share {named}",
-    )
-
-
-def reference_cut(documents: int, read: int, having: int, named: str) -> Cut:
-    """These documents had no match in the part of a reference that they were compared with.
-
-    So many of them share the bucket or run that is named.
-    """
-    return Cut(
-        "dedup",
-        documents,
-        f"documents that share a bucket with more than {read:,} of the reference: {documents:,}; "
-        f"they were compared with the first {read:,} of these and with those in their smaller "
-        f"buckets, and may be similar to others; {having:,} of them share {named}",
-    )
-
-
 def sample_cut(documents: int, sample: int, rows: int) -> Cut:
     """For these documents of a sample, not all rows of their buckets were read."""
     return Cut(

@@ -15,7 +15,7 @@ dropped because of another; files of rows; the database with what was kept.
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   files as the source of a run, for Database.dedup_files
     rows, data_frames, row_sinks, arrow_tables  rows of files and of a program, and their writers
-    input_tables, run_outputs, cutting (at its boundaries)  what the command's job reads and writes
+    input_tables, run_outputs, cutting  what the command's job reads and writes
     adding, versions, locations  what a run kept, in a database; under which keys; where it is from
     spool       documents that wait until they are decided on, in a temporary file
     statements  the SQL of runs.sql, and of the temporary file

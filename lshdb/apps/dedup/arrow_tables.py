@@ -72,13 +72,12 @@ def writable(head: TableSchema, format: str) -> TableSchema:
     if format == "parquet":
         schema = _parquet_schema(schema)
     elif format == "arrow" and head.replaces_dictionaries:  # which a file of Arrow cannot do
-        schema = pa.schema([*map(_without_dictionary, schema)], schema.metadata)
+        fields = [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in schema
+        ]
+        schema = pa.schema(fields, schema.metadata)
     return replace(head, schema=schema)
-
-
-def _without_dictionary(field: pa.Field) -> pa.Field:
-    kind = field.type
-    return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
 
 
 def _parquet_schema(schema: pa.Schema) -> pa.Schema:
@@ -87,8 +86,12 @@ def _parquet_schema(schema: pa.Schema) -> pa.Schema:
     Raises:
         UsageError: Parquet has no type for a column.
     """
-    plain, changed = [*map(_for_parquet, schema)], {}
-    for field, written in zip(schema, plain, strict=True):
+    plain, changed = list[pa.Field](), {}
+    for field in schema:
+        # A type that pyarrow writes to Parquet: without run ends, and inner views.
+        kind = field.type.value_type if pa.types.is_run_end_encoded(field.type) else field.type
+        kind = kind if kind in WITHOUT_VIEW else with_values(kind, without_view)
+        plain.append(written := field.with_type(kind))
         file = io.BytesIO()
         try:
             pa.parquet.ParquetWriter(file, pa.schema([written])).close()
@@ -102,12 +105,6 @@ def _parquet_schema(schema: pa.Schema) -> pa.Schema:
             changed[field.name] = f"{field.type} as {read}"
     note_columns("Parquet has the values of these columns in another type", changed)
     return pa.schema(plain, schema.metadata)
-
-
-def _for_parquet(field: pa.Field) -> pa.Field:
-    """The column with a type that pyarrow writes to Parquet: without run ends, and inner views."""
-    kind = field.type.value_type if pa.types.is_run_end_encoded(field.type) else field.type
-    return field.with_type(kind if kind in WITHOUT_VIEW else with_values(kind, without_view))
 
 
 def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

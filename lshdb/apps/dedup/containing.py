@@ -6,13 +6,12 @@ shingle. So the rarest shingle of each document is remembered, as counted when i
 shingles of every document, the largest first, are looked up among the remembered ones. No pair is
 missed, however different the lengths are. A document takes 53 bytes of memory.
 
-All documents may share their rarest shingle. So the shingles of a document are computed once as
-long as they fit into memory, and a few of them always stay there. `scripts/bench dedup`
-measures the cost of a pair.
+All documents may share their rarest shingle. So a few other shingles of each document stay in
+memory, too, and most pairs need no more. `scripts/bench dedup` measures the cost of a pair.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +33,6 @@ _COMMON = 0xFFFF
 """Counts above this are equal."""
 _PAIRS_AT_ONCE = 1 << 18
 """Pairs that are looked at together, unless one document has more."""
-_KEPT = 1 << 22
-"""Hashes of documents that are kept to be compared with others: 32 MB."""
 _SAMPLE = 4
 """Hashes of a set that are in memory, and looked up before the others are read: of sets that share
 the half of their shingles, one in 16 has all of them."""
@@ -73,13 +70,9 @@ class Codes:
         shingling: of the documents.
         spool: the documents, when all are remembered.
         dropped: bool[n], which documents are dropped.
-        kept: the shingles of documents that were read last, by number.
-        kept_hashes: how many shingles `kept` has.
     """
 
     shingling: Shingling
-    kept: dict[int, Hashes] = dataclasses.field(default_factory=dict)
-    kept_hashes: int = 0
 
     def __post_init__(self) -> None:
         self._counts = np.zeros(CELLS, dtype=np.uint32)
@@ -102,7 +95,7 @@ class Codes:
         counts: list[int] = sizes.tolist()
         return counts
 
-    def finish(self, count: int) -> None:
+    def _finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
         self.add([], [])
         codes, samples, numbers, sizes = map(np.concatenate, zip(*self._parts, strict=True))
@@ -129,11 +122,11 @@ class Codes:
             options: which documents are dropped, and what their rows have.
         """
         self.spool = spool
-        self.finish(spool.count)
-        for collection, batch in _all(spool, references):
-            if collection is None and options.choice.drop.only_against:
-                break
-            reference = None if collection is None else collection.reference
+        self._finish(spool.count)
+        sources = [(collection.reference, collection.documents()) for collection in references]
+        if not options.choice.drop.only_against:
+            sources.append((None, spool.batches_of(spool.in_order())))
+        for reference, batch in ((name, batch) for name, each in sources for batch in each):
             numbers = np.array([document.number for document in batch])
             rows = list[tuple[int, DroppedRow]]()
             for index, smaller, similarity in self.contained(
@@ -141,11 +134,18 @@ class Codes:
             ):
                 larger = batch[index]
                 if self.dropped[smaller.number] or (
-                    collection is None and self.dropped[larger.number]
+                    reference is None and self.dropped[larger.number]
                 ):
                     continue
                 self.dropped[smaller.number] = True
-                dropped = _dropped(smaller, larger, similarity, options.fields, reference)
+                same_text = smaller.stored == larger.stored
+                same_bytes = smaller.bytes_digest == larger.bytes_digest is not None
+                dropped = DroppedRow(
+                    *(smaller.key, smaller.file, smaller.line),
+                    *(larger.key, larger.file, larger.line),
+                    *(similarity, True, same_text and same_bytes, same_text, reference),
+                    *picked_fields(options.fields, smaller.metadata, larger.metadata),
+                )
                 rows.append((smaller.number, dropped))
             yield rows
 
@@ -213,14 +213,14 @@ class Codes:
             return
         entries = entries[~self.dropped[self._numbers[entries]]]
         entries = entries[
-            _has(hashes, self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
+            arrays.is_in(self._samples[entries].ravel(), hashes).reshape(-1, _SAMPLE).all(axis=1)
         ]
         for part in arrays.chunks_of(
             self._sizes[entries].astype(np.int64), self.spool.limits.join_read
         ):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
             smaller = self._sets_of(numbers.tolist(), batch_sets)
-            whole = _has(hashes, np.concatenate(smaller))
+            whole = arrays.is_in(np.concatenate(smaller), hashes)
             inside = np.logical_and.reduceat(
                 whole, arrays.offsets_of(arrays.lengths_of(smaller))[:-1]
             )
@@ -228,59 +228,15 @@ class Codes:
             yield from zip(documents, sizes[inside].tolist(), strict=True)
 
     def _sets_of(self, numbers: Sequence[int], batch_sets: dict[int, Hashes]) -> list[Hashes]:
-        """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
-        kept = self.kept
-        missing = [number for number in numbers if number not in batch_sets and number not in kept]
-        for batch in arrays.bounded(
-            self.spool.documents(missing),
-            lambda document: len(document.stored),
-            self.spool.limits.text_batch,
-        ):
+        """The distinct shingles of documents, sorted: of the batch, or computed now."""
+        known = dict(batch_sets)
+        missing = [number for number in numbers if number not in known]
+        for batch in self.spool.batches_of(self.spool.documents(missing)):
             sets = self.shingles([document.stored for document in batch])
-            for index, document in enumerate(batch):
-                kept[document.number] = _set(sets, index).copy()
-            self.kept_hashes += len(sets.hashes)
-        known = [batch_sets[number] if number in batch_sets else kept[number] for number in numbers]
-        while self.kept_hashes > _KEPT:
-            self.kept_hashes -= len(kept.pop(next(iter(kept))))
-        return known
-
-
-def _has(larger: Hashes, hashes: Hashes) -> arrays.Mask:
-    """Which of some hashes are in a set, whose hashes are sorted: bool[n]."""
-    position = larger.searchsorted(hashes)
-    is_member: arrays.Mask = larger.take(position, mode="clip") == hashes
-    return is_member
+            known |= {document.number: _set(sets, index) for index, document in enumerate(batch)}
+        return [known[number] for number in numbers]
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
     """The hashes of a set."""
     return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
-
-
-def _dropped(
-    dropped: SpooledDocument,
-    kept: SpooledDocument,
-    similarity: float,
-    fields: Sequence[str],
-    reference: str | None = None,
-) -> DroppedRow:
-    """The row of a document that is dropped because of another one."""
-    sources = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
-    same_text = dropped.stored == kept.stored
-    identical = same_text and dropped.bytes_digest == kept.bytes_digest is not None
-    matched = similarity, True, identical, same_text, reference
-    return DroppedRow(*sources, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
-
-
-def _all(
-    waiting: Spool, references: Iterable[Collection]
-) -> Iterator[tuple[Collection | None, list[SpooledDocument]]]:
-    """All documents that may contain others, batch by batch, those of references first."""
-    for collection in references:
-        for batch in collection.documents():
-            yield collection, batch
-    for batch in arrays.bounded(
-        waiting.in_order(), lambda document: len(document.stored), waiting.limits.text_batch
-    ):
-        yield None, batch

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.apps.dedup.boundaries import readable_cuts
 from lshdb.apps.dedup.collection import DropReason
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.passages import places, positions
@@ -33,6 +32,7 @@ class Cutting:
     min_words: int
 
 
+_WITHIN_WORDS = [*"'.-\u00b7\u2010\u2011\u2019"]
 Describe = Callable[[int, DropReason], DroppedRow]
 """Makes the row of a document, by its index, that is dropped for a reason."""
 
@@ -59,7 +59,7 @@ class Cuts(NamedTuple):
         Args:
             copied: passages of the texts, which may overlap, from documents by their doc_ids.
             texts: of the batch.
-            kind: of their shingles; those of characters are cut so that the rest stays readable.
+            kind: of their shingles; of those of characters, whole words are cut.
         """
         rows, starts, ends = (
             np.concatenate([NO_NUMBERS, *columns])
@@ -75,7 +75,7 @@ class Cuts(NamedTuple):
         spans = [*zip(*columns, strict=True)]
         if kind == "char":
             for first, last in zip(*(bounds.tolist() for bounds in runs(rows)), strict=True):
-                spans[first:last] = readable_cuts(texts[rows[first]], spans[first:last])
+                spans[first:last] = whole_words(texts[rows[first]], spans[first:last])
             (left,) = np.array([start < end for start, end in spans], dtype=np.bool_).nonzero()
             rows, chosen, spans = rows[left], chosen[left], [spans[cut] for cut in left.tolist()]
         firsts = np.cumsum([0, *(len(found.copies) for found, _ in copied)])
@@ -89,6 +89,41 @@ class Cuts(NamedTuple):
             return describe(text, DropReason(doc_id, share, True, passage))
 
         return cls(rows, spans, row)
+
+
+def whole_words(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Make spans of a text shorter, so that they begin and end with whole words.
+
+    Words with one sign between them are one, such as `don't`, `3.14` or `well-known`. Spans that
+    overlap or touch are cut out together, so only the ends of all of them count.
+
+    Args:
+        text: n characters.
+        spans: the beginning and end of each, ascending.
+
+    Returns:
+        As many spans; an empty one where nothing is left.
+
+    >>> whole_words("one fine day", [(2, 9)])
+    [(4, 8)]
+    >>> whole_words("don't go", [(0, 4)])
+    [(0, 0)]
+    """
+    units, signs = positions.cut([text], "word"), np.array([*text, ""])
+    gaps = units.starts[1:] - units.stops[:-1]
+    is_whole = (gaps != 1) | ~np.isin(signs[units.stops[:-1]], _WITHIN_WORDS)
+    begins = units.starts[np.append(True, is_whole)[: len(units.starts)]]
+    ends = units.stops[np.append(is_whole, True)[: len(units.stops)]]
+    starts, stops = np.array(spans).T
+    reached = np.maximum.accumulate(stops)
+    is_first = np.append(True, starts[1:] > reached[:-1])
+    (firsts,) = is_first.nonzero()
+    of_stretch, lasts = np.cumsum(is_first) - 1, np.append(firsts[1:], len(spans)) - 1
+    low = np.append(begins, len(text))[begins.searchsorted(starts[firsts])][of_stretch]
+    high = np.append(0, ends)[ends.searchsorted(reached[lasts], "right")][of_stretch]
+    starts = np.maximum(starts, low)
+    stops = np.maximum(starts, np.minimum(stops, high))
+    return [*zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def _shortened(passage: CopiedPassage, text: str, start: int, end: int) -> CopiedPassage:

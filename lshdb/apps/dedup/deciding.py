@@ -20,7 +20,6 @@ from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
 from lshdb.apps.dedup.cutting import Cuts, Cutting, Describe, without
 from lshdb.apps.dedup.locations import Locations
-from lshdb.apps.dedup.matching import Matcher
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.rows import rows_of
@@ -32,11 +31,10 @@ from lshdb.errors import Cut, warn_of_limit
 from lshdb.model import AddReport
 from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
-from lshdb.search import cut_notes
 from lshdb.search.weighted import check_records
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
-from lshdb.text.arrays import IntArray, int_array
+from lshdb.text.arrays import IntArray, Mask, int_array
 from lshdb.write import writing
 from lshdb.write.add import Select
 from lshdb.write.batches import Addable, Job, signed
@@ -78,8 +76,9 @@ class DecidedBatch:
             for index, (text, (first, end)) in enumerate(zip(texts, pairwise(bounds), strict=True))
             if first < end
         }
-        if self.origin is None or not changed:
+        if not changed:
             return self
+        assert self.origin is not None
         dropped = [*self.dropped]
         left = counts([*changed.values()], cutting.kind) >= cutting.min_words
         for index, stays in zip(changed, left.tolist(), strict=True):
@@ -150,11 +149,11 @@ class Decider:
 
     def __post_init__(self) -> None:
         plan, comparing = self.plan, self.plan.rule.comparing
-        self._references = [(collection, comparing(collection)) for collection in plan.references]
+        self._references = [_Compared(each, comparing(each)) for each in plan.references]
         self._own = [
-            (collection, comparing(collection), self._marked(collection))
-            for collection in (plan.stored, plan.stage)
-            if collection is not None
+            _Compared(each, comparing(each), self._marked(each))
+            for each in (plan.stored, plan.stage)
+            if each is not None
         ]
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
@@ -172,8 +171,8 @@ class Decider:
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
         batch = _Batch(writing.joined(parts, self.store.settings), self.plan)
-        for collection, comparing in self._references:
-            self._compare(collection, comparing, parts, batch)
+        for compared in self._references:
+            self._compare(compared, parts, batch)
         read, skipped = batch.documents.batch, len(batch.documents.keys)
         report = AddReport(failed=len(read.failures), replaced=read.replaced, skipped=skipped)
         if self._own:
@@ -181,26 +180,21 @@ class Decider:
         self._documents += skipped
         return report, [*batch.decided(parts)]
 
-    def _compare(
-        self,
-        collection: Collection,
-        comparing: rules.Comparing,
-        parts: Sequence[SignedPart],
-        batch: "_Batch",
-    ) -> None:
+    def _compare(self, compared: "_Compared", parts: Sequence[SignedPart], batch: "_Batch") -> None:
         """Drop documents that resemble one of a collection that does not change."""
-        with ExitStack() as stack:
-            compared = self._read(stack, collection, comparing, parts)
+        is_reference = compared.collection.is_reference
+        with compared.collection.reader() as reader:
+            self._begin(compared, reader, parts)
             for row, dropped in enumerate(batch.dropped):
                 number = self._documents + row + 1
-                itself = frozenset[int]() if collection.is_reference else {number}
+                itself = frozenset[int]() if is_reference else {number}
                 reason = compared.matcher.reason(row, itself)
                 if reason is None:
                     self.unsure += self._is_cut(compared, row)
                     continue
                 if dropped is None or reason.similarity > dropped.similarity:
                     compared.reasons.append((row, reason))
-                if self.plan.options.choice.all_references and collection.is_reference:
+                if self.plan.options.choice.all_references and is_reference:
                     batch.references.add(row, compared.matches(row))
             batch.drop(compared)
 
@@ -211,23 +205,17 @@ class Decider:
             self._codes[compared.collection, code] += 1
         return bool(codes)
 
-    def _read(
-        self,
-        stack: ExitStack,
-        collection: Collection,
-        comparing: rules.Comparing,
-        parts: Sequence[SignedPart],
-    ) -> "_Compared":
-        """A collection as it is now, which is not changed meanwhile."""
-        reader = stack.enter_context(collection.reader())
+    def _begin(
+        self, compared: "_Compared", reader: lookups.StoreReader, parts: Sequence[SignedPart]
+    ) -> None:
+        """Compare a batch with a collection as it is now, which is not changed meanwhile."""
         # Signed as the collection, without the indexes that the rule does not use.
         of_run = self.store.settings
         settings = replace(reader.settings, reworded=of_run.reworded)
         if not self.plan.rule.index(settings).passages:
             settings = replace(settings, passages=of_run.passages)
         documents = writing.joined(parts, settings)
-        matcher = comparing(reader, documents, np.ones(len(documents.keys), dtype=np.bool_), None)
-        return _Compared(collection, reader, matcher)
+        compared.begin(reader, documents, np.ones(len(documents.keys), dtype=np.bool_), None)
 
     def _decide_in_order(self, parts: Sequence[SignedPart], batch: "_Batch") -> AddReport:
         """Compare documents with those of earlier runs and with each other; write the kept ones."""
@@ -238,32 +226,37 @@ class Decider:
         replaced = sum(map(versions.known.__contains__, documents.keys))
         undecided = np.array([row is None for row in batch.dropped], dtype=np.bool_)
         with ExitStack() as stack:
-            *earlier, (kept, comparing, _) = self._own
-            compared = [self._read(stack, each, how, parts) for each, how, _ in earlier]
-            matcher = comparing(kept.store, documents, undecided, replaced)
-            compared.append(_Compared(kept, kept.store, matcher))
-            for each, (*_, marked) in zip(compared, self._own, strict=True):
-                each.marked = marked
-            batch.begin(versions, compared)
+            *earlier, kept = self._own
+            for compared in earlier:
+                self._begin(compared, stack.enter_context(compared.collection.reader()), parts)
+            kept.begin(kept.collection.store, documents, undecided, replaced)
+            batch.begin(versions, self._own)
             for row in np.flatnonzero(undecided).tolist():
                 if batch.stays(row):
-                    self.cut += self._is_cut(compared[-1], row)
+                    self.cut += self._is_cut(kept, row)
                     batch.keep(row)
             return batch.finish(self.of_run)
 
     def cuts(self) -> Iterator[Cut]:
         """What limits left out, with the code that most of these documents share."""
         listed = self.store.limits.dedup_listed
-        for count, note, collections in (
-            (self.cut, cut_notes.dedup_cut, [self.plan.stage or self.plan.stored]),
-            (self.unsure, cut_notes.reference_cut, self.plan.references),
+        kept = "kept documents", "a bucket, or a run of words,", "others"
+        for count, (which, code_of, others), collections in (
+            (self.cut, kept, [self.plan.stage or self.plan.stored]),
+            (self.unsure, ("documents", "a bucket", "of the reference"), self.plan.references),
         ):
             if count:
                 codes = (key for key in self._codes if key[0] in collections)
                 collection, code = most = max(codes, key=self._codes.__getitem__)
                 with collection.reader() as reader:
                     named = self.plan.rule.named(reader, code)
-                yield note(count, listed, self._codes[most], named)
+                note = (
+                    f"{which} that share {code_of} with more than {listed} {others}: {count:,}; "
+                    f"they were compared with the first {listed} of these and with those in their "
+                    f"smaller buckets, and may be similar to others; {self._codes[most]:,} of them "
+                    f"share {named}"
+                )
+                yield Cut("dedup", count, note)
 
 
 @dataclass(eq=False)
@@ -294,6 +287,7 @@ class _Batch:
             self.dropped[row] = describe(row, reason)
         for copied in compared.matcher.passages():
             self.copied.append((copied, compared.describing(copied.sources, self)))
+        del compared.matcher  # with the shingles of the batch
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The decisions on the rows of each part."""
@@ -410,21 +404,34 @@ class _Batch:
         return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class _Compared:
-    """A collection that documents of a batch are compared with, by their rows in the batch.
+    """A collection that batches are compared with, and why it drops documents of this batch.
 
     Attributes:
-        reasons: why documents are dropped.
+        collection: the documents.
+        comparing: makes the matcher of a batch.
         marked: the documents that reviewers marked as no duplicates of others; None if no
             decision does.
+        reader: of the collection as it is for this batch.
+        matcher: compares the rows of this batch.
+        reasons: why documents are dropped, by their rows in the batch.
     """
 
     collection: Collection
-    reader: lookups.StoreReader
-    matcher: Matcher
-    reasons: list[tuple[int, DropReason]] = field(default_factory=list)
+    comparing: rules.Comparing
     marked: MarkedDocuments | None = None
+
+    def begin(
+        self,
+        reader: lookups.StoreReader,
+        documents: SignedPart,
+        decided: Mask,
+        replaced: int | None,
+    ) -> None:
+        """Compare a batch; see rules.Comparing."""
+        self.reader, self.reasons = reader, list[tuple[int, DropReason]]()
+        self.matcher = self.comparing(reader, documents, decided, replaced)
 
     def matches(self, row: int) -> Iterator[tuple[float, str]]:
         """The similarities and keys of all documents of the collection that a row matches."""

@@ -10,12 +10,8 @@ from lshdb.apps.dedup import rows
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions, RowsOptions
-from lshdb.apps.dedup.rules import CopiedRule, Rule, rule_of
-from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
-from lshdb.errors import UsageError
-from lshdb.progress import Progress
+from lshdb.apps.dedup.run import Run, reads_twice
 from lshdb.read.batch import Batch
-from lshdb.read.counts import Failures
 from lshdb.read.session import Session, session_of
 from lshdb.results import Result
 from lshdb.sketch.settings import Settings
@@ -82,13 +78,6 @@ def session_of_rows(rows: RowsOptions, settings: Settings, **others: Any) -> Ses
     return session_of(rows.read, settings.shingling, **(values | others))
 
 
-def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
-    """The rule for rows; passages to cut are found by the rule `copied`."""
-    if options.cut is not None:
-        return CopiedRule(options.cut)
-    return rule_of(options.choice, threshold)
-
-
 def rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
     """The rows and texts of a batch, each kept or dropped."""
     origin = batch.origin
@@ -116,41 +105,25 @@ def decided_files(
     )
     # Also of the caller's reader.
     session = session.like(root=store.root, order_field=choice.order.field, limits=store.limits)
-    references = references_checked(choice)
-    for reference in references:
-        if not reference.is_path:
-            raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
-    of_references = session.apart()
-    if not all(reference.is_database for reference in references):
-        session.skip_files_of(of_references)
-    rule = rule_of_rows(options.rows, options.threshold)
     if reads_twice(choice, settings):
         paths = list(paths)
-        check_read_twice(choice, paths, settings)
-    failures = session.counts.failures
     run = Run(
-        rows=options.rows,
-        rule=rule,
+        options=options,
         settings=settings,
+        session=session,
         source=FilesOfRows(paths, session),
-        of_references=of_references,
+        paths=paths,
         timeout=store.timeout,
-        shows_progress=options.write.progress,
         stored=None if choice.drop.only_against else store,
-        workers=options.write.workers,
-        on_failure=failures,
         # There is room for temporary files beside the database.
         beside=None if os.environ.get("TMPDIR") else store.real_path.parent,
-        on_batch=options.write.on_batch or (lambda _: None),
     )
-    return _decided(run, session.shown(options.write.progress, "dedup", paths), failures)
+    return _decided(run)
 
 
-def _decided(
-    run: Run, progress: contextlib.AbstractContextManager[Progress], failures: Failures
-) -> Iterator[DecidedBatch]:
+def _decided(run: Run) -> Iterator[DecidedBatch]:
     """The decisions of a run; a warning of failures at the end, or where the caller stops."""
-    with contextlib.suppress(GeneratorExit), run, progress as run.progress:
+    with contextlib.suppress(GeneratorExit), run:
         yield from run.decided()
-    failures.warn("on_failure= gets each")
+    run.session.counts.failures.warn("on_failure= gets each")
     run.warn_of_ids()

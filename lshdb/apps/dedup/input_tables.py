@@ -3,8 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
@@ -14,7 +15,6 @@ from lshdb.read.compression import without_compression
 from lshdb.read.files import File, FilesRead, resolved
 from lshdb.read.paths import (
     expanded,
-    is_spreadsheet,
     opened,
     pattern_top,
     printable_path,
@@ -23,20 +23,37 @@ from lshdb.read.paths import (
 
 _ROW = re.compile(rb"\[?\s*\{\s*[\"}]")
 """How lines and arrays of JSON begin."""
-_LINES = re.compile(rb"\}\s*\n\s*\{")
-"""Between lines of JSON, and within no value."""
+_ROWS = re.compile(rb"\A\[|\}\s*\n\s*\{")
+"""How an array begins, or what is between lines of JSON and within no value."""
 _BEFORE_ROW = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 """Byte order marks, half of the characters of UTF-16, and blanks."""
 _START = 1 << 16
 
 
+class Tables(NamedTuple):
+    """The tables of an input.
+
+    Attributes:
+        inputs: paths and patterns, as they were given.
+        names: the tables by their paths, with their names: paths from the directory that each was
+            found in, or from the part of a pattern before its first `*` or the like; else without
+            their directories.
+        rowless: files of JSON in directories that hold no rows, likewise.
+    """
+
+    inputs: Sequence[str]
+    names: dict[str, str]
+    rowless: dict[str, str]
+
+
 def find_tables(
-    inputs: Iterable[str],
+    inputs: Sequence[str],
     rules: WalkingOptions,
     skipped_files: counts.SkippedFiles,
     files_read: FilesRead | None = None,
-    rowless: dict[str, str] | None = None,
-) -> dict[str, str]:
+    *,
+    all_json: bool = False,
+) -> Tables:
     """The named tables, and the files of directories that are tables by their suffix.
 
     Each file is there once, although several paths may lead to it.
@@ -46,18 +63,13 @@ def find_tables(
         rules: which files of directories.
         skipped_files: counts the others, and files that are reached again.
         files_read: files that are reached elsewhere; the tables are added.
-        rowless: gets the files of JSON in directories that hold no rows, as tables are returned;
-            None to take these for tables, too.
-
-    Returns:
-        By their paths their names: paths from the directory that each was found in, or from the
-        part of a pattern before its first `*` or the like; else without their directories.
+        all_json: whether files of JSON without rows are tables, too.
 
     Raises:
         UsageError: a database.
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
-    tables: dict[str, str] = {}
+    tables, rowless = dict[str, str](), None if all_json else dict[str, str]()
     files_read = FilesRead() if files_read is None else files_read
 
     def take(file: File, name: str) -> str:
@@ -89,7 +101,7 @@ def find_tables(
                 f"{printable_path(walk.directory)}: no table in it: none of its files ends in "
                 f".jsonl, .csv, .parquet or .arrow{follow}"
             )
-    return tables
+    return Tables(inputs, tables, rowless or {})
 
 
 def _tables_among(
@@ -104,7 +116,9 @@ def _tables_among(
             raise InputError(f"{file.where}: {file.reason}")
         path, name = file.path, _name_below(file.path, top)
         format = rows_format_of(path)
-        if rowless is not None and format == "json" and _has_no_rows(path):
+        start = _start_of_text(path) if rowless is not None and format == "json" else None
+        # Neither an array nor several lines, as what describes data.
+        if rowless is not None and start is not None and not _ROWS.search(start):
             skipped_files.add("tables", path, "JSON without rows")
             rowless[path] = name
         elif format == "xlsx" and (why := formats.why_unread("xlsx")):
@@ -146,12 +160,6 @@ def _start_of_text(path: str) -> bytes | None:
     return start and start.lstrip(_BEFORE_ROW).replace(b"\0", b"")
 
 
-def _has_no_rows(path: str) -> bool:
-    """Whether a file of JSON is neither an array nor several lines, as what describes data."""
-    start = _start_of_text(path)
-    return start is not None and not start.startswith(b"[") and not _LINES.search(start)
-
-
 def is_named_as_text(path: str) -> bool:
     """Whether the suffix is that of a text, and of no rows."""
     return without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))
@@ -183,19 +191,6 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
 def binary_kind_of(path: str) -> str | None:
     """The kind of a file that is no text, by its first bytes; None for others, and for pipes."""
     return kinds.binary_kind(_start_of(path) or b"")
-
-
-def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:
-    """The output files in a directory, each with its table; UsageError if two have one name."""
-    inputs_by_output: dict[str, list[str]] = {}
-    for path, name in tables.items():
-        if path == outputs.STDOUT:
-            raise UsageError(f"standard input has no name for a file in {directory}")
-        output = os.path.join(directory, name + ".jsonl" * is_spreadsheet(path))
-        if output in inputs_by_output:
-            raise UsageError(f"{inputs_by_output[output][0]} and {path} would both go to {output}")
-        inputs_by_output[output] = [path]
-    return inputs_by_output
 
 
 def checked_format(path: str, default: str) -> str:

@@ -31,10 +31,7 @@ from lshdb.options import (
     check_numbers_compared,
 )
 
-DROP_ALL_REFUSED = (
-    "to drop all members of a group, all rows are decided on at once: give no database that gets "
-    "the kept ones"
-)
+CUT_OF_TEXTS = "cut is for rows of tables: texts that are files stay as they are"
 
 
 class ComparisonOptions(Options):
@@ -155,6 +152,8 @@ class RowsOptions(Options):
             raise UsageError("cut takes out runs of words: give no distinguish")
         if drop.similarity.estimate or "," in text_field or "[]" in text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
+        if self.read.table.format == "text":
+            raise UsageError(CUT_OF_TEXTS)
 
 
 class DedupOutputs(Options):
@@ -199,7 +198,3 @@ class DedupOptions(Options):
     reader: AnyReader = None
     threshold: Threshold = None
     on_failure: OnFailure = None
-
-    def __post_init__(self) -> None:
-        if self.rows.choice.drop_all:
-            raise UsageError(DROP_ALL_REFUSED)

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Option, Options, uncommon
 from lshdb.options import CUTTING, INDEX, INPUT, OUTPUT, REFERENCES, STAYS, AnyReader, Distinguish, Estimate, FieldNames, IndexRecall, IndexThreshold, OnFailure, OrderOptions, PurposeOptions, ReadingOptions, SettingsOptions, ShapeOptions, ShingleOptions, Threshold, WalkingOptions, WritingOptions, check_numbers_compared
-DROP_ALL_REFUSED = 'to drop all members of a group, all rows are decided on at once: give no database that gets the kept ones'
+CUT_OF_TEXTS = 'cut is for rows of tables: texts that are files stay as they are'
 
 class ComparisonOptions(Options):
     threshold: IndexThreshold

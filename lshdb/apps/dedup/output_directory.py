@@ -7,15 +7,15 @@ one. Only files on the list are ever deleted, if they are as they were written.
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
-from lshdb.apps.dedup import input_tables
+from lshdb.apps.dedup.input_tables import Tables
 from lshdb.errors import UsageError
 from lshdb.read import compression, outputs
-from lshdb.read.paths import format_of, pattern_top, printable_path
+from lshdb.read.paths import format_of, is_spreadsheet, pattern_top, printable_path
 
 MANIFEST = ".lshdb-outputs.json"
 """The list, beside the outputs: by the name of each file its size and time of change."""
@@ -30,9 +30,7 @@ class Outputs:
 
     Attributes:
         path: the file or directory.
-        inputs: paths and patterns, as they were given.
-        tables: the inputs' tables, each with its name.
-        copied: files without rows that are copied beside the tables, each with its name.
+        tables: of the input; files without rows are copied beside them.
         appends: whether there may be files of earlier runs, with other names.
         overwrites: whether files of earlier runs are deleted.
         option: how messages name the option for this.
@@ -46,9 +44,7 @@ class Outputs:
     """
 
     path: str
-    inputs: Sequence[str]
-    tables: Mapping[str, str]
-    copied: Mapping[str, str]
+    tables: Tables
     appends: bool
     overwrites: bool
     option: str
@@ -57,17 +53,25 @@ class Outputs:
     targets: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.is_directory = is_directory(self.path, self.inputs)
+        names = self.tables.names
+        self.is_directory = is_directory(self.path, self.tables.inputs)
         if not self.is_directory:
-            self.targets = {self.path: [*self.tables]}
+            self.targets = {self.path: [*names]}
             return
         if self.appends and self.overwrites:
             raise UsageError(
                 f"{self.option} would delete rows of earlier runs, which the database knows as "
                 "kept: name an empty directory"
             )
-        self.targets = input_tables.targets(self.tables, self.path)
-        self._copies = {self._below(name): source for source, name in self.copied.items()}
+        self.targets = {}
+        for path, name in names.items():
+            if path == outputs.STDOUT:
+                raise UsageError(f"standard input has no name for a file in {self.path}")
+            output = self._below(name + ".jsonl" * is_spreadsheet(path))
+            if output in self.targets:
+                raise UsageError(f"{self.targets[output][0]} and {path} would both go to {output}")
+            self.targets[output] = [path]
+        self._copies = {self._below(n): source for source, n in self.tables.rowless.items()}
         written = {*map(os.path.realpath, [*self.targets, *self._copies])}
         formats, known = {*map(format_of, self.targets)}, self._known()
         self._old, self._staying = set[str](), list[str]()
@@ -81,7 +85,7 @@ class Outputs:
                     )
             elif self.overwrites and path in known:
                 self._old.add(path)
-                if real in map(os.path.realpath, self.tables):
+                if real in map(os.path.realpath, names):
                     fault = "is an input, and would be deleted"
             elif format_of(path) in formats:
                 self._staying.append(path)

@@ -310,8 +310,13 @@ RULES: dict[str, type[Rule]] = {
 }
 
 
-def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
-    """The rule that options name; UsageError if there is none, or they do not go with it."""
+def rule_of(options: RuleOptions, threshold: float | None = None, cut: int | None = None) -> Rule:
+    """The rule that options name; UsageError if there is none, or they do not go with it.
+
+    With `cut`, passages of as many words are found by the rule `copied`.
+    """
+    if cut is not None:
+        return CopiedRule(cut)
     name, colon, argument = options.drop.rule.partition(":")
     if name not in RULES or (colon and not argument):
         raise _unknown(options)

@@ -18,13 +18,12 @@ does not write such rows to a pipe, as those that are lost on the way would coun
 """
 
 import contextlib
-import functools
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 from lshdb import model
 from lshdb.apps.dedup import data_frames, deciding, rules
@@ -33,7 +32,7 @@ from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
 from lshdb.apps.dedup.locations import Locations
-from lshdb.apps.dedup.options import RowsOptions, RuleOptions
+from lshdb.apps.dedup.options import CUT_OF_TEXTS, DedupOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
@@ -50,7 +49,6 @@ from lshdb.sketch.settings import Settings
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.text import content
-from lshdb.text.arrays import bounded
 from lshdb.write.add import added
 from lshdb.write.batches import Job
 from lshdb.write.merging import rebased
@@ -67,62 +65,53 @@ class RowSource(Protocol):
         """All rows or texts once more, not counted again; rows with or without their documents."""
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False)
 class Run:
     """One run. A context manager: temporary files are deleted at its end.
 
     Attributes:
-        rows: which rows are dropped, which of similar ones stays, and what they are compared with.
-        rule: the rule that the options name.
+        options: of the job: which rows are dropped, what they are compared with, and how.
         settings: the settings by which documents are signed: those of the database if there is one.
+        session: reads the rows, and gets the failures of the job.
         source: the rows.
-        of_references: reads references, with the fields of the rows.
+        paths: the files that they are from.
+        of_references: reads references, with the fields of the rows; None for a session like that
+            of the rows.
         timeout: seconds to wait for databases that are references.
-        shows_progress: whether a bar is shown while references are read, or a function.
         database: opens the database that kept rows are added to, if it is not open.
         stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
-        workers, on_failure: options of the job that signs documents.
         beside: the directory of temporary files; None for the system's.
-        on_batch: called with the results of each batch, when it is decided on or in the file.
-        progress: called with the numbers of rows; its units name the step.
         unkeyed: how many rows so far have their place for a key, as their id gives none.
     """
 
-    rows: RowsOptions
-    rule: rules.Rule
+    options: DedupOptions
     settings: Settings
+    session: Session
     source: RowSource
-    of_references: Session
+    paths: Iterable[str] = ()
+    of_references: Session | None = None
     timeout: float = TIMEOUT
-    shows_progress: bool | Progress = False
     database: Callable[[], Store] | None = None
     stored: Store | None = None
     staged: bool = False
-    workers: int | None = None
-    on_failure: Callable[[model.Failure], object] | None = None
     beside: Path | None = None
-    on_batch: Callable[[model.AddReport], object] = lambda _: None
-    progress: Progress = silent
     unkeyed: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._stage: Store | None = None
-        self._limits = self.of_references.options.limits
+        rows, self._stage = self.options.rows, cast(Store | None, None)
+        self.rule = rules.rule_of(rows.choice, self.options.threshold, rows.cut)
+        self._session_of_references = self.of_references or self.session.apart()
+        self._limits = self.session.options.limits
         self._rows_read = hashlib.blake2b(digest_size=16)
-        self._choice, self._only_against = self.rows.choice, self.rows.choice.drop.only_against
-        self._references = references_checked(self._choice)
+        self._choice, self._only_against = rows.choice, rows.choice.drop.only_against
         self._is_stored = self.stored is not None or self.database is not None
-        is_whole = self._choice.drop_all or isinstance(self.rule, rules.WholeRule)
-        if self._is_stored and is_whole:
-            raise UsageError(
-                "drop_all and rule contained decide on all rows at once: give no database that "
-                "keeps those of earlier runs; against compares with one"
-            )
-        if self._is_stored and self._only_against:
-            raise UsageError(
-                "only_against stores nothing: give the database as a reference, with against"
-            )
+        self._references = references_checked(self._choice, stores=self._is_stored)
+        if not all(reference.is_database for reference in self._references):
+            self.session.skip_files_of(self._session_of_references)
+        check_read_twice(self._choice, self.paths, self.settings)
+        self._on_batch = self.options.write.on_batch or (lambda _: None)
+        self._progress: Progress = silent
         if self.stored is not None:
             self.rule.check(self.stored.settings, str(self.stored.path))
 
@@ -150,7 +139,7 @@ class Run:
         """
         if reference.is_database:
             return self._database_of(reference.name)
-        usual, fields = self.of_references.options, {**reference.fields}
+        usual, fields = self._session_of_references.options, {**reference.fields}
         if "text" in fields:
             fields.setdefault("set", fields["text"])
         names: dict[str, Any] = {f"{name}_field": field for name, field in fields.items()}
@@ -158,7 +147,8 @@ class Run:
             options = replace(usual, **names, order_field="")
             rows = data_frames.frame_of(reference.data, "row", options)
             return self._indexed(rows.batches(), reference.name, contextlib.nullcontext(silent))
-        session = self.of_references.like(
+        wanted = self.options.rows.fields
+        session = self._session_of_references.like(
             **names,
             format="auto",
             fallback=usual.fallback if usual.format == "auto" else usual.format,
@@ -166,12 +156,12 @@ class Run:
             auto_key=True,
             order_field="",
             any_id=True,
-            metadata=bool(self.rows.fields),
-            metadata_fields=outermost(self.rows.fields),
+            metadata=bool(wanted),
+            metadata_fields=outermost(wanted),
             whole=False,
         )
         paths = [reference.name]
-        progress = session.shown(self.shows_progress, "indexing", paths)
+        progress = session.shown(self.options.write.progress, "indexing", paths)
         return self._indexed(session.batches(paths), reference.name, progress)
 
     @contextlib.contextmanager
@@ -199,9 +189,9 @@ class Run:
         """A reference in a temporary file."""
         total, locations = model.AddReport(), Locations(1)
         with self._temporary(self.rule.index(self.settings)) as store:
-            failures = Failures(self.on_failure)
-            job = Job(store, self.workers, failures)
+            failures = Failures(self.session.counts.failures)
             with progress as show:
+                job = replace(self._job(store), on_failure=failures)
                 for report in added(job, items, locations.add):
                     total += report
                     show(total.documents, None, "documents")
@@ -225,34 +215,37 @@ class Run:
     @property
     def _root(self) -> str:
         """The directory that keys of files are relative to; the current one where none has such."""
-        return self.of_references.options.root or os.path.realpath(os.curdir)
+        return self.session.options.root or os.path.realpath(os.curdir)
 
-    @property
-    def _job(self) -> Job:
-        assert self._stage is not None
-        return Job(self._stage, self.workers, self.on_failure)
+    def _job(self, store: Store) -> Job:
+        return Job(store, self.options.write.workers, self.session.counts.failures)
 
     def decided(self) -> Generator[deciding.DecidedBatch]:
         """The decisions, in the order and the batches of the input."""
-        if reads_twice(self._choice, self.settings):
-            yield from self._twice()
-            return
+        progress = self.session.shown(self.options.write.progress, "dedup", self.paths)
+        with progress as self._progress:
+            is_twice = reads_twice(self._choice, self.settings)
+            yield from self._twice() if is_twice else self._once()
+
+    def _once(self) -> Iterator[deciding.DecidedBatch]:
+        """The decisions, each given back as soon as it is made."""
         stored = self._stored_collection()
         stage = self._private() if stored is None or self.staged else None
         kept, plan = stage or stored, self._plan(stored, stage)
         assert kept is not None
         count = 0
-        job = Job(kept.store, self.workers, self.on_failure)
-        for report, batches in deciding.decided(job, self._batches(), plan):
+        for report, batches in deciding.decided(self._job(kept.store), self._batches(), plan):
             yield from batches
             count += report.documents + report.failed
-            self.progress(count, None, "documents")
-            self.on_batch(report)
+            self._progress(count, None, "documents")
+            self._on_batch(report)
 
     def _batches(self) -> Iterator[Batch]:
         """The rows, of which a digest is taken if their output is whole or not at all."""
         for batch in self.source.batches():
             self.unkeyed += batch.unkeyed
+            if self.options.rows.cut is not None and batch.origin is None and batch.keys:
+                raise UsageError(CUT_OF_TEXTS)
             if self.staged and self._is_stored:
                 for key, form in zip(batch.keys, map(content.encoded, batch.contents), strict=True):
                     row = f"{len(key)} {len(form)} {key}{form}"
@@ -282,8 +275,9 @@ class Run:
         if self.stored is None and self.database is not None:
             self.stored = self._stack.enter_context(contextlib.closing(self.database()))
         if self.stored is not None and self.staged:
+            assert self._stage is not None
             run = self._digest_with(outputs) if outputs else None
-            merge_whole(self.stored, self._job.store, run)
+            merge_whole(self.stored, self._stage, run)
 
     def warn_of_ids(self) -> None:
         """Issue a warning if there are rows whose id gives no key."""
@@ -303,9 +297,9 @@ class Run:
 
     def _plan(self, stored: Collection | None, stage: Collection | None) -> deciding.Plan:
         assert isinstance(self.rule, rules.RowRule)
-        cutting, rows = None, self.rows
+        cutting, rows = None, self.options.rows
         if rows.cut is not None:
-            field = self.of_references.options.content_field
+            field = self.session.options.content_field
             cutting = Cutting(self.settings.shingling.kind, field, rows.min_words)
         return deciding.Plan(
             self.rule,
@@ -326,17 +320,18 @@ class Run:
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
         reports = [self._take_in(spool, on_all)]
         if on_all is None:
-            reports += self._decided_one_by_one(spool, self._private())
+            private = self._private()
+            reports += self._decided_one_by_one(spool, private)
+            if self.stored is not None and not self.staged:
+                merge_whole(self.stored, private.store)
         else:
             dropped = 0
-            for decisions in on_all.decisions(spool, self._opened, self.rows):
+            for decisions in on_all.decisions(spool, self._opened, self.options.rows):
                 spool.drop(decisions)
                 dropped += len(decisions)
-                self.progress(dropped, None, "documents dropped")
-        if self.stored is not None and not self.staged:
-            merge_whole(self.stored, self._job.store)
+                self._progress(dropped, None, "documents dropped")
         for report in reports:
-            self.on_batch(report)
+            self._on_batch(report)
         yield from self._reread(spool)
 
     def _take_in(self, spool: Spool, on_all: Codes | None) -> model.AddReport:
@@ -352,8 +347,7 @@ class Run:
         for batch in self._batches():
             for _, failure in batch.failures:
                 failed += 1
-                if self.on_failure is not None:
-                    self.on_failure(failure)
+                self.session.counts.failures(failure)
             forms, sizes = [*map(content.encoded, batch.contents)], [*map(len, batch.contents)]
             numbers = [spool.count + index for index in batch.indices or range(len(forms))]
             if on_all is not None:
@@ -368,7 +362,7 @@ class Run:
                 for number, key, rank, form, metadata, where in zip(*columns, strict=True)
             )
             spool.count += batch.count
-            self.progress(spool.count, None, "rows read")
+            self._progress(spool.count, None, "rows read")
         if field_order is not None:
             field_order.finish("row")
         spool.order(descending=keeping.is_descending(order) or on_all is not None)
@@ -415,9 +409,7 @@ class Run:
     def _in_order(self, spool: Spool) -> Generator[Batch]:
         """The documents in the order of decisions, with their numbers as those of their rows."""
         with contextlib.closing(spool.in_order()) as ordered:
-            for documents in bounded(
-                ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
-            ):
+            for documents in spool.batches_of(ordered):
                 yield Batch(
                     [document.key for document in documents],
                     [
@@ -434,38 +426,36 @@ class Run:
 
     def _decided_one_by_one(self, spool: Spool, private: Collection) -> Iterator[model.AddReport]:
         """Decide on the rows of a temporary file one by one, in its order; the reports."""
-        plan = self._plan(self._stored_collection(), private)
+        plan, job = self._plan(self._stored_collection(), private), self._job(private.store)
         if self._choice.drop_all:
             with contextlib.closing(self._in_order(spool)) as items:
                 assert private.locations is not None
-                yield from added(self._job, items, private.locations.add)
+                yield from added(job, items, private.locations.add)
             plan = replace(plan, references=[*plan.references, private], stage=None)
         elif plan.stage is not None and _compares_records(self.rule, self.settings):
             all_rows = self._stack.enter_context(self._temporary(self.settings))
             with contextlib.closing(self._in_order(spool)) as items:
-                for _ in added(replace(self._job, store=all_rows, on_failure=None), items):
+                for _ in added(self._job(all_rows), items):
                     pass
             plan = replace(plan, stage=replace(private, all_rows=all_rows))
         count = 0
         with contextlib.closing(self._in_order(spool)) as items:
-            for report, batches in deciding.decided(
-                replace(self._job, on_failure=None), items, plan
-            ):
+            for report, batches in deciding.decided(job, items, plan):
                 for batch in batches:
                     assert batch.origin is not None
                     numbers = batch.origin.numbers
                     rows = zip(numbers, batch.dropped, strict=True)
                     spool.drop((number, row) for number, row in rows if row is not None)
                 count += report.documents
-                yield replace(report, failed=0)
-                self.progress(count, None, "documents decided")
+                yield report
+                self._progress(count, None, "documents decided")
 
     def _reread(self, spool: Spool) -> Iterator[deciding.DecidedBatch]:
         """The decisions, with the rows of the input, which is read once more."""
         seen, only_rows = 0, self.staged or not self._is_stored
         changed = InputError("the input has changed while it was read")
         for batch in self.source.again(only_rows=only_rows):
-            self.progress(seen, spool.count, "rows written")
+            self._progress(seen, spool.count, "rows written")
             decisions = spool.decisions(seen, seen + batch.count)
             keys = [key for _, key, _ in decisions]
             indices = [index for index, *_ in decisions]
@@ -499,9 +489,7 @@ def _compares_records(rule: rules.Rule, settings: Settings) -> bool:
 
 
 def holding(directory: str | None) -> Callable[[str], bool] | None:
-    """A function that says whether a file is in a directory on the disk; None without one.
-
-    Directories are compared by device and inode: links and mounts have other names.
+    """A function that says whether a file is in a directory, by their real paths; None without one.
 
     Raises:
         InputError: there is no such directory.
@@ -510,23 +498,8 @@ def holding(directory: str | None) -> Callable[[str], bool] | None:
         return None
     if not os.path.isdir(directory):
         raise InputError(f"keep_in {escaped(directory)}: no such directory")
-    status, real = os.stat(directory), os.path.realpath(directory)
-
-    @functools.lru_cache
-    def holds(folder: str) -> bool:
-        path = os.path.realpath(folder)
-        while path != real:
-            with contextlib.suppress(OSError):  # in an archive
-                if status.st_ino and os.path.samestat(os.stat(path), status):
-                    return True
-            path, inner = os.path.dirname(path), path
-            if path == inner:
-                return False
-        return True
-
-    return lambda path: holds(
-        os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
-    )
+    inside = keeping.below(os.path.realpath(directory))
+    return lambda path: inside(os.path.realpath(path))
 
 
 def check_read_twice(
@@ -547,14 +520,27 @@ def check_read_twice(
             )
 
 
-def references_checked(options: RuleOptions) -> list[Reference]:
+def references_checked(options: RuleOptions, *, stores: bool = False) -> list[Reference]:
     """The references that options name, before anything is read.
+
+    Args:
+        options: which rows are dropped.
+        stores: whether a database gets the kept ones.
 
     Raises:
         UsageError: options that do not go together.
         InputError: a reference does not exist.
     """
-    rules.rule_of(options)
+    is_whole = options.drop_all or isinstance(rules.rule_of(options), rules.WholeRule)
+    if stores and is_whole:
+        raise UsageError(
+            "drop_all and rule contained decide on all rows at once: give no database that "
+            "keeps those of earlier runs; against compares with one"
+        )
+    if stores and options.drop.only_against:
+        raise UsageError(
+            "only_against stores nothing: give the database as a reference, with against"
+        )
     references = references_of(options.drop.against)
     for reference in references:
         reference.check()

@@ -55,7 +55,13 @@ class KeptRows:
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
             came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
-            if format == "arrow" and all(map(_is_stream, paths)):
+            # Streams that are named as files, as those of datasets of Hugging Face.
+            if format == "arrow" and all(
+                format_of(path) == "arrow"
+                and os.path.isfile(path)
+                and binary_kind_of(path) != "Arrow"
+                for path in paths
+            ):
                 format = "arrows"
             head = common_head(self.session, paths, format, output)
             if self.outputs.annotates and head is not None:
@@ -184,12 +190,6 @@ def head(session: Session, path: str) -> TableSchema | None:
     for _, failure in batch.failures:
         raise errors.InputError(f"{failure.where}: {failure.reason}")
     return None
-
-
-def _is_stream(path: str) -> bool:
-    """Whether a file is a stream of Arrow that is named as a file, as datasets of Hugging Face."""
-    is_named_as_file = format_of(path) == "arrow" and os.path.isfile(path)
-    return is_named_as_file and binary_kind_of(path) != "Arrow"
 
 
 def _partition(path: str, output: str) -> dict[str, str | None]:

@@ -14,6 +14,7 @@ from lshdb.limits import Limits
 from lshdb.store.rows import FileState
 from lshdb.store.spool import PrivateFile
 from lshdb.text import content
+from lshdb.text.arrays import bounded
 
 RowDecision = tuple[int, str, DroppedRow | None]
 """The index of a document among some rows, its key, and why it is dropped (None if it is kept)."""
@@ -85,6 +86,10 @@ class Spool:
         """The documents in the order that `order` has set."""
         yield from map(SpooledDocument.of, self._file.read(self._ordered))
 
+    def batches_of(self, documents: Iterable[SpooledDocument]) -> Iterator[list[SpooledDocument]]:
+        """Documents in batches, as many at a time as fit in memory."""
+        return bounded(documents, lambda each: len(each.stored), self.limits.text_batch)
+
     def documents(self, numbers: Iterable[int]) -> Iterator[SpooledDocument]:
         """Documents by their numbers, read lazily."""
         rows = self._file.read(sql.SPOOL_DOCUMENTS, json_text.dumps(list(numbers)))
@@ -100,11 +105,12 @@ class Spool:
     def decisions(self, first: int, end: int) -> list[RowDecision]:
         """The decisions about the documents numbered from `first` to below `end`, in order."""
         rows = self._file.read(sql.SPOOL_DECISIONS, first, end)
-        return [(number - first, key, reason and _dropped(reason)) for number, key, reason in rows]
-
-
-def _dropped(reason: str) -> DroppedRow:
-    """A row as it was recorded."""
-    *values, passage, references = json_text.loads(reason.encode())
-    values += passage and CopiedPassage(*passage), references and tuple(references)
-    return DroppedRow(*values)
+        decisions = list[RowDecision]()
+        for number, key, reason in rows:
+            dropped = None
+            if reason is not None:
+                *values, passage, references = json_text.loads(reason.encode())
+                values += passage and CopiedPassage(*passage), references and tuple(references)
+                dropped = DroppedRow(*values)
+            decisions.append((number - first, key, dropped))
+        return decisions

@@ -43,11 +43,12 @@ class Versions:
 
     def key_of(self, key: str, digest: bytes) -> str:
         """The key under which a document is stored, or can be beside the others of its key."""
-        return distinct_key(key, digest, self._digest_at)
 
-    def _digest_at(self, key: str) -> bytes | None:
-        self._add({key} - self._looked_up - self.known.keys())
-        return self.known[key].digest if key in self.known else None
+        def digest_at(key: str) -> bytes | None:
+            self._add({key} - self._looked_up - self.known.keys())
+            return self.known[key].digest if key in self.known else None
+
+        return distinct_key(key, digest, digest_at)
 
     def same(self, key: str, digest: bytes) -> KnownDocument | None:
         """The document of a key with the same content."""

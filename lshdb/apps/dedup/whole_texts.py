@@ -17,7 +17,6 @@ from lshdb import errors
 from lshdb.apps.dedup.collection import Collection, DropReason
 from lshdb.apps.passages import places, positions
 from lshdb.apps.passages.line_ends import whole_words
-from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.passage_runs import passage_at
 from lshdb.formatting import counted, listed
 from lshdb.read.paths import escaped
@@ -59,12 +58,6 @@ class _Run:
         start, end = int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
         text = places.with_line_feeds(self.text)
         return start, end, text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
-
-    def passage_of(self, short: "_Run", offset: int) -> CopiedPassage:
-        """The passage in this text that is all of a short one, from an offset in `folded`."""
-        first = self.folded.count(_MARK, 0, offset)
-        spans = *self.span(first, short.count), *short.span(0, short.count)
-        return passage_at(self.text, short.text, spans, short.count, 1.0)
 
 
 @dataclasses.dataclass(eq=False)
@@ -144,7 +137,9 @@ class WholeTexts:
         ]
         if reasons:
             longest = reasons[0].doc_id
-            passage = run.passage_of(self.runs[longest], offsets[longest])
+            short, first = self.runs[longest], run.folded.count(_MARK, 0, offsets[longest])
+            spans = *run.span(first, short.count), *short.span(0, short.count)
+            passage = passage_at(run.text, short.text, spans, short.count, 1.0)
             reasons[0] = dataclasses.replace(reasons[0], passage=passage)
         return reasons
 

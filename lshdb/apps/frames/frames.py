@@ -6,7 +6,7 @@ read; the rows' own library selects the kept ones.
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
@@ -25,7 +25,7 @@ from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.maintain.resolve import check_against, resolve
 from lshdb.model import Failure
-from lshdb.options import SettingsOptions, WalkingOptions
+from lshdb.options import WalkingOptions
 from lshdb.read import counts
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.files import FilesRead
@@ -33,7 +33,6 @@ from lshdb.read.paths import expanded, file_and_sheet, partition_of
 from lshdb.read.records import with_partition
 from lshdb.read.session import Session
 from lshdb.results import Result
-from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
 from lshdb.text import arrays
 
@@ -50,15 +49,11 @@ class _Files:
     """Rows of files, read again whenever they are needed.
 
     Attributes:
-        inputs: paths and patterns, as they were given.
-        tables: the paths of the tables, each with its name in a directory of outputs.
-        rowless: files of JSON that hold no rows, likewise.
+        tables: of the input.
         session: reads the tables.
     """
 
-    inputs: Sequence[str]
-    tables: Mapping[str, str]
-    rowless: Mapping[str, str]
+    tables: input_tables.Tables
     session: Session
 
     def batches(self) -> Iterator[Batch]:
@@ -67,7 +62,7 @@ class _Files:
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
         """All rows; InputError for a file that cannot be read, or not to its end."""
-        for batch in self.session.apart(only_rows=only_rows).batches([*self.tables]):
+        for batch in self.session.apart(only_rows=only_rows).batches([*self.tables.names]):
             if batch.origin is None:
                 for _, failure in batch.failures:
                     raise InputError(f"{failure.where}: {failure.reason}")
@@ -195,16 +190,14 @@ class Deduplicated(Result, Generic[AnyRows]):
             raise InputError(f"no row could be read, the first: {first.where}: {first.reason}")
         outputs = output_directory.Outputs(
             os.fspath(path),
-            files.inputs,
             files.tables,
-            files.rowless,
             appends=self._options.into is not None,
             overwrites=overwrite,
             option="overwrite=True",
             note=lambda text: warn(UserWarning(text)),
         )
         for target in filter(os.path.exists, outputs.targets):
-            if any(os.path.samefile(target, name) for name in files.tables):
+            if any(os.path.samefile(target, name) for name in files.tables.names):
                 raise UsageError(f"{target} is one of the files that are read: save to another one")
         with outputs, run_outputs.KeptRows(outputs, files.session) as rows:
             for origin, indices in files.selected(self.mask):
@@ -277,92 +270,60 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         base=options.base,
         content=not options.choice.drop.similarity.estimate,  # exact similarities need contents
     )
-    references = references_checked(options.choice)
+    job, stores = options.of_files, options.into is not None
+    references = references_checked(options.choice, stores=stores)
     with contextlib.ExitStack() as stack:
-        if options.into is None:
-            settings, store = resolve(request), None
-        else:
-            store = stack.enter_context(contextlib.closing(_opened(options, request)))
-            settings = store.settings
-            if note := check_against(request, settings, store.path):
+        store = None
+        if options.into is not None:
+            request = rules.with_index(rules.rule_of(options.choice), request)
+            path, limits = Path(str(options.into)), options.limits
+            store = Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=limits)
+            stack.enter_context(contextlib.closing(store))
+            if note := check_against(request, store.settings, store.path):
                 warn(SettingsWarning(note))
-        root = os.path.realpath(os.curdir)
+        settings = resolve(request) if store is None else store.settings
         session = session_of_rows(
-            options.of_rows, settings, root=root, naming="{}=", limits=options.limits
+            job.rows,
+            settings,
+            on_failure=options.on_failure,
+            root=os.path.realpath(os.curdir),
+            naming="{}=",
+            limits=options.limits,
         )
-        names = _paths_of(data)
-        source: data_frames.Frame | _Files = (
-            data_frames.frame_of(data, "row", session.options)
-            if names is None
-            else _files_of(names, session, references)
-        )
-        return _decided(source, session, settings, options, store)
-
-
-def _decided(
-    source: data_frames.Frame | _Files,
-    session: Session,
-    settings: Settings,
-    options: DataOptions,
-    stored: Store | None,
-) -> Deduplicated[Any]:
-    """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed = counts.Failures(options.on_failure)
-    masks, dropped = [np.zeros(0, dtype=bool)], Dropped()
-    with Run(
-        rows=options.of_rows,
-        rule=rules.rule_of(options.choice, settings.threshold),
-        settings=settings,
-        source=source,
-        of_references=session,
-        stored=stored,
-        staged=True,
-        workers=options.workers,
-        on_failure=failed,
-    ) as run:
+        source = _source_of(data, session, references)
+        masks, dropped = [np.zeros(0, dtype=bool)], Dropped()
+        job = groups.replaced(job, threshold=settings.threshold)
+        run = Run(job, settings, session, source, stored=store, staged=True)
+        stack.enter_context(run)
         for batch in run.decided():
             if batch.origin is not None:
                 masks.append(np.zeros(len(batch.origin.numbers), dtype=bool))
                 masks[-1][batch.kept] = True
                 dropped.extend(filter(None, batch.dropped))
         run.merge()
+    failed = session.counts.failures
     failed.warn("the result's `failures` name them")
     run.warn_of_ids()
+    mask = np.concatenate(masks)
     return Deduplicated(
-        settings.threshold,
-        np.concatenate(masks),
-        failed.count,
-        failed.kept,
-        dropped,
-        source,
-        options,
+        settings.threshold, mask, failed.count, failed.kept, dropped, source, options
     )
 
 
-def _opened(options: DataOptions, request: SettingsOptions) -> Store:
-    """The database of `into`, made if there is none."""
-    request = rules.with_index(rules.rule_of(options.choice), request)
-    path = Path(str(options.into))
-    return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
+def _source_of(
+    data: Any, session: Session, references: Sequence[Reference]
+) -> data_frames.Frame | _Files:
+    """The rows of data, or of the tables that names of files, directories and patterns lead to.
 
-
-def _paths_of(rows: Any) -> list[str] | None:
-    """The paths and patterns of files; None for rows that are no names of files.
-
-    Raises:
-        UsageError: something else is among names of files.
+    Those of references are left out.
     """
-    names = rows if isinstance(rows, list | tuple) and rows else [rows]
+    names = data if isinstance(data, list | tuple) and data else [data]
     if not isinstance(names[0], str | os.PathLike):
-        return None
+        return data_frames.frame_of(data, "row", session.options)
     for name in names:
         if not isinstance(name, str | os.PathLike):
             raise UsageError(f"among names of files there is {name!r:.100}")
-    return [*map(os.fspath, names)]
-
-
-def _files_of(names: Sequence[str], session: Session, references: Sequence[Reference]) -> _Files:
-    """The tables that files, directories and patterns lead to, but for those of references."""
+    names = [*map(os.fspath, names)]
     compared = [r.name for r in references if r.is_path and not r.is_database]
     for name in expanded([*compared, *names]):
         if not os.path.exists(file_and_sheet(name)[0]):
@@ -371,15 +332,15 @@ def _files_of(names: Sequence[str], session: Session, references: Sequence[Refer
                 '[{"text": text} for text in texts]'
             )
     walking, skipped_files = WalkingOptions(ignore=False), counts.SkippedFiles()
-    files_read, rowless = FilesRead(), dict[str, str]()
-    input_tables.find_tables(compared, walking, counts.SkippedFiles(), files_read)
-    tables = input_tables.find_tables(names, walking, skipped_files, FilesRead(files_read), rowless)
+    files_read = FilesRead()
+    input_tables.find_tables(compared, walking, counts.SkippedFiles(), files_read, all_json=True)
+    tables = input_tables.find_tables(names, walking, skipped_files, FilesRead(files_read))
     if repeated := skipped_files["repeated"]:
-        if not tables:
+        if not tables.names:
             raise UsageError("against has the same files as the data, and no others are there")
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
-    input_tables.check_rows(tables, _OF_TEXTS)
-    for path in tables:
+    input_tables.check_rows(tables.names, _OF_TEXTS)
+    for path in tables.names:
         run_outputs.head(session, path)
-    return _Files(names, tables, rowless, session)
+    return _Files(tables, session)

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from lshdb.apps.dedup.options import DROP_ALL_REFUSED, ComparisonOptions, RowsOptions, RuleOptions
-from lshdb.errors import UsageError
+from lshdb.apps.dedup.options import ComparisonOptions, DedupOptions, RowsOptions, RuleOptions
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
 from lshdb.options import (
@@ -15,6 +14,7 @@ from lshdb.options import (
     OwnLimits,
     ReadingOptions,
     WorkerCount,
+    WritingOptions,
 )
 
 
@@ -34,12 +34,8 @@ class DataOptions(Options):
     on_failure: OnFailure = None
     limits: OwnLimits = DEFAULTS
 
-    def __post_init__(self) -> None:
-        if self.choice.drop_all and self.into is not None:
-            raise UsageError(DROP_ALL_REFUSED)
-
     @property
-    def of_rows(self) -> RowsOptions:
+    def of_files(self) -> DedupOptions:
         """The options of rows of files that say the same."""
         columns = self.columns
         names = FieldOptions(
@@ -48,4 +44,6 @@ class DataOptions(Options):
             set_field=columns.set or "set",
         )
         read = ReadingOptions(names=names, auto_key=True, metadata=False)
-        return RowsOptions(read=read, choice=self.choice)
+        rows = RowsOptions(read=read, choice=self.choice)
+        write = WritingOptions(workers=self.workers)
+        return DedupOptions(rows=rows, write=write, on_failure=self.on_failure)

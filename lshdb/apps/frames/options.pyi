@@ -17,11 +17,10 @@ from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from typing import Annotated
-from lshdb.apps.dedup.options import DROP_ALL_REFUSED, ComparisonOptions, RowsOptions, RuleOptions
-from lshdb.errors import UsageError
+from lshdb.apps.dedup.options import ComparisonOptions, DedupOptions, RowsOptions, RuleOptions
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
-from lshdb.options import BaseTexts, ColumnOptions, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount
+from lshdb.options import BaseTexts, ColumnOptions, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount, WritingOptions
 
 class DataOptions(Options):
     columns: ColumnOptions
@@ -33,7 +32,7 @@ class DataOptions(Options):
     on_failure: OnFailure
     limits: OwnLimits
     @property
-    def of_rows(self) -> RowsOptions: ...
+    def of_files(self) -> DedupOptions: ...
     @overload
     def __init__(
         self,

@@ -119,7 +119,11 @@ def add_signatures(
     total, of_run = AddReport(), DocIds()
     for part in arrays.chunks(len(matrix), _BATCH):
         part_matrix = matrix[part]
-        part_digests = _digests(part_matrix) if digests is None else list(digests[part])
+        if digests is not None:
+            part_digests = [*digests[part]]
+        else:  # of signatures, which differ from those of all contents
+            packed = np.ascontiguousarray(part_matrix, part_matrix.dtype.newbyteorder("<"))
+            part_digests = [content.digest(b"\xff" + row.tobytes()) for row in packed]
         with store.writing():
             shape = store.settings.construction  # it may have been reindexed meanwhile
             buckets = banding.bucket_keys(part_matrix, shape, settings.seed)
@@ -239,13 +243,3 @@ def _check_lengths(
     for digest in digests or ():
         if not isinstance(digest, bytes) or len(digest) != content.DIGEST_BYTES:
             raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")
-
-
-def _digests(matrix: arrays.Lanes) -> list[bytes]:
-    """Digests of signatures, where there are no contents; no content has the same digest."""
-    packed = np.ascontiguousarray(matrix, dtype=matrix.dtype.newbyteorder("<")).tobytes()
-    width = matrix.shape[1] * matrix.itemsize
-    return [
-        content.digest(b"\xff" + packed[start : start + width])
-        for start in range(0, len(packed), width)
-    ]

@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb import Construction, Settings
+from lshdb import Settings
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import BucketOptions
 from lshdb.apps.spark.sketching import Batches
 from lshdb.sketch.constructions import evaluate
-from lshdb.text.arrays import Mask
 
 REFERENCE = "\0"
 """Prefix of the keys of a reference, which come first; no other key has a NUL."""
@@ -69,8 +68,14 @@ def candidate_pairs(
                 counts.add("cut_buckets", pc.sum(batch.column("cut_buckets")).as_py() or 0)
                 counts.add("cut_pairs", pc.sum(batch.column("cut_pairs")).as_py() or 0)
             chosen = pc.not_equal(batch.column("a"), batch.column("b"))
-            if construction.higher:
-                chosen = pc.and_(chosen, pa.array(_true(batch.column("band_nos"), construction)))
+            if construction.higher:  # the bands that collide make a cascade true, or not
+                band_nos = batch.column("band_nos")
+                pair = np.repeat(
+                    np.arange(len(band_nos)), pc.list_value_length(band_nos).to_numpy()
+                )
+                collided = np.zeros((len(band_nos), construction.bands), dtype=np.bool_)
+                collided[pair, band_nos.flatten().to_numpy()] = True
+                chosen = pc.and_(chosen, pa.array(evaluate(collided, construction)))
             yield batch.select(["a", "b"]).filter(chosen)
 
     return pairs.mapInArrow(run, "a string, b string")
@@ -114,11 +119,3 @@ def _listed(bands: DataFrame, limit: int | None, *, only_against: bool) -> DataF
     pairs = rows.where("own IS NOT NULL").withColumn("a", F.explode(others))
     cut = f"nullif(IF(a = b, {left_out}, 0), 0) AS cut"
     return pairs.selectExpr("a", "own AS b", "band_no", cut)
-
-
-def _true(band_nos: pa.ListArray, construction: Construction) -> Mask:
-    """True for each pair that is a candidate of a cascade, bool[n], by the bands that collide."""
-    sizes = pc.list_value_length(band_nos).to_numpy()
-    collided = np.zeros((len(band_nos), construction.bands), dtype=np.bool_)
-    collided[np.repeat(np.arange(len(band_nos)), sizes), band_nos.flatten().to_numpy()] = True
-    return evaluate(collided, construction)

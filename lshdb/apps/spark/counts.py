@@ -68,6 +68,11 @@ class Counts:
         """One of the counts."""
         return self._counted[name].value
 
+    @property
+    def unusable(self) -> int:
+        """How many rows have no usable key or document."""
+        return self["bad_keys"] + self["bad_documents"]
+
     def lines(self) -> list[str]:
         """Messages for the user; none if nothing was left out."""
         return [f"{text}: {self[name]:,}" for name, text in _LINES.items() if self[name]]

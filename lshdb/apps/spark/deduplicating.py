@@ -98,8 +98,11 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     if isinstance(rule, rules.CopiedRule):
         options = groups.replaced(options, settings=rule.index(options.data.settings))
     data, unusable = options.data, Counts(df.sparkSession)
-    counted_before = _unusable_rows(data.counts)
-    checked = docs = _with_nulls(frame_documents.documents(df, data), options)
+    counted_before = data.counts.unusable
+    checked = docs = frame_documents.documents(df, data)
+    if options.choice.drop.on_null == "keep":
+        nothing = F.lit("[]" if data.settings.shingling.of_sets else "")
+        checked = docs = docs.withColumn("content", F.coalesce("content", nothing))
     references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
         frame_documents.check_keys(collection)
@@ -114,14 +117,14 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     has_chains = isinstance(rule, rules.SimilarRule | rules.CopiedRule) and not only_against
     decided = _without_keys(pairs, "a", _dropped_keys(pairs)) if has_chains else pairs
     dropped = _reasons(decided, [name for _, name in references])
-    if _unusable_rows(unusable):
+    if unusable.unusable:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
     gone, failed = dropped.select("key"), frame_documents.failures(checked, data.settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
-    if _unusable_rows(data.counts) == counted_before:
+    if data.counts.unusable == counted_before:
         failed = failed.limit(0)
     else:
         failed = clustering.checkpointed(failed)
@@ -161,14 +164,6 @@ def _pairs(
     return pairs
 
 
-def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
-    """The documents, of which missing ones stay as empty ones if `on_null` says so."""
-    if options.choice.drop.on_null == "fail":
-        return docs
-    nothing = F.lit("[]" if options.data.settings.shingling.of_sets else "")
-    return docs.withColumn("content", F.coalesce("content", nothing))
-
-
 def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
@@ -185,11 +180,6 @@ def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
             (_with_keys(frame_documents.documents(reference.data, named), before), reference.name)
         )
     return collections
-
-
-def _unusable_rows(counts: Counts) -> int:
-    """How many rows without a usable key or document were counted."""
-    return counts["bad_keys"] + counts["bad_documents"]
 
 
 def _with_order_keys(

@@ -1,7 +1,6 @@
 """The documents of a DataFrame; columns are checked before any job starts."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -110,13 +109,13 @@ def _keys(ids: pa.Array) -> pa.Array:
     # As Python's floats, those of 32 bits would have other digits.
     is_float = pa.types.is_floating(ids.type)
     values = ids.to_numpy(zero_copy_only=False) if is_float else ids.to_pylist()
-    return pa.array(map(_key, values), pa.string())
-
-
-def _key(value: object) -> str | None:
-    with suppress(InputError):
-        return key_of_id(value)
-    return None
+    keys: list[str | None] = []
+    for value in values:
+        try:
+            keys.append(key_of_id(value))
+        except InputError:
+            keys.append(None)
+    return pa.array(keys, pa.string())
 
 
 def number_order(df: DataFrame, name: str, key: Column) -> Column | None:

@@ -1,6 +1,7 @@
 """INPUT of the commands: JSON lines or Parquet, on any path that Spark reads."""
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
@@ -123,17 +124,9 @@ def _types(spark: SparkSession, files: Sequence[str], columns: Sequence[str]) ->
     for file in files:
         if types.keys() >= {*columns} - partition_of(file).keys():
             break
-        types |= _parquet_types(spark, file)
+        apache, target, configuration = starting.hadoop(spark, file)
+        source = apache.parquet.hadoop.util.HadoopInputFile.fromPath(target, configuration)
+        with contextlib.closing(apache.parquet.hadoop.ParquetFileReader.open(source)) as reader:
+            for column in reader.getFooter().getFileMetaData().getSchema().getFields():
+                types[column.getName()] = column.toString()
     return types
-
-
-def _parquet_types(spark: SparkSession, path: str) -> Iterator[tuple[str, str]]:
-    """The columns of a file of Parquet, and their types as Parquet writes them."""
-    apache, target, configuration = starting.hadoop(spark, path)
-    file = apache.parquet.hadoop.util.HadoopInputFile.fromPath(target, configuration)
-    reader = apache.parquet.hadoop.ParquetFileReader.open(file)
-    try:
-        for column in reader.getFooter().getFileMetaData().getSchema().getFields():
-            yield column.getName(), column.toString()
-    finally:
-        reader.close()

@@ -80,7 +80,11 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
     def compare(
         rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
-        similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
+        if exact:
+            shared_counts, sizes = shared(contents, indices, settings)
+            similarity = jaccard(shared_counts, *sizes[indices])
+        else:
+            similarity = _estimates(contents, indices, settings)
         if by_numbers:
             a, b = np.array([hash_of_numbers(str(text)) for text in contents])[indices]
             similarity[a != b] = 0
@@ -155,11 +159,6 @@ def shared(
     sets = shingles.distinct_shingles(contents, settings.shingling, hashing.secret_seed())
     sizes = np.diff(sets.offsets)
     return shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices), sizes
-
-
-def _jaccard(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:
-    shared_counts, sizes = shared(contents, indices, settings)
-    return jaccard(shared_counts, *sizes[indices])
 
 
 def _estimates(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:

@@ -10,17 +10,22 @@ from tempfile import TemporaryDirectory
 
 import oracles
 import pyarrow.parquet as pq
+import pytest
 from helpers import Command
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.apps.dedup.cutting import whole_words
 from lshdb.apps.dedup.file_rows import decided_files
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions
 from lshdb.apps.dedup.rows import rows_of
+from lshdb.apps.passages import positions
 from lshdb.database import store_of
+from lshdb.errors import UsageError
+from lshdb.read.session import Session, SessionOptions
 
 WORDS = st.sampled_from(["ann", "Bob", "bob", 'É"', "d\x1ce", "7,", "\u00df\U0001f600x"])
 TEXTS = st.lists(st.lists(WORDS, max_size=12).map(" ".join), min_size=1, max_size=8)
@@ -91,6 +96,25 @@ def windows(text: str, size: int) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
 
 
+def test_texts_that_are_files_are_not_cut(command: Command) -> None:
+    """They are refused by name, before anything is stored, behind all doors that cut."""
+    for name in "ab":
+        command.write(
+            f"texts/{name}.txt", "news of today: the bridge is closed until the end of May"
+        )
+    message = "cut is for rows of tables"
+    with lshdb.open(command.path("seen.db"), passages=5) as db:
+        with pytest.raises(UsageError, match=message):
+            db.dedup_files([str(command.path("texts"))], format="text", cut=5)
+        texts = Session(SessionOptions(False, format="text"))
+        with pytest.raises(UsageError, match=message):
+            list(db.dedup_files([str(command.path("texts"))], cut=5, reader=texts))
+        assert len(db) == 0
+    asked = ("dedup", "texts", "--cut", "5")
+    assert message in command.fails(*asked, "--format", "text", status=2)
+    assert "--cut is for tables" in command.fails(*asked, status=2)
+
+
 PAGES = [
     "the bridge is closed until the end of May",
     "news of today: The bridge is closed, until the end of May",
@@ -139,6 +163,31 @@ WITH_WORDS = [
 ]
 
 
+@given(
+    st.text(st.sampled_from("ab1 -'.\u0301\u4e00\u304b\u0e01\u0e32"), max_size=14),
+    st.lists(st.tuples(st.integers(0, 13), st.integers(1, 8)), min_size=1, max_size=4),
+)
+def test_cuts_begin_and_end_with_whole_words(text: str, some: list[tuple[int, int]]) -> None:
+    """All words that the spans cover are cut out, and no part of another word."""
+    found = sorted((begin, min(begin + size, len(text))) for begin, size in some)
+    spans = [(begin, end) for begin, end in found if begin < end]
+    units = positions.cut([text], "word")
+    words: list[list[int]] = []
+    for start, stop in zip(units.starts.tolist(), units.stops.tolist(), strict=True):
+        if words and start - words[-1][1] == 1 and text[start - 1] in "-'.":
+            words[-1][1] = stop
+        else:
+            words.append([start, stop])
+    covered = {at for begin, end in spans for at in range(begin, end)}
+    cuts = whole_words(text, spans) if spans else []
+    gone = {at for begin, end in cuts for at in range(begin, end)}
+    assert gone <= covered
+    for start, stop in words:
+        word = {*range(start, stop)}
+        assert word <= gone if word <= covered else not word & gone
+    assert len(cuts) == len(spans)
+
+
 def test_no_word_is_cut_in_two(command: Command, tmp_path: Path) -> None:
     rows, short, cuts = (tmp_path / f"{name}.jsonl" for name in ("rows", "short", "cuts"))
     lines = (json.dumps({"id": str(i), "text": text}) for i, text in enumerate(WITH_WORDS))
@@ -147,9 +196,9 @@ def test_no_word_is_cut_in_two(command: Command, tmp_path: Path) -> None:
     command("dedup", str(rows), "-o", str(short), *how)
     texts = [json.loads(line)["text"] for line in short.read_text("utf-8").splitlines()]
     assert texts[::2] == WITH_WORDS[::2]
-    assert texts[1] == "Weather: She bathe once more."
-    assert texts[3] == "xe\u0301 \u0301ly"
+    assert texts[1] == "Weather: She bathe  once more."
+    assert texts[3] == "xe\u0301 \U0001f468\u200d\U0001f467  \u0301ly"
     [first, *_] = map(json.loads, cuts.read_text("utf-8").splitlines())
-    passage = " harbour bridge will be closed for repairs\nfrom Monday"
-    assert (first["text"], first["start"], first["words"]) == (passage, 18, len(passage) - 1)
+    passage = "harbour bridge will be closed for repairs\nfrom Monday"
+    assert (first["text"], first["start"], first["words"]) == (passage, 19, len(passage))
     assert WITH_WORDS[1][first["start"] : first["end"]] == passage

@@ -101,6 +101,9 @@ def test_all_doors_keep_the_same_rows(directory: Path) -> None:
                 continue
             rows = db.dedup_files([path], **options)
             assert [row.key for row in rows if row.dropped is None] == found[case], case
+    with lshdb.open("of data.db", **SETTINGS) as db:  # data of a program is a reference, too
+        rows = db.dedup_files([path], against=KNOWN)
+        assert [row.key for row in rows if row.dropped is None] == found["against"]
     assert len({*map(tuple, found.values())}) > 5
 
 

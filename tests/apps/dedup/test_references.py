@@ -99,7 +99,7 @@ def test_what_cannot_be_a_reference_is_refused(tmp_path: Path) -> None:
         (tmp_path / "char.db", "shingle char:5, and the documents are compared by word:2"),
         (tmp_path / "seed.db", "has seed 7, and the documents are compared by 1"),
         (tmp_path / "missing.jsonl", "missing.jsonl: no such file"),
-        (5, "against 5 is not the name of a file"),
+        (5, "int has no rows: give a table"),
     ):
         with pytest.raises(lshdb.LshdbError, match=message):
             outcomes(tmp_path, against)
@@ -229,7 +229,7 @@ def test_references_in_all_the_notations_of_python(pages: Command) -> None:
     [
         ("--only-against", "compares with references only"),
         ("--only-against --against test.csv --keep last", "give no order"),
-        ("--only-against --against test.csv -d s.db", "--only-against stores nothing"),
+        ("--only-against --against test.csv -d s.db", "only_against stores nothing"),
         ("--against test.csv:name=x", "test.csv:name=x: no such file"),
         ("--against none.csv:text=x", "none.csv: no such file"),
         ("--annotate a.csv --drop-all", "--annotate names the row that stays"),

@@ -13,26 +13,12 @@ from lshdb.apps.dedup.options import ComparisonOptions, DedupOutputs, RowsOption
 from lshdb.cli import documents, files, messages, options, proving, results, running
 from lshdb.errors import UsageError, limits_to
 from lshdb.formatting import counted
-from lshdb.groups import Option, Options, uncommon
+from lshdb.groups import Option, uncommon
 from lshdb.json_text import dumps
 from lshdb.read.paths import path_from_here, path_of_key
 
 if TYPE_CHECKING:
     from lshdb.apps.dedup.cli.job import DedupJob
-
-
-class EarlierRuns(Options):
-    """The database of what earlier runs kept."""
-
-    db: Annotated[
-        Path | None,
-        Option(
-            "Compare with it, and add kept rows.",
-            metavar="FILE",
-            flags=("--db", "-d"),
-            parse=options.database_path,
-        ),
-    ] = None
 
 
 def dedup(
@@ -46,7 +32,15 @@ def dedup(
         uncommon("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
     ] = False,
     as_json: options.AsJson = False,
-    earlier: EarlierRuns,
+    db: Annotated[
+        Path | None,
+        Option(
+            "Compare with it, and add kept rows.",
+            metavar="FILE",
+            flags=("--db", "-d"),
+            parse=options.database_path,
+        ),
+    ] = None,
     comparison: ComparisonOptions,
     rows: RowsOptions,
     list_skipped: options.ListSkipped = False,
@@ -66,14 +60,15 @@ def dedup(
     from lshdb.apps.dedup.cli.job import DedupJob
 
     reading = documents.counts_printed(print_all=list_skipped)
-    job = DedupJob(inputs, rows, comparison.settings, outputs, earlier.db, reading)
+    job = DedupJob(inputs, rows, comparison.settings, outputs, db, reading)
     files.check_distinct(job.files_read, job.files_written)
     if null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
     with limits_to(job.note), closing(job.run()) as batches:
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if null:
-            names = (_path_from_here(str(key), job.root) for key, *_ in lines)
+            paths = ((str(key), path_of_key(str(key), job.root)) for key, *_ in lines)
+            names = (path_from_here(p) if os.path.lexists(p) else key for key, p in paths)
             results.print_names(names, null=True)
         elif job.are_texts:
             results.write_results(
@@ -95,8 +90,8 @@ def dedup(
 def _report(job: "DedupJob", *, as_json: bool) -> None:
     """Print how many rows a job has kept, and what was left out, or all as a line of JSON."""
     counts, outputs, failed = job.counts, job.outputs, job.reading.failures.count
-    for name, skipped in job.skipped_of_references():
-        documents.report_skipped_files(skipped, of=f"{name}: ")
+    name = ", ".join(reference.name for reference in job.references)
+    documents.report_skipped_files(job.of_references.skipped.counts(), of=f"{name}: ")
     skipped = job.reading.skipped.counts()
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
@@ -115,9 +110,3 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
 
         messages.message(unkeyed_note(counts["unkeyed"]))
     documents.report_reading(skipped, counts["replaced"], counts["empty"])
-
-
-def _path_from_here(key: str, root: str) -> str:
-    """The path from here to the file of a key, or the key itself if there is no such file."""
-    path = path_of_key(key, root)
-    return path_from_here(path) if os.path.lexists(path) else key

@@ -21,9 +21,9 @@ from lshdb.apps.dedup import (
     rules,
     run_outputs,
 )
-from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
+from lshdb.apps.dedup.options import DedupOptions, DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost, reference_of_text
-from lshdb.apps.dedup.run import Run, check_read_twice, reads_twice, references_checked
+from lshdb.apps.dedup.run import Run, reads_twice, references_checked
 from lshdb.apps.dedup.versions import is_key_of
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
@@ -31,7 +31,7 @@ from lshdb.errors import Cut, UsageError
 from lshdb.groups import replaced, values_of
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
-from lshdb.options import SettingsOptions
+from lshdb.options import SettingsOptions, WritingOptions
 from lshdb.read import formats, proof, sinks
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import have_one_file, resolved
@@ -65,6 +65,7 @@ class DedupJob:
         outputs: what is written.
         database: the file of an earlier run; None without one.
         reading: counts what is read, and has the failures.
+        of_references: counts what is read of references.
         counts: of rows, when all are decided.
         paths: the tables, or files and directories of texts.
         are_texts: whether texts are compared as files and listed, and none is written.
@@ -78,6 +79,7 @@ class DedupJob:
     outputs: DedupOutputs
     database: Path | None
     reading: ReadCounts
+    of_references: ReadCounts = dataclasses.field(default_factory=ReadCounts)
     counts: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -87,28 +89,24 @@ class DedupJob:
         named = ("output", "annotate", "dropped", "cuts")
         streams = {name: STDOUT for name in named if is_stdout(getattr(self.outputs, name) or "")}
         self.outputs = out = replaced(self.outputs, **streams)
-        check_read_twice(rows.choice, self.inputs)
-        self.rule: rules.Rule = file_rows.rule_of_rows(rows, self.settings.shape.threshold)
-        self.references = references_checked(rows.choice)
+        threshold = self.settings.shape.threshold
+        self.rule: rules.Rule = rules.rule_of(rows.choice, threshold, rows.cut)
+        stores = self.database is not None
+        self.references = references_checked(rows.choice, stores=stores)
         if out.annotate is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
-        if self.database is not None and rows.choice.drop.only_against:
-            raise UsageError("--only-against stores nothing: give the database with --against")
         self._outputs: list[output_directory.Outputs] = []
         self._find_inputs()
         self._flushed: Sequence[run_outputs.KeptRows | sinks.Sink] = ()
         self._check_outputs()
         self.columns = model.dropped_columns(rows.fields, **self._further)
-        self._of_references = ReadCounts()
-        self._stored: dict[str, proof.Compared] = {}
-        self._references: dict[str, dict[str, proof.Compared]] = {}
         self.left: list[LeftFile] = []
         self.notes: list[str] = []
         if self.are_texts:
-            self.reading.digests, self._of_references.digests = {}, {}
-        self._of_references.skipped.on_skip = self.reading.skipped.on_skip
+            self.reading.digests, self.of_references.digests = {}, {}
+        self.of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     def note(self, cut: Cut) -> None:
         """Note what a limit left out, and print it once."""
@@ -150,19 +148,16 @@ class DedupJob:
             self.paths = paths
             return
         walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git
-        rowless: dict[str, str] | None = {} if rows.read.table.format == "auto" else None
-        paths_of_tables = input_tables.find_tables(
-            self.inputs, walked, self.reading.skipped, rowless=rowless
+        all_json = rows.read.table.format != "auto"
+        tables = input_tables.find_tables(
+            self.inputs, walked, self.reading.skipped, all_json=all_json
         )
-
         kept = out.output if out.output is not None or out.annotate is not None else STDOUT
-        self.paths = [*paths_of_tables]
+        self.paths = [*tables.names]
         self._outputs = [
             output_directory.Outputs(
                 output,
-                self.inputs,
-                paths_of_tables,
-                rowless or {},
+                tables,
                 appends=self.database is not None,
                 overwrites=out.overwrite,
                 option="--overwrite",
@@ -219,12 +214,6 @@ class DedupJob:
         others = self.outputs.dropped, self.outputs.cuts, self.database
         return [*self.tables_written, *map(str, filter(None, others))]
 
-    def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
-        """The files of references that were not read, by the reason."""
-        counts = self._of_references.skipped.counts()
-        name = ", ".join(reference.name for reference in self.references)
-        return [(name, counts)] if self.references else []
-
     def run(self) -> Generator[_Lines]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with contextlib.ExitStack() as stack:
@@ -242,17 +231,18 @@ class DedupJob:
             else:
                 directory = os.curdir if self.database is None else self.database.parent
                 self.root = os.path.realpath(directory)
-            check_read_twice(self.rows.choice, self.inputs, settings)
             session = self._session(settings, store)
             if self.are_texts:
                 self._proofs = proof.Proof(session.apart(ReadCounts()))
-                self._stored = _documents(store, self.root) if store is not None else {}
+                # By reference, and None for the database of earlier runs, the documents by key.
+                self._known: dict[str | None, dict[str, proof.Compared]] = {
+                    None: {} if store is None else _documents(store, self.root)
+                }
             run = stack.enter_context(self._run(settings, store, session))
             outputs = self.tables_written
             with (
                 contextlib.suppress(_Left),
                 self._writing(session) as write,
-                session.shown(messages.shows_progress(), "dedup", self.paths) as run.progress,
                 contextlib.closing(run.decided()) as decided,
             ):
                 for rows in decided:
@@ -335,24 +325,24 @@ class DedupJob:
         return session
 
     def _run(self, settings: Settings, store: Store | None, session: Session) -> Run:
-        rows, written = self.rows, self.tables_written
-        of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
-        if not all(reference.is_database for reference in self.references):
-            session.skip_files_of(of_references)
+        written = self.tables_written
+        of_references = session.apart(self.of_references, naming="--against PATH:{}=NAME")
         return Run(
-            rows=rows,
-            rule=self.rule,
+            options=DedupOptions(
+                rows=self.rows,
+                threshold=self.settings.shape.threshold,
+                write=WritingOptions(on_batch=self._on_batch, progress=messages.shows_progress()),
+            ),
             settings=settings,
+            session=session,
             source=file_rows.FilesOfRows(self.paths, session),
+            paths=self.paths,
             of_references=of_references,
             timeout=running.timeout(),
-            shows_progress=messages.shows_progress(),
             database=None if self.database is None else self._open,
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
-            on_failure=self.reading.failures,
             beside=self._beside(),
-            on_batch=self._on_batch,
         )
 
     def _beside(self) -> Path | None:
@@ -418,7 +408,12 @@ class DedupJob:
         counts["kept"] += len(rows.keys) - len(dropped)
         counts["dropped"] += len(dropped)
         if self.are_texts and (self.database is not None or self.references):
-            others = [row for row in dropped if not _is_itself(row, self.root)]
+            # A file is similar to a stored document of its own, as its only copy is.
+            others = [
+                row
+                for row in dropped
+                if not (row.key == row.kept or have_one_file(row.key, row.kept, self.root))
+            ]
             counts["stored"] += len(dropped) - len(others)
             dropped = others
         if self.are_texts:
@@ -441,18 +436,16 @@ class DedupJob:
         goes = self._compared(row.key, self.reading)
         if file_of_message(row.key) and not os.path.lexists(path_of_key(row.key, root)):
             return True
-        stays: proof.Compared | None
+        is_own = row.reference is None
         if row.kept_line is not None:
             is_there = os.path.isfile(path_of_key(str(row.kept_file), root))
             file = self._proofs.check(goes, None if is_there else [])
         else:
-            if row.reference is not None and row.kept_file is None:
+            # Of an earlier run, even if this one has stored another text since.
+            if row.kept_file is None or (is_own and row.kept in self._known[None]):
                 stays = self._of_database(row.reference).get(row.kept)
-            elif row.kept_file is None or (row.reference is None and row.kept in self._stored):
-                stays = self._stored.get(row.kept)  # the run may have stored another text since
             else:
-                counts = self.reading if row.reference is None else self._of_references
-                stays = self._compared(row.kept, counts)
+                stays = self._compared(row.kept, self.reading if is_own else self.of_references)
             file = self._proofs.check(goes, [] if stays is None else [stays])
         if isinstance(file, LeftFile):
             self.left.append(file)
@@ -462,12 +455,12 @@ class DedupJob:
         """The document of a file that this run has read."""
         return proof.Compared(key, self.root, b"", (counts.digests or {}).get(key))
 
-    def _of_database(self, name: str) -> dict[str, proof.Compared]:
-        """The documents of a reference that is a database, by their keys."""
-        if name not in self._references:
+    def _of_database(self, name: str | None) -> dict[str, proof.Compared]:
+        """The documents of a reference that is a database, or of earlier runs, by their keys."""
+        if name is not None and name not in self._known:
             with contextlib.closing(Store.open(Path(name), "read", running.timeout())) as store:
-                self._references[name] = _documents(store, self.root)
-        return self._references[name]
+                self._known[name] = _documents(store, self.root)
+        return self._known[name]
 
 
 def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
@@ -482,12 +475,6 @@ def _documents(store: Store, root: str) -> dict[str, proof.Compared]:
 
 class _Left(Exception):
     """The outputs stay as they were before the run."""
-
-
-def _is_itself(dropped: model.DroppedRow, root: str) -> bool:
-    """Whether a file is similar to a stored document of its own, as its only copy is."""
-    key, other = dropped.key, dropped.kept
-    return key == other or have_one_file(key, other, root)
 
 
 def _is_file(path: str) -> bool:
