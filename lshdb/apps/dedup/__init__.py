@@ -21,6 +21,6 @@ dropped because of another; files of rows; the database with what was kept.
     statements  the SQL of runs.sql, and of the temporary file
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote
 
-Doors: containing, data_frames, file_rows, input_tables, model, options, output_directory,
+Doors: data_frames, file_rows, input_tables, model, options, output_directory,
 references, rows, rules, run, run_outputs, whole_texts.
 """

@@ -28,7 +28,7 @@ from lshdb.text.shingling import Shingles, Shingling
 
 _CELL_BITS = 20
 """Bits of a hash that choose the cell in which it is counted: 4 MB."""
-CELLS = 1 << _CELL_BITS
+_CELLS = 1 << _CELL_BITS
 _COMMON = 0xFFFF
 """Counts above this are equal."""
 _PAIRS_AT_ONCE = 1 << 18
@@ -43,7 +43,7 @@ def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> arrays.IntArray:
 
     Args:
         sets: the distinct hashes of documents.
-        counts: uint32[CELLS], how many hashes were read, by their first bits; the hashes of the
+        counts: uint32[_CELLS], how many hashes were read, by their first bits; the hashes of the
             sets are added to them.
 
     Returns:
@@ -53,7 +53,7 @@ def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> arrays.IntArray:
     if not len(filled):
         return filled
     cells = (sets.hashes >> np.uint64(64 - _CELL_BITS)).view(np.int64)
-    counts += np.bincount(cells, minlength=CELLS).astype(np.uint32)
+    counts += np.bincount(cells, minlength=_CELLS).astype(np.uint32)
     # By how often it was read, then by its hash.
     rank = np.minimum(counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
     rank |= sets.hashes >> np.uint64(16)
@@ -75,7 +75,7 @@ class Codes:
     shingling: Shingling
 
     def __post_init__(self) -> None:
-        self._counts = np.zeros(CELLS, dtype=np.uint32)
+        self._counts = np.zeros(_CELLS, dtype=np.uint32)
         self._parts: list[tuple[Hashes, Hashes, arrays.IntArray, npt.NDArray[np.int32]]] = []
 
     def shingles(self, stored: Sequence[str]) -> Shingles:

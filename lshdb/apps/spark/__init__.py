@@ -16,7 +16,7 @@ Limits: keys give the order, as rows of a DataFrame have none. Spark Connect can
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
     sketching    signatures and bands, by options; frame_documents checks the columns
-    candidates   candidate pairs, with a limit on one bucket; containing and identical for rules
+    candidates   candidate pairs, with a limit on one bucket; identical for that rule
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
     databases    to lshdb files and back, by statements; reading has INPUT of the commands, and its

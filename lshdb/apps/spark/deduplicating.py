@@ -3,7 +3,7 @@
 Whether a document is kept depends on earlier ones, these depend on others, and so on: a chain. But
 a document without an earlier similar one is kept, and all documents similar to it are dropped. That
 decides most documents of a cluster, and all copies, however many there are. One task per cluster
-decides the remaining documents, in order. The rules contained and identical have no chains.
+decides the remaining documents, in order. The rule identical has no chains.
 """
 
 from collections import defaultdict
@@ -23,7 +23,6 @@ from lshdb.apps.dedup.run import references_checked
 from lshdb.apps.spark import (
     candidates,
     clustering,
-    containing,
     copied_passages,
     frame_documents,
     identical,
@@ -36,7 +35,6 @@ from lshdb.apps.spark.verifying import similar
 _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {
     rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
-    rules.ContainedRule: (containing.cards, containing.contained),
     rules.IdenticalRule: (identical.digests, identical.identical),
     rules.SimilarRule: (sketching.signed, similar),
 }
@@ -75,7 +73,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
 
     This is `lshdb.dedup` of the rows in the order of their keys, or of their length: no two kept
     documents are similar, and each dropped one is similar to a kept one, as far as candidates are
-    found (see `candidate_pairs`; by the rule contained all are found). Rows without a usable key
+    found (see `candidate_pairs`). Rows without a usable key
     or document are left out and listed, as there.
 
     A reference is a DataFrame with the same columns, such as an earlier crawl or a test set. First
@@ -95,6 +93,11 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """
     options = groups.replaced(options, counts=options.data.counts or Counts(df.sparkSession))
     rule, only_against = rules.rule_of(options.choice.of_rows), options.choice.drop.only_against
+    if type(rule) not in _JOINS:
+        raise UsageError(
+            f"rule {options.choice.drop.rule} is not for Spark: lshdb dedup takes rows that do not "
+            "fit in memory, too"
+        )
     if isinstance(rule, rules.CopiedRule):
         options = groups.replaced(options, settings=rule.index(options.data.settings))
     data, unusable = options.data, Counts(df.sparkSession)
@@ -114,7 +117,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     )
     if only_against:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
-    has_chains = isinstance(rule, rules.SimilarRule | rules.CopiedRule) and not only_against
+    has_chains = not isinstance(rule, rules.IdenticalRule) and not only_against
     decided = _without_keys(pairs, "a", _dropped_keys(pairs)) if has_chains else pairs
     dropped = _reasons(decided, [name for _, name in references])
     if unusable.unusable:

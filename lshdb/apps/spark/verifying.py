@@ -81,8 +81,10 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
         rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         if exact:
-            shared_counts, sizes = shared(contents, indices, settings)
-            similarity = jaccard(shared_counts, *sizes[indices])
+            sets = shingles.distinct_shingles(contents, settings.shingling, hashing.secret_seed())
+            sizes = np.diff(sets.offsets)
+            shared = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices)
+            similarity = jaccard(shared, *sizes[indices])
         else:
             similarity = _estimates(contents, indices, settings)
         if by_numbers:
@@ -150,15 +152,6 @@ def compared(
         names = {"key": side, "content": f"content_{side}"}
         pairs = pairs.join(documents.withColumnsRenamed(names), side)
     return pairs.select("a", "b", "content_a", "content_b").mapInArrow(run, schema)
-
-
-def shared(
-    contents: list[Content], indices: arrays.IntArray, settings: Settings
-) -> tuple[arrays.IntArray, arrays.IntArray]:
-    """How many distinct shingles pairs int64[2, n] share, int64[n], and each document has."""
-    sets = shingles.distinct_shingles(contents, settings.shingling, hashing.secret_seed())
-    sizes = np.diff(sets.offsets)
-    return shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices), sizes
 
 
 def _estimates(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:

@@ -289,51 +289,39 @@ def test_chains_are_decided_as_on_one_machine(
     assert failures == {"a row with '[\"an element\"]'", "1000"}
 
 
-def test_rows_that_others_contain_are_dropped_as_on_one_machine(spark: SparkSession) -> None:
-    """Of parts of parts of others, in any case, copies and empty ones; also in a reference."""
-    rng = random.Random("code:5")
-    pool = ["x = [1]", "if x: pass", "not x", "del x"]
-    rows: list[Any] = [[rng.choice(pool) for _ in range(rng.randrange(20))] for _ in range(30)]
-    for _ in range(150):
-        row = rng.choice(rows)
-        first, last = (rng.randrange(len(row) + 1) for _ in range(2))
-        rows.append(row[first:last] if first < last else row[:])
-    # The first candidates hold one half each of what a smaller one holds.
-    rows += [["one", "other"], ["one", "other", "third"]]
-    rows += [[half, *(f"{half}{n}{i}" for i in range(9))] for half in rows[-2] for n in range(9)]
-    rows = ["\n".join(row).replace("x", rng.choice("xy")) for row in rows]
-    rng.shuffle(rows)
-    own, theirs = ({f"{n:03}": row for n, row in enumerate(some)} for some in (rows, rows[:30]))
-    theirs = {f"{key}é": row for key, row in theirs.items() if rng.random() < 0.5}
-    dropped = dropped_as_on_one_machine(
-        spark, own, theirs, [(None, rows[0]), ("none", None)], shingle="code:5", rule="contained"
-    )
+@pytest.mark.parametrize("rule", ["identical", "copied:5"])
+def test_dropped_rows_have_all_columns_as_on_one_machine(spark: SparkSession, rule: str) -> None:
+    """Of copies, parts of others and empty ones; also of a reference."""
+    rng = random.Random(5)
+    texts = [" ".join(f"w{rng.randrange(90)}" for _ in range(rng.randrange(40))) for _ in range(20)]
+    texts += [rng.choice(texts)[: rng.randrange(9, 90)] for _ in range(20)] + texts[:6]
+    own, theirs = ({f"{n:03}": text for n, text in enumerate(some)} for some in (texts, texts[:5]))
+    theirs = {f"{key}\xe9": text for key, text in theirs.items()}
+    bad = [(None, texts[0]), ("none", None)]
+    dropped = dropped_as_on_one_machine(spark, own, theirs, bad, rule=rule)
     assert {one["kept"] in theirs for one in dropped} == {True, False}
-    ways = {(one["similarity"] == 1, one["identical"]) for one in dropped}
-    assert ways == {(False, False), (True, True), (True, False)}
 
 
 def dropped_as_on_one_machine(
     spark: SparkSession,
     own: Mapping[str, Any],
     theirs: Mapping[str, Any],
-    bad: Sequence[tuple[Any, ...]] = (),
-    shingle: str = "word:3",
+    bad: Sequence[tuple[Any, ...]],
     **given: Any,
 ) -> list[dict[str, Any]]:
     """The rows that are dropped, by key; all columns are those of `lshdb.dedup`, in their order."""
-    copied, name = given["rule"] != "contained", "set" if shingle == "set" else "text"
-    tables = [[{"id": key, name: one[key]} for key in sorted(one)] for one in (own, theirs)]
-    found = lshdb.dedup(tables[0], against=tables[1], shingle=shingle, workers=0, **given).dropped
+    copied = given["rule"] != "identical"
+    tables = [[{"id": key, "text": one[key]} for key in sorted(one)] for one in (own, theirs)]
+    found = lshdb.dedup(tables[0], against=tables[1], workers=0, **given).dropped
     names = dropped_columns((), copied=copied)
     of_table = {"line": None, "kept_line": None}  # rows of a DataFrame have no numbers
     expected = [
         dict(zip(names, dropped_row(one, copied=copied), strict=True)) | of_table
         for one in sorted(found, key=lambda one: one.key)
     ]
-    schema = f"id string, {name} {'array<string>' if name == 'set' else 'string'}"
+    schema = "id string, text string"
     df, against = (frame(spark, rows, schema) for rows in ([*own.items(), *bad], [*theirs.items()]))
-    settings = lshdb.spark.make_settings(shingle=shingle)
+    settings = lshdb.spark.make_settings()
     result = lshdb.spark.dedup(df, settings, against=against, **given)
     dropped = sorted((row.asDict() for row in result.dropped.collect()), key=itemgetter("key"))
     assert (dropped, [*dropped[0]]) == (expected, [*names])
@@ -444,6 +432,7 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(lshdb.UsageError, "settings are for texts", set="text")
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
     refused(lshdb.UsageError, "give no order", rule="contained", keep="longest")
+    refused(lshdb.UsageError, "rule contained is not for Spark", rule="contained")
     refused(lshdb.UsageError, "rule copied:5 compares contents", rule="copied:5", estimate=True)
     refused(lshdb.SettingsError, "passages", sets, rule="copied:5")
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
