@@ -2,8 +2,8 @@
 
 A rule is one class. It says what a file needs for it (`check`, `index`), which columns a dropped
 row has besides the usual ones (`columns`), and how it decides: row by row, by a `Matcher` of each
-batch (`RowRule`), or on all rows at once (`WholeRule`). `RULES` has them by name; an option or a
-call names one as NAME or NAME:ARGUMENT.
+batch (`RowRule`). `ContainedRule` alone decides on all rows at once, see containing. `RULES` has
+them by name; an option or a call names one as NAME or NAME:ARGUMENT.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,6 @@ import numpy as np
 
 from lshdb.apps.dedup import identical, matching
 from lshdb.apps.dedup.collection import Collection
-from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.model import COPIED
 from lshdb.apps.dedup.options import RuleOptions
 from lshdb.apps.dedup.record_matching import RecordMatcher
@@ -100,14 +99,6 @@ Comparing = Callable[[StoreReader, SignedPart, Mask, int | None], matching.Match
 """Makes the matcher of a batch, from the collection as it is read now, the documents of the batch
 signed by its settings, bool[n], which of these are compared, and how many of them may replace a
 stored one (None: none is kept)."""
-
-
-@runtime_checkable
-class WholeRule(Rule, Protocol):
-    """A rule that decides on all rows at once."""
-
-    def on_all(self, settings: Settings) -> Codes:
-        """A collector of all documents, which then decides on them."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +262,7 @@ class CopiedRule(RowRule):
 
 
 @dataclass(frozen=True)
-class ContainedRule(WholeRule):
+class ContainedRule(Rule):
     """A document is dropped if a kept one has all of its shingles."""
 
     @classmethod
@@ -287,10 +278,6 @@ class ContainedRule(WholeRule):
     def check(self, settings: Settings, name: str) -> None:
         """See Rule."""
         _check_contents(settings, name)
-
-    def on_all(self, settings: Settings) -> Codes:
-        """See WholeRule."""
-        return Codes(settings.shingling)
 
 
 @dataclass(frozen=True)

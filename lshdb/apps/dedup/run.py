@@ -317,7 +317,8 @@ class Run:
         spool = self._stack.enter_context(
             contextlib.closing(Spool(directory / "spool.db", self._limits))
         )
-        on_all = self.rule.on_all(self.settings) if isinstance(self.rule, rules.WholeRule) else None
+        is_by_row = isinstance(self.rule, rules.RowRule)
+        on_all = None if is_by_row else Codes(self.settings.shingling)
         reports = [self._take_in(spool, on_all)]
         if on_all is None:
             private = self._private()
@@ -531,7 +532,7 @@ def references_checked(options: RuleOptions, *, stores: bool = False) -> list[Re
         UsageError: options that do not go together.
         InputError: a reference does not exist.
     """
-    is_whole = options.drop_all or isinstance(rules.rule_of(options), rules.WholeRule)
+    is_whole = options.drop_all or not isinstance(rules.rule_of(options), rules.RowRule)
     if stores and is_whole:
         raise UsageError(
             "drop_all and rule contained decide on all rows at once: give no database that "

@@ -175,6 +175,15 @@ class _PairCounts:
         settings = self.store.settings
         sample, construction = len(self.queries), settings.construction
         expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)
+        recall, pairs = MeasuredRecall(0, 0, None, None, None, None), int(self._similar.sum())
+        if pairs:
+            # The pairs of a query are not independent: all of its copies are found or none. So the
+            # interval is that of fewer pairs, with those of a query counted as one.
+            effective = pairs**2 / float((self._similar.astype(np.float64) ** 2).sum())
+            share = self._found / pairs
+            low, high = wilson(share * effective, effective)
+            formula = self._expected / pairs
+            recall = MeasuredRecall(pairs, self._found, share, low, high, formula)
         precision = expected_precision = None
         if self._candidates:
             precision = self._similar_candidates / self._candidates
@@ -186,20 +195,9 @@ class _PairCounts:
             documents=documents,
             sample=sample,
             exact=settings.content,
-            recall=self._recall(),
+            recall=recall,
             candidates=self._candidates / max(1, sample),
             candidates_formula=expected,
             precision=precision,
             precision_formula=expected_precision,
         )
-
-    def _recall(self) -> MeasuredRecall:
-        pairs = int(self._similar.sum())
-        if not pairs:
-            return MeasuredRecall(0, 0, None, None, None, None)
-        # The pairs of a query are not independent: all of its copies are found or none. So the
-        # interval is that of fewer pairs, with those of a query counted as one.
-        effective = pairs**2 / float((self._similar.astype(np.float64) ** 2).sum())
-        share = self._found / pairs
-        low, high = wilson(share * effective, effective)
-        return MeasuredRecall(pairs, self._found, share, low, high, self._expected / pairs)

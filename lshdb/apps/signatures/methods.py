@@ -115,7 +115,15 @@ def add_signatures(
     matrix = _lanes(signatures, made_with, settings)
     checked_keys = batches.checked_keys(keys)
     sizes = _sizes(shingles, matrix, settings)
-    _check_lengths(len(matrix), checked_keys, sizes, digests)
+    lengths = {len(checked_keys), len(sizes), len(checked_keys if digests is None else digests)}
+    if lengths != {len(matrix)}:
+        raise ContentError(
+            f"{len(matrix):,} signatures, and {len(checked_keys):,} keys, {len(sizes):,} numbers "
+            f"of shingles{'' if digests is None else f', {len(digests):,} digests'}"
+        )
+    for digest in digests or ():
+        if not isinstance(digest, bytes) or len(digest) != content.DIGEST_BYTES:
+            raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")
     total, of_run = AddReport(), DocIds()
     for part in arrays.chunks(len(matrix), _BATCH):
         part_matrix = matrix[part]
@@ -227,19 +235,3 @@ def _sizes(
     if len(sizes) and sizes.max() > content.LARGEST:
         raise ContentError(f"no document has more than {content.LARGEST:,} shingles")
     return sizes.astype(np.int64)
-
-
-def _check_lengths(
-    count: int,
-    keys: Sequence[str],
-    sizes: arrays.IntArray,
-    digests: Sequence[bytes] | None,
-) -> None:
-    if {len(keys), len(sizes), len(keys if digests is None else digests)} != {count}:
-        raise ContentError(
-            f"{count:,} signatures, and {len(keys):,} keys, {len(sizes):,} numbers of shingles"
-            + ("" if digests is None else f", {len(digests):,} digests")
-        )
-    for digest in digests or ():
-        if not isinstance(digest, bytes) or len(digest) != content.DIGEST_BYTES:
-            raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")

@@ -174,26 +174,20 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkDedupOpt
     return verifying.compared(pairs, documents, settings, compare, schema)
 
 
-def _short_texts(reference: DataFrame, settings: Settings) -> list[tuple[str, str]]:
-    """The keys and texts of a reference that have fewer words than a run, by a job."""
+def whole_texts(
+    documents: DataFrame, references: DataFrame, options: SparkDedupOptions
+) -> DataFrame:
+    """The documents that contain a whole short text of a reference, in the columns of `copied`."""
+    settings, counts = options.data.settings, options.data.counts
 
-    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
+    def find_short(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         short = WholeTexts(settings.shingling, settings.passages)
         short.take(range(len(contents)), [*map(str, contents)])
         indices = pa.array([*short.runs], pa.int64())
         return {"key": keys.take(indices), "content": pa.array(contents).take(indices)}
 
     schema = "key string, content string"
-    rows = sketching.of_documents(reference, settings, columns, schema).collect()
-    return [*map(tuple, rows)]
-
-
-def whole_texts(
-    documents: DataFrame, references: DataFrame, options: SparkDedupOptions
-) -> DataFrame:
-    """The documents that contain a whole short text of a reference, in the columns of `copied`."""
-    settings, counts = options.data.settings, options.data.counts
-    texts = _short_texts(references, settings)
+    texts = sketching.of_documents(references, settings, find_short, schema).collect()
     if counts is not None:
         counts.add("short_references", len(texts))
     short = WholeTexts(settings.shingling, settings.passages)

@@ -1,6 +1,5 @@
 """From a DataFrame to lshdb files, and back."""
 
-import contextlib
 import glob
 import os
 import shutil
@@ -24,8 +23,8 @@ from lshdb.apps.spark.sketching import Batches, usable
 from lshdb.apps.spark.statements import ALL_DOCUMENTS
 from lshdb.errors import TIMEOUT
 from lshdb.groups import takes
-from lshdb.sketch.settings import Settings
-from lshdb.store import partial_files
+from lshdb.read.outputs import Output
+from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.text.arrays import bounded
 
@@ -81,32 +80,17 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
         context = TaskContext.get()
         assert context is not None
         path = target / f"shard-{context.partitionId():05d}-of-{number:05d}.db"
-        with _new_file(path, settings) as database:
-            database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
-            count = len(database)
+        with temporary_directory(None) as directory:  # on this machine's own disk
+            local_path = directory / path.name
+            with Database(Store.open(local_path, "create", TIMEOUT, lambda: settings)) as database:
+                database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
+                count = len(database)
+            with local_path.open("rb") as file, Output(str(path), sync=True) as copy:
+                shutil.copyfileobj(file, copy)
         yield pa.RecordBatch.from_pydict({"path": [str(path)], "documents": [count]})
 
     written = parts.mapInArrow(run, "path string, documents long").collect()
     return [Shard(Path(path), count) for path, count in sorted(map(tuple, written))]
-
-
-@contextlib.contextmanager
-def _new_file(path: Path, settings: Settings) -> Iterator[Database]:
-    """A new database, made on this machine's own disk; at the end it is copied to the path.
-
-    It has its name when it is complete, and none if the caller fails.
-    """
-    with partial_files.temporary_directory(None) as directory:
-        local_path = directory / path.name
-        with Database(Store.open(local_path, "create", TIMEOUT, lambda: settings)) as database:
-            yield database
-        partial = partial_files.PartialFile(path)
-        try:
-            with local_path.open("rb") as file:
-                shutil.copyfileobj(file, partial.file)
-            partial.take_name(sync=True)
-        finally:
-            partial.discard()
 
 
 def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
