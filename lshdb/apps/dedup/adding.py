@@ -13,8 +13,14 @@ from lshdb.write.parts import SignedPart
 from lshdb.write.writing import Writer
 
 
+def note_run(store: Store, digest: bytes) -> None:
+    """Note a run, by the digest of what it read and wrote; see runs.sql."""
+    store.make_part("runs")
+    store.run_many(INSERT_RUN, [(digest,)])
+
+
 def has_run(store: Store, digest: bytes) -> bool:
-    """Whether a run is noted, by the digest of what it read and wrote; see runs.sql."""
+    """Whether a run is noted."""
     return "runs" in store.parts and bool(store.rows(HAS_RUN, digest))
 
 
@@ -43,8 +49,7 @@ def merge_whole(store: Store, source: Store, run: bytes | None = None) -> AddRep
                 writer.finish()
         writer.finish()
         if run is not None:
-            store.make_part("runs")
-            store.run_many(INSERT_RUN, [(run,)])
+            note_run(store, run)
     return writer.report
 
 

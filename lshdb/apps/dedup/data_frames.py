@@ -18,6 +18,9 @@ from lshdb.read.records import RecordOptions, documents_of_rows
 from lshdb.read.tables import check_one_table, documents_of_table
 from lshdb.text.arrays import Mask
 
+_NAME = "row"
+"""Of a row in messages, with its number."""
+
 
 @dataclass(eq=False)
 class Frame(ABC):
@@ -25,12 +28,10 @@ class Frame(ABC):
 
     Attributes:
         data: the rows.
-        name: of the rows, as printed.
         options: how they become documents.
     """
 
     data: Any
-    name: str
     options: RecordOptions
 
     def __post_init__(self) -> None:  # noqa: B027
@@ -38,7 +39,7 @@ class Frame(ABC):
 
     def batches(self) -> Iterator[Batch]:
         """All rows, with their documents."""
-        return documents_of_table(self.data, self.name, self.options)
+        return documents_of_table(self.data, _NAME, self.options)
 
     @abstractmethod
     def take(self, mask: Mask) -> Any:
@@ -49,14 +50,14 @@ class Frame(ABC):
         return self.batches()
 
 
-def frame_of(data: Any, name: str, options: RecordOptions) -> Frame:
+def frame_of(data: Any, options: RecordOptions) -> Frame:
     """The rows of data; UsageError for data without rows."""
     check_one_table(data)
     for attribute, library in _LIBRARIES.items():
         if hasattr(data, attribute):
-            return library(data, name, options)
+            return library(data, options)
     if isinstance(data, Iterable) and not isinstance(data, str | Mapping | bytes):
-        return _Dicts(data, name, options)
+        return _Dicts(data, options)
     raise UsageError(
         f"{type(data).__name__} has no rows: give a table of pyarrow, pandas or Polars, a "
         "Dataset, dicts, or names of files"
@@ -72,7 +73,7 @@ class _Dicts(Frame):
 
     def batches(self) -> Iterator[Batch]:
         return documents_of_rows(
-            len(self.data), lambda part: map(dict, self.data[part]), self.name, self.options
+            len(self.data), lambda part: map(dict, self.data[part]), _NAME, self.options
         )
 
     def take(self, mask: Mask) -> list[Any]:
@@ -126,7 +127,7 @@ class _DuckDB(_Arrow):
             self._query("lshdb_given", f"SET {setting} = {before}")
 
     def batches(self) -> Iterator[Batch]:
-        return documents_of_table(self._form(self.data), self.name, self.options)
+        return documents_of_table(self._form(self.data), _NAME, self.options)
 
     def take(self, mask: Mask) -> Any:
         return self._form(super().take(mask))

@@ -145,7 +145,7 @@ class Run:
         names: dict[str, Any] = {f"{name}_field": field for name, field in fields.items()}
         if not reference.is_path:
             options = replace(usual, **names, order_field="")
-            rows = data_frames.frame_of(reference.data, "row", options)
+            rows = data_frames.frame_of(reference.data, options)
             return self._indexed(rows.batches(), reference.name, contextlib.nullcontext(silent))
         wanted = self.options.rows.fields
         session = self._session_of_references.like(

@@ -199,7 +199,7 @@ def _partition(path: str, output: str) -> dict[str, str | None]:
 
 
 def common_head(
-    session: Session, paths: Sequence[str], format: str, output: str = ""
+    session: Session, paths: Sequence[str], format: str, output: str
 ) -> TableSchema | None:
     """The head of one file in this format for the rows of several; None if unknown.
 

@@ -319,7 +319,7 @@ def _source_of(
     """
     names = data if isinstance(data, list | tuple) and data else [data]
     if not isinstance(names[0], str | os.PathLike):
-        return data_frames.frame_of(data, "row", session.options)
+        return data_frames.frame_of(data, session.options)
     for name in names:
         if not isinstance(name, str | os.PathLike):
             raise UsageError(f"among names of files there is {name!r:.100}")

@@ -51,7 +51,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
     return prints(frame_documents.documents(df, options), options.settings, options.counts)
 
 
-def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
+def prints(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
     """`fingerprints` of checked documents."""
 
     def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:

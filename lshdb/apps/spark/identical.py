@@ -12,7 +12,7 @@ from lshdb.text import content
 from lshdb.text.shingling import Content
 
 
-def digests(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
+def digests(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
     """The digest of each checked document that has anything in it: key string, digest binary."""
 
     def columns(keys: pa.Array, contents: list[Content]) -> sketching.BatchColumns:

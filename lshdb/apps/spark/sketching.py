@@ -45,7 +45,7 @@ def bands(signatures: DataFrame) -> DataFrame:
     return signatures.selectExpr("key", "posexplode(bucket_keys) AS (band_no, bucket_key)")
 
 
-def signed(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
+def signed(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
     """`signatures` of checked documents."""
 
     def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
