@@ -140,10 +140,10 @@ class Codes:
                 self.dropped[smaller.number] = True
                 same_text = smaller.stored == larger.stored
                 same_bytes = smaller.bytes_digest == larger.bytes_digest is not None
-                sources = smaller.key, smaller.file, smaller.line, larger.key, larger.file
+                rows_named = smaller.key, smaller.file, smaller.line, larger.key, larger.file
                 matched = similarity, True, same_text and same_bytes, same_text, reference
                 fields = picked_fields(options.fields, smaller.metadata, larger.metadata)
-                dropped = DroppedRow(*sources, larger.line, *matched, *fields)
+                dropped = DroppedRow(*rows_named, larger.line, *matched, *fields)
                 rows.append((smaller.number, dropped))
             yield rows
 

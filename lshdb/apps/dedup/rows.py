@@ -19,8 +19,8 @@ from lshdb.read.batch import Origin, Record, TableSchema
 from lshdb.read.metadata import field_value
 from lshdb.read.records import field_paths
 
-ColumnValues = Sequence[Sequence[Any]]
-"""Of each column, one value for each row."""
+RowValues = Sequence[Sequence[Any]]
+"""Of each row, one value for each column."""
 ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
 """The columns that annotated rows have besides their own."""
 
@@ -48,14 +48,12 @@ class Rows(ABC):
         """The rows with other texts in a field of some of them; UsageError without such a field."""
 
     @abstractmethod
-    def with_columns(
-        self, indices: Sequence[int], values: ColumnValues, columns: Columns
-    ) -> Origin:
+    def with_columns(self, indices: Sequence[int], values: RowValues, columns: Columns) -> Origin:
         """Some rows with further columns.
 
         Args:
             indices: of m rows, ascending.
-            values: of each column, one for each of the m rows.
+            values: of each of the m rows, one for each column.
             columns: the names and types.
 
         Raises:
@@ -67,8 +65,7 @@ class Rows(ABC):
         schema = self.origin.schema
         assert schema is not None
         new = {n: value for n, value in partition.items() if n not in schema.columns}
-        columns = [[value] * len(indices) for value in new.values()]
-        return self.with_columns(indices, columns, dict.fromkeys(new, str))
+        return self.with_columns(indices, [[*new.values()]] * len(indices), dict.fromkeys(new, str))
 
     def _changed(self, indices: Sequence[int], rows: object, columns: Columns) -> Origin:
         """The origin of some rows with further columns."""
@@ -94,11 +91,9 @@ class _Json(Rows):
             lines[index] = _with_newline_of(lines[index], encode(record, numbers=True))
         return replace(self.origin, rows=lines)
 
-    def with_columns(
-        self, indices: Sequence[int], values: ColumnValues, columns: Columns
-    ) -> Origin:
+    def with_columns(self, indices: Sequence[int], values: RowValues, columns: Columns) -> Origin:
         lines, marks = list[bytes](), [*map(encode, columns)]
-        for line, *row in zip(self.lines(indices), *values, strict=True):
+        for line, row in zip(self.lines(indices), values, strict=True):
             record: Record | None = None
             if line.rstrip()[:-1].rstrip().endswith(b"{") or any(map(line.__contains__, marks)):
                 record = json_rows.record_of(line)
@@ -150,11 +145,9 @@ class _Csv(Rows):
             rows[index] = _with_newline_of(rows[index], next(csv_rows.csv_lines([values], schema)))
         return replace(self.origin, rows=rows)
 
-    def with_columns(
-        self, indices: Sequence[int], values: ColumnValues, columns: Columns
-    ) -> Origin:
+    def with_columns(self, indices: Sequence[int], values: RowValues, columns: Columns) -> Origin:
         schema, rows = _schema_of(self.origin), list[bytes]()
-        for index, *cells in zip(indices, *values, strict=True):
+        for index, cells in zip(indices, values, strict=True):
             row = self.origin.rows[index]
             rows.append(_with_newline_of(row, row.rstrip(b"\r\n") + _cells(cells, schema)))
         return self._changed(indices, rows, columns)
@@ -203,9 +196,7 @@ class ArrowRows(Rows):
 
         return replace(self.origin, rows=with_values_at(self.origin.rows, field, texts))
 
-    def with_columns(
-        self, indices: Sequence[int], values: ColumnValues, columns: Columns
-    ) -> Origin:
+    def with_columns(self, indices: Sequence[int], values: RowValues, columns: Columns) -> Origin:
         """As Rows.with_columns."""
         import pyarrow as pa
 
@@ -214,7 +205,10 @@ class ArrowRows(Rows):
         if not indices:
             return self._changed(indices, None, columns)
         batch, schema = self.batch_of(indices), schema_of(columns)
-        new = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+        new = [
+            pa.array(column, field.type)
+            for column, field in zip(zip(*values, strict=True), schema, strict=True)
+        ]
         fields = pa.schema([*batch.schema, *schema], batch.schema.metadata)
         changed = pa.RecordBatch.from_arrays([*batch.columns, *new], schema=fields)
         return self._changed(indices, changed, columns)

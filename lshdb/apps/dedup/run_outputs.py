@@ -158,9 +158,7 @@ def annotated(rows: DecidedBatch, origin: Origin, clusters: Clusters) -> Origin:
         if index in values or _record(read, index) is not None
     ]
     nulls = (None,) * len(ANNOTATED)
-    columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
-    columns = columns or [()] * len(ANNOTATED)
-    return read.with_columns(indices, columns, ANNOTATED)
+    return read.with_columns(indices, [values.get(i, nulls) for i in indices], ANNOTATED)
 
 
 def _record(rows: Rows, index: int) -> Record | None:

@@ -275,9 +275,9 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     with contextlib.ExitStack() as stack:
         store = None
         if options.into is not None:
-            request = rules.with_index(rules.rule_of(options.choice), request)
+            new = rules.with_index(rules.rule_of(options.choice), request)
             path, limits = Path(str(options.into)), options.limits
-            store = Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=limits)
+            store = Store.open(path, "create", TIMEOUT, lambda: resolve(new), limits=limits)
             stack.enter_context(contextlib.closing(store))
             if note := check_against(request, store.settings, store.path):
                 warn(SettingsWarning(note))
