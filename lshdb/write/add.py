@@ -173,33 +173,31 @@ def add_files(
     ).like(stored_guess=store.extracted_of, root=store.root)
     skipped = session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
+    add = select or added
+
+    def reports(job: Job) -> Iterator[AddReport]:
+        """Add files in batches, and each database among them by merging it, in their order."""
+        files = session.files(paths)
+        if session.options.element_field:
+            rows = session.of_files(files)
+            yield from add(job, long_tables.grouped(rows, session.options, store.real_path.parent))
+            return
+        for is_merged, of_kind in itertools.groupby(files, File.is_database):
+            if not is_merged:
+                yield from add(job, session.of_files(of_kind))
+                continue
+            for file in of_kind:
+                if earlier := session.files_read.earlier(file):
+                    skipped.add_repeated(file.path, earlier)
+                else:
+                    yield from _merged(job, session, file, options)
+
     with session.shown(options.add.write.progress, "adding", paths) as progress:
         job = Job(store, options.add.write.workers, session.counts.failures, True, progress)
-        reports = _of_paths(job, session, paths, options, select or added)
-        total = _summed(job, reports, options.add, session.counts.failures)
+        total = _summed(job, reports(job), options.add, session.counts.failures)
     return replace(
         total, damaged=skipped["damaged"] - damaged, guessed=skipped["guessed"] - guessed
     )
-
-
-def _of_paths(
-    job: Job, session: Session, paths: Iterable[str], options: AddFilesOptions, add: Select
-) -> Iterator[AddReport]:
-    """Add files in batches, and each database among them by merging it, in their order."""
-    files = session.files(paths)
-    if session.options.element_field:
-        rows = session.of_files(files)
-        yield from add(job, long_tables.grouped(rows, session.options, job.store.real_path.parent))
-        return
-    for is_merged, of_kind in itertools.groupby(files, File.is_database):
-        if not is_merged:
-            yield from add(job, session.of_files(of_kind))
-            continue
-        for file in of_kind:
-            if earlier := session.files_read.earlier(file):
-                session.counts.skipped.add_repeated(file.path, earlier)
-            else:
-                yield from _merged(job, session, file, options)
 
 
 def first_database(files: Iterable[File], timeout: float) -> tuple[str, Settings] | None:

@@ -33,38 +33,29 @@ def answer_many(
     """
     shingling = store.settings.shingling
     cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
-    condition = query.ranking.similar.condition
+    ranking, condition = query.ranking, query.ranking.similar.condition
     if condition.where is not None:
         with store.snapshot(condition):
             pass  # errors in it are raised before anything is read
-    return _answered(store, items, query, on_failure)
 
+    def answered_batches() -> Generator[tuple[str, list[Match]]]:
+        cut = 0
+        job = batches.Job(store, query.workers, on_failure)
+        with batches.signed(job, items, plain_settings(store.settings)) as stream:
+            for batch in stream:
+                parts = [part for part in batch if part.keys]
+                if not parts:
+                    continue
+                with store.snapshot(condition) as (reader, keep):
+                    documents = writing.joined(parts, plain_settings(reader.settings))
+                    answered = answers(reader, ranking, writing.query_batch(documents), keep)
+                    keys = chain.from_iterable(part.keys for part in parts)
+                    for key, (matches, cuts) in zip(keys, answered, strict=True):
+                        cut += bool(cuts)
+                        yield key, matches
+                del parts, documents, answered
+            if cut:
+                first = max(store.limits.query_first, (ranking.similar.top or 0) + 1)
+                errors.warn_of_limit(queries_cut(cut, first))
 
-def _answered(
-    store: Store,
-    items: Iterable[batches.Addable],
-    query: QueryManyOptions,
-    on_failure: Callable[[Failure], None] | None,
-) -> Generator[tuple[str, list[Match]]]:
-    settings = plain_settings(store.settings)
-    ranking, condition = query.ranking, query.ranking.similar.condition
-    cut = 0
-    limits = store.limits
-    job = batches.Job(store, query.workers, on_failure)
-    with batches.signed(job, items, settings) as stream:
-        for batch in stream:
-            parts = [part for part in batch if part.keys]
-            if not parts:
-                continue
-            with store.snapshot(condition) as (reader, keep):
-                documents = writing.joined(parts, plain_settings(reader.settings))
-                answered = answers(reader, ranking, writing.query_batch(documents), keep)
-                keys = chain.from_iterable(part.keys for part in parts)
-                for key, (matches, cuts) in zip(keys, answered, strict=True):
-                    cut += bool(cuts)
-                    yield key, matches
-            del parts, documents, answered
-        if cut:
-            errors.warn_of_limit(
-                queries_cut(cut, max(limits.query_first, (ranking.similar.top or 0) + 1))
-            )
+    return answered_batches()
