@@ -115,9 +115,9 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     pairs = clustering.checkpointed(
         _pairs(docs, [each for each, _ in references], options, rule, unusable)
     )
-    if only_against:
-        pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
     has_chains = not isinstance(rule, rules.IdenticalRule) and not only_against
+    if not has_chains:
+        pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
     decided = _without_keys(pairs, "a", _dropped_keys(pairs)) if has_chains else pairs
     dropped = _reasons(decided, [name for _, name in references])
     if unusable.unusable:
