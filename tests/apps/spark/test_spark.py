@@ -767,7 +767,7 @@ def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
     script = Path(lshdb.spark.__file__).with_name("__main__.py")
     words = [sys.executable, str(script), "spark-passages", "--gap", "-1", "in", "out"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (2, b"lshdb: gap -1 is below 0\n")
+    assert (done.returncode, done.stderr) == (2, b"lshdb: --gap -1 is below 0\n")
 
 
 def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> None:
