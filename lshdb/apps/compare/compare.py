@@ -40,8 +40,8 @@ class _ComparedDocument:
 
 def compare(store: Store, a: str | Document | Batch, b: str | Document | Batch) -> model.Comparison:
     """Compare two documents, of which one that was just read is a batch; see Database.compare."""
-    settings = store.settings
     with store.reading():
+        settings = store.settings  # of the same state as the documents
         a_side, b_side = _side(store, a), _side(store, b)
         exact = _exact(store, a_side.content, b_side.content)
     same_text = a_side.digest == b_side.digest and not settings.shingling.foreign
