@@ -97,8 +97,8 @@ class Settings:
             )
         if self.records and (self.shingling.kind not in ("word", "char") or not self.content):
             raise SettingsError(
-                "records and scans are compared by the runs of words or characters of their texts: "
-                "give no sets, no programs, no estimate and no no-content"
+                "records and scans are compared by runs of words or characters of stored texts: "
+                "leave out sets, programs, estimate and no-content"
             )
 
     @property

@@ -219,7 +219,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"threshold": 0.01}, "cannot be reached"),
     ({"threshold": 0.3, "permutations": 16, "recall": 0.999}, "cannot be reached"),
     ({"purpose": "music"}, "'music' is not short-text"),
-    ({"purpose": "records", "shingle": "set"}, "records are texts"),
+    ({"purpose": "records", "shingle": "set"}, "records and scans are compared"),
     ({"shingle": "word:0"}, "word:0"),
     ({"shingle": "char:65"}, "char:65"),
     ({"shingle": "char"}, "'char'"),

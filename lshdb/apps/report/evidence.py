@@ -42,7 +42,6 @@ from lshdb.apps.passages import weights
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.passage_pairs import passage_totals
 from lshdb.apps.passages.reworded import MIN_SCORE, reworded_pairs
-from lshdb.columns import Columns, columns_of
 from lshdb.formatting import sameness
 from lshdb.groups import replaced
 from lshdb.progress import Progress
@@ -116,10 +115,6 @@ class ConnectedPair(Result):
     b_coverage: float | None = None
     words: int | None = None
     reworded: float | None = None
-
-
-CONNECTED: Columns = columns_of(ConnectedPair)
-"""Columns of the pairs of a report."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     """Write documents to lshdb files, shard-00000-of-00008.db and so on, one task each; runs jobs.
 
     A document's file depends on its key. Each file is made on the executor's own disk, and gets
-    its name in the directory when it is complete. `lshdb query -d 'DIRECTORY/*.db'` queries all.
+    its name in the directory when it is complete. `lshdb add -d all.db DIRECTORY/*.db` makes one
+    database of them.
 
     Args:
         df: one row per document.
