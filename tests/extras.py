@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -41,10 +40,17 @@ _ADVICE: Final = re.compile(r"pip install '\.\[([a-z]+)\]|pip install (pandas|po
 """What lshdb says where an extra is missing."""
 
 
-@cache
+_MISSING: Final = {
+    extra
+    for extra, modules in EXTRAS.items()
+    if any(find_spec(module) is None for module in modules)
+}
+"""The extras of which a module is not installed: found before tests hide some of them."""
+
+
 def is_missing(extra: str) -> bool:
     """Whether a module of an extra is not installed."""
-    return any(find_spec(module) is None for module in EXTRAS.get(extra, ()))
+    return extra in _MISSING
 
 
 def advice(extra: str) -> str:
@@ -72,7 +78,7 @@ def _missing_in(error: BaseException | None) -> str | None:
     while error is not None:
         if isinstance(error, ModuleNotFoundError):
             extra = _EXTRA_OF.get(str(error.name).partition(".")[0])
-            if extra is not None:
+            if extra is not None and is_missing(extra):
                 return extra
         if (extra := named_in(str(error))) is not None:
             return extra

@@ -264,6 +264,7 @@ def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(
 ) -> None:
     for module in ("pyarrow", "compression.zstd", "backports.zstd"):
         monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "lshdb.read.arrow_rows", raising=False)
     assert failures_of(tmp_path / "x.parquet", b"PAR1") == [
         ": Parquet and Arrow take pyarrow: pip install '.[arrow]' in a clone of lshdb"
     ]

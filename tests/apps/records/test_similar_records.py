@@ -179,7 +179,7 @@ def test_dedup_drops_what_is_similar_to_a_kept_row(
                 lshdb.UsageError, match="records and scans are compared by the share"
             ):
                 [*db.pairs(**options)]
-    with pytest.raises(lshdb.SettingsError, match=r"records and scans .* no estimate"):
+    with pytest.raises(lshdb.SettingsError, match=r"records and scans .* estimate"):
         lshdb.dedup(rows, purpose="records", estimate=True)
     result = lshdb.dedup(rows, purpose="records")
     assert [row["id"] for row in result.kept] == kept
