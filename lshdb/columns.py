@@ -40,7 +40,7 @@ MATCH: Columns = columns_of(model.Match)
 PAIR: Columns = columns_of(model.Pair, *WEIGHTED)
 _STORED = ("a", "b", "similarity", "exact", "estimate", "identical", "same_text")
 STORED_PAIR: Columns = {name: PAIR[name] for name in _STORED}
-"""The columns of the table similar_pairs, of pages and of Spark."""
+"""The columns of pages and of Spark."""
 MEMBER: Columns = {
     "cluster": int,
     "key": str,

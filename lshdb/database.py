@@ -432,31 +432,6 @@ class Database(AppMethods):
 
         return pair_results(self._store, options)
 
-    @takes(PairsOptions)
-    def store_pairs(self, options: PairsOptions) -> int:
-        """Write all pairs of similar documents to the table `similar_pairs` of the file.
-
-        For programs that read the file with plain SQL. The table is as old as the row of
-        `similar_pairs_made` says; call this again to replace its rows, in one transaction.
-
-        Returns:
-            The number of pairs.
-
-        Raises:
-            UsageError: fields of metadata or a sample are asked for.
-            StoreError: the file has another table of this name.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox, the ant")])
-        ...     report += db.add("c", "the fox and the grapes!")
-        ...     db.store_pairs(), list(db.sql("select a, b, similarity from similar_pairs"))
-        (1, [Row(a='a', b='c', similarity=1.0)])
-        """
-        from lshdb.search.result_tables import store_pairs
-
-        return store_pairs(self._store, options)
-
     @takes(ClustersOptions)
     def clusters(self, options: ClustersOptions) -> "Results[Cluster]":
         """Clusters of similar documents, and which document of each to keep.

@@ -1,13 +1,9 @@
 """`lshdb pairs`: find all pairs of similar documents."""
 
-from typing import Annotated
-
 from lshdb.cli import messages, results, similar
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
-from lshdb.errors import UsageError
 from lshdb.formatting import counted
-from lshdb.groups import Option
 from lshdb.options import PairsOptions
 from lshdb.search.pair_sample import SEED
 
@@ -16,9 +12,6 @@ def pairs(
     *,
     file: DatabaseFile,
     options: PairsOptions,
-    into_table: Annotated[
-        bool, Option("Write them to the table similar_pairs of the file, for plain SQL.")
-    ] = False,
     form: Form,
 ) -> None:
     """Find all pairs of similar documents.
@@ -39,14 +32,6 @@ def pairs(
     Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20
     """
     join = options.join
-    if into_table:
-        if not form.is_text:
-            raise UsageError("give one of --into-table, --json, --csv and --output")
-        with file.open("write") as database:
-            similar.minimum(database, join.similar.threshold)
-            count = database.store_pairs(options)
-            messages.message(f"{file.db}: table similar_pairs: {counted(count, 'pair')}")
-        return
     with file.reading(form, temporary=join.group_by is not None) as database:
         minimum = similar.minimum(database, join.similar.threshold)
         matching_pairs = database.pairs(options)

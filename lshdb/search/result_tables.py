@@ -27,7 +27,6 @@ from lshdb.columns import (
     MATCH,
     MEMBER,
     PAIR,
-    STORED_PAIR,
     WEIGHTED,
     Columns,
     columns_of,
@@ -251,22 +250,6 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     results = PairResults("pairs", columns, pairs, rows)
     results._drawn = drawn
     return results
-
-
-def store_pairs(store: Store, options: PairsOptions) -> int:
-    """Write all pairs to a table; see Database.store_pairs."""
-    from lshdb.search.pairs import pair_blocks
-
-    if options.join.similar.fields or options.join.group_by is not None:
-        raise UsageError("the table is of documents, without fields of metadata: join them on key")
-    if options.sample is not None:
-        raise UsageError("a sample is for people: the table is for programs, and has all pairs")
-    threshold = options.join.similar.threshold
-    minimum = store.settings.threshold if threshold is None else threshold
-    with store.writing():
-        blocks = pair_blocks(store, options)
-        rows = itertools.chain.from_iterable(block.rows(STORED_PAIR) for block in blocks)
-        return store.replace_pairs(rows, minimum)
 
 
 def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Cluster]:

@@ -184,37 +184,6 @@ TABLE_BYTES = """
 FREE_PAGES = "PRAGMA freelist_count"
 PAGE_COUNT = "PRAGMA page_count"
 PAGE_SIZE = "PRAGMA page_size"
-
-
-# Derived tables for plain SQL, made when somebody asks for them; no part of the format.
-SIMILAR_PAIRS = {
-    "similar_pairs": """CREATE TABLE similar_pairs (
-    a          TEXT    NOT NULL,
-    b          TEXT    NOT NULL,
-    similarity REAL    NOT NULL,
-    exact      INTEGER NOT NULL,
-    estimate   REAL    NOT NULL,
-    identical  INTEGER NOT NULL,
-    same_text  INTEGER NOT NULL,
-    PRIMARY KEY (a, b)
-) STRICT, WITHOUT ROWID""",
-    "similar_pairs_made": """CREATE TABLE similar_pairs_made (
-    made      TEXT    NOT NULL,
-    threshold REAL    NOT NULL,
-    documents INTEGER NOT NULL,
-    pairs     INTEGER NOT NULL
-) STRICT""",
-}
-DEFINITION_OF = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE"
-DELETE_PAIRS = {name: f"DELETE FROM main.{name}" for name in SIMILAR_PAIRS}
-INSERT_PAIR = """
-    INSERT INTO main.similar_pairs (a, b, similarity, exact, estimate, identical, same_text)
-    VALUES (?, ?, ?, ?, ?, ?, ?)"""
-STAMP_PAIRS = """
-    INSERT INTO main.similar_pairs_made
-    SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, (SELECT count(*) FROM documents),
-        (SELECT count(*) FROM main.similar_pairs)"""
-COUNT_PAIRS = "SELECT count(*) FROM main.similar_pairs"
 SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 # For the rows of SCHEMA in a new file, as JSON: whether each is the same here; NULL if it is not
 # there. As SQLite compares names, and byte for byte.

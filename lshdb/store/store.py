@@ -237,35 +237,6 @@ class Store(lookups.StoreReader):
                 schema.make_part(self._connection, part)
             self._read_settings()
 
-    def replace_pairs(self, pairs: Iterable[Sequence[options.SqlValue]], threshold: float) -> int:
-        """Write the table `similar_pairs` and the time of writing; return the number of pairs.
-
-        Args:
-            pairs: values of `STORED_PAIR`.
-            threshold: their minimum similarity.
-
-        Raises:
-            StoreError: the file has another table of this name.
-            UnsafeFile: code in the file would run when the table is written.
-        """
-        for name, definition in sql.SIMILAR_PAIRS.items():
-            stored_definitions = self.rows(sql.DEFINITION_OF, name)
-            if stored_definitions and stored_definitions != [(definition,)]:
-                raise errors.StoreError(
-                    f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
-                )
-            if not stored_definitions:
-                self.rows(definition)
-        definitions = [("table", *table) for table in sql.SIMILAR_PAIRS.items()]
-        writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
-        for danger in schema.dangers(self._connection, definitions, writes):
-            raise errors.UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
-        for name in sql.SIMILAR_PAIRS:
-            self.rows(sql.DELETE_PAIRS[name])
-        self.run_many(sql.INSERT_PAIR, pairs)
-        self.run_many(sql.STAMP_PAIRS, [(threshold,)])
-        return self.number(sql.COUNT_PAIRS)
-
     def set_indexed(self, to: int | None, bucket: int | None) -> None:
         """Note which band rows are written, see schema.sql; None for all."""
         self.run_many(sql.SET_INDEXED, [(to, bucket)])

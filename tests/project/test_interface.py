@@ -76,7 +76,6 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         },
     ),
     "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),
-    "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list", "files", "folders"}),
     "compare": (set(), {"buckets", "encoding", "strict", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),

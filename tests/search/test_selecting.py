@@ -269,4 +269,3 @@ def test_a_range_without_pairs(of_families: Command) -> None:
     assert of_families.done("pairs", *narrow, says=note).out == ""
     reason = of_families.fails("pairs", "--max-similarity", "0.4", status=2)
     assert reason.endswith("below the threshold 0.5: give a lower threshold")
-    assert "all pairs" in of_families.fails("pairs", "--sample", "2", "--into-table", status=2)

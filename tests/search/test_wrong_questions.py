@@ -58,7 +58,6 @@ MANY: Arguments = {"documents": never()}
         ("pairs", {"sample": 2, "seed": -1}, "seed -1 is below 0"),
         ("pairs", {"sample": 2, "top": 2}, "one of sample and top"),
         ("pairs", {"seed": 2}, "give sample, too"),
-        ("store_pairs", {"sample": 2}, "the table is for programs"),
         ("clusters", {"top": 0}, "top 0 is below 1"),
         ("clusters", {"min_size": 0}, "min_size 0 is below 1"),
         ("clusters", {"min_size": 5, "max_size": 4}, "max_size 4 is below 5"),

@@ -258,7 +258,6 @@ def test_every_command_refuses_a_file_with_a_trigger(filled: Path) -> None:
 
 
 VINE = "the fox and the grapes of the vine that grow along the old wall near the river"
-LONG_BOMB = "length(hex(zeroblob(1000000)))"
 
 
 @pytest.fixture
@@ -279,39 +278,6 @@ def execute(path: Path, *statements: str, **values: Any) -> None:
 
 def problems(report: CheckReport) -> set[str]:
     return {problem.table for problem in report.problems}
-
-
-@pytest.mark.app("review", "passages")
-@pytest.mark.parametrize(
-    ("statement", "says"),
-    [
-        (
-            f"CREATE INDEX i ON similar_pairs (a || {LONG_BOMB})",
-            "'i' is an index on more than columns",
-        ),
-        (f"CREATE INDEX i ON similar_pairs (a) WHERE b > {LONG_BOMB}", "'i' is an index on more"),
-        ("CREATE TRIGGER t DELETE ON similar_pairs_made BEGIN SELECT 1; END", "'t' is a trigger"),
-        (
-            "CREATE TABLE x (a, b, FOREIGN KEY (a, b) REFERENCES similar_pairs ON DELETE CASCADE)",
-            "'x' has a foreign key that acts",
-        ),
-    ],
-)
-def test_the_table_of_pairs_runs_no_code(
-    command: Command, made: Path, statement: str, says: str
-) -> None:
-    """osquery/osquery#5702: a program ran what the makers of files wrote into the schema."""
-    command.done("pairs", "--into-table")
-    before = command.rows("SELECT * FROM similar_pairs")
-    execute(made, "DELETE FROM similar_pairs", statement)
-    execute(made, "CREATE INDEX plain ON similar_pairs (b)")
-    reason = command.fails("pairs", "--into-table")
-    assert says in reason
-    assert "drop it, or do not trust the file" in reason
-    kind = statement.split()[1]
-    execute(made, f"DROP {kind} {statement.split()[2]}")
-    command.done("pairs", "--into-table")
-    assert command.rows("SELECT * FROM similar_pairs") == before
 
 
 @pytest.mark.app("review", "passages")
@@ -351,7 +317,6 @@ def test_no_generated_column_is_evaluated(command: Command, made: Path) -> None:
         plain.execute("PRAGMA quick_check").fetchall()
     (problem,) = lshdb.check(made).problems
     assert (problem.table, problem.key) == ("refers.foreign key", "row 1")
-    command.done("pairs", "--into-table")
     execute(
         made,
         "PRAGMA writable_schema = ON",

@@ -85,10 +85,6 @@ SCANS_ON_PURPOSE = {
     "CHECK_TABLES",
     # Run once, when another database is added.
     "KEYS_OF_FILES",
-    # A derived table, counted when it is written.
-    "DEFINITION_OF",
-    "STAMP_PAIRS",
-    "COUNT_PAIRS",
     # What Spark reads.
     "ALL_DOCUMENTS",
 }
@@ -223,8 +219,6 @@ def test_no_statement_scans_a_table(path: Path, filled: Path, name: str, analyze
                 if is_there(app):
                     make_part(connection, part)
             connection.execute(READ_RARE_WORDS)
-        if name.endswith(("_PAIR", "_PAIRS")):
-            connection.executescript(";".join(statements.SIMILAR_PAIRS.values()))
         if analyzed:
             connection.execute("ANALYZE")
         if name in IN_ORDER:

@@ -46,14 +46,17 @@ CHANGES: Final = (
     ("add", "-", "--json"), ("add", "-", "--json", "--on-similar", "skip"),
     ("remove", "text 3", "text 11"), ("remove", "text 20"), ("check",), ("check", "--deep"),
     ("check", "--repair"), ("reindex", "--threshold", "0.45"), ("decide", "drop", "text 3"),
-    ("trash", "--dry-run"), ("trash", "--yes"), ("sync", "."), ("pairs", "--into-table"),
+    ("trash", "--dry-run"), ("trash", "--yes"), ("sync", "."),
     ("backup", "--replace", "backup.db"),
 )  # fmt: skip
 TABLES: Final = ("settings", "documents", "signatures", "bands", "decisions")
 _ALL_TABLES: Final = (
-    *TABLES, "indexed", "base_texts", "files", "fingerprints", "similar_pairs",
-    "similar_pairs_made",
-)  # fmt: skip
+    *TABLES,
+    "indexed",
+    "base_texts",
+    "files",
+    "fingerprints",
+)
 _NAMES: Final = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _DOCUMENTS: Final = 40
 _LINES: Final = (
@@ -127,7 +130,6 @@ def _use_all_tables(db: lshdb.Database, directory: Path) -> None:
     db.decide("keep", ["text 3"], who="ann")
     db.decide("drop", ["text 4"], who="bob", note="old")
     db.decide("different", ["text 3", "text 5"], who="ann")
-    db.store_pairs()
 
 
 # ways of damage

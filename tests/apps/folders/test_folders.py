@@ -90,7 +90,6 @@ def test_what_cannot_be_grouped(filled: Command) -> None:
     says = filled.fails("pairs", "--group-by", "elsewhere", status=2)
     assert "no document is in elsewhere" in says
     filled.fails("passages", "class/cleo.c", "--group-by", "folder", status=2)
-    filled.fails("pairs", "--group-by", "folder", "--into-table", status=2)
     filled.done("init", "-d", "bare.db", "--no-content")
     says = filled.fails("clusters", "-d", "bare.db", "--group-by", "folder", status=2)
     assert "keeps none" in says
