@@ -70,20 +70,6 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def compact(count: float) -> str:
-    """A count in at most four characters, for charts.
-
-    >>> compact(999), compact(1_234), compact(34_567), compact(999_999)
-    ('999', '1.2k', '35k', '1M')
-    """
-    units = iter(("", "k", "M", "G"))
-    unit = next(units)
-    while count >= 999.5 and (following := next(units, None)):
-        count, unit = count / 1000, following
-    text = f"{count:.1f}" if count < 9.95 else f"{count:.0f}"
-    return text.removesuffix(".0") + unit
-
-
 def size(count: int) -> str:
     """A number of bytes.
 

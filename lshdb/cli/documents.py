@@ -114,21 +114,6 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     return texts
 
 
-def ignored_texts(paths: Sequence[str], shingling: Shingling) -> tuple[str, ...]:
-    """The texts of `passages --base`: all of a directory, and the one of each file.
-
-    Raises:
-        InputError: a directory has no text, or something cannot be read.
-    """
-    texts: list[str] = []
-    for path in paths:
-        if os.path.isdir(path):
-            texts += base_texts([path], shingling).values()
-        else:
-            texts += map(str, document_of_file(session_for(shingling), path).contents)
-    return tuple(texts)
-
-
 @contextmanager
 def temporary_database(
     settings: Settings | None = None, root: str | None = None

@@ -12,7 +12,7 @@ from lshdb.formatting import percent
 from lshdb.read.paths import escaped
 
 if TYPE_CHECKING:
-    from lshdb.options import SettingsOptions, ShapeOptions
+    from lshdb.options import ShapeOptions
     from lshdb.sketch.settings import Settings
 
 _LOW_RECALL = 0.9
@@ -74,12 +74,6 @@ def warn_of_low_recall(settings: "Settings", options: "ShapeOptions") -> None:
             f"{settings.threshold:g}: take more bands or fewer rows, or give --recall instead, and "
             "lshdb chooses them; lshdb tune shows which"
         )
-
-
-def note_settings(settings: "Settings", options: "SettingsOptions", threshold: float) -> None:
-    """Note what an index finds at a threshold, and warn if it was asked to find too little."""
-    warn_of_low_recall(settings, options.shape)
-    note_recall(settings, threshold)
 
 
 def shape(settings: "Settings") -> str:

@@ -32,7 +32,6 @@ ROOMS = (
         "offers",
         "progress",
         "results",
-        "templates",
         "workers",
     ),
     ("text",),
@@ -296,7 +295,6 @@ def test_dependencies_are_those_imported() -> None:
         "cli.results": {"pyarrow"},
         "read": {"pyarrow"},
         "search": {"pandas", "pyarrow"},
-        "templates": {"jinja2"},
         "write": {"pyarrow"},
     }
     everywhere: set[str] = set()

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from lshdb.formatting import compact
 from lshdb.maintain import analysis
 
 BINS = np.linspace(0, 1, 21).round(4)
@@ -79,3 +78,17 @@ def sizes(members: Iterable[int]) -> list[tuple[str, int]]:
     counts = Counter((size - 1).bit_length() for size in members)
     names = {bits: f"{2 ** (bits - 1) + 1}-{2**bits}" if bits > 1 else "2" for bits in counts}
     return [(names[bits], counts[bits]) for bits in sorted(counts)]
+
+
+def compact(count: float) -> str:
+    """A count in at most four characters, for charts.
+
+    >>> compact(999), compact(1_234), compact(34_567), compact(999_999)
+    ('999', '1.2k', '35k', '1M')
+    """
+    units = iter(("", "k", "M", "G"))
+    unit = next(units)
+    while count >= 999.5 and (following := next(units, None)):
+        count, unit = count / 1000, following
+    text = f"{count:.1f}" if count < 9.95 else f"{count:.0f}"
+    return text.removesuffix(".0") + unit

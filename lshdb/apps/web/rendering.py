@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 
 import jinja2
 
-from lshdb import formatting, templates
-from lshdb.apps.review.drawing import log_ticks
+from lshdb import formatting
+from lshdb.apps.review.drawing import compact, log_ticks
 from lshdb.apps.review.listing import common_path
 from lshdb.json_text import dumps
 from lshdb.read.keeping import is_copy_name
@@ -27,9 +27,19 @@ _BEFORE = 60
 _EXCERPT = 300
 """Characters shown of a passage."""
 _PAGES = Path(__file__).parent / "pages"
-_TEMPLATES = templates.environment(_PAGES)
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(_PAGES),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 STATIC = Path(__file__).parent / "static"
 """The files that pages load."""
+_INVISIBLE = re.compile(
+    # Controls except tab and line ends, and characters that change the direction of text.
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
+)
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -167,6 +177,21 @@ def last_similarity(column: Mapping[str, Any]) -> float:
     return high if high == 1 else round(high - 1e-6, 6)
 
 
+def visible(text: str) -> str:
+    r"""The text with invisible and direction-changing characters as backslash escapes.
+
+    >>> visible("red \x1b[31m line\n")
+    'red \\x1b[31m line\n'
+    """
+    return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def _plain(value: object) -> str | None:
+    if isinstance(value, float):
+        return formatting.number(value, True)
+    return formatting.worded(value)
+
+
 def _short(key: str) -> str:
     return formatting.shortened(escaped(key), _LONGEST_KEY)
 
@@ -180,10 +205,16 @@ _TEMPLATES.filters.update(
         "behind": behind,
         "common_path": common_path,
         "is_copy": is_copy_name,
-        "compact": formatting.compact,
+        "compact": compact,
         "log_ticks": log_ticks,
         "last_similarity": last_similarity,
         "excerpt": lambda text: formatting.shortened(text, _EXCERPT),
+        "visible": visible,
+        "number": "{:,}".format,
+        "digits": lambda value: formatting.share(value, 2),
+        "percent": formatting.percent,
+        "counted": formatting.counted,
+        "plain": _plain,
         # A value of metadata, as text.
         "field": lambda value: value if isinstance(value, str) else dumps(value),
     }

@@ -220,7 +220,8 @@ class DedupJob:
             settings, store = self._settings(stack)
             threshold = self.settings.shape.threshold
             threshold = settings.threshold if threshold is None else threshold
-            messages.note_settings(settings, self._request, threshold)
+            messages.warn_of_low_recall(settings, self._request.shape)
+            messages.note_recall(settings, threshold)
             for reference in self.references:
                 if not reference.is_database:
                     messages.message(
@@ -284,7 +285,7 @@ class DedupJob:
                     threshold = request.shape.threshold
                     request = _as_in(request, known.settings)
                     if threshold is not None:
-                        messages.note_settings(known.settings, SettingsOptions(), threshold)
+                        messages.note_recall(known.settings, threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.drop.similarity.estimate and database is None:

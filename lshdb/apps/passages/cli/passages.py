@@ -97,8 +97,9 @@ def passages(
     similar.check_single_stdin(files)
     form.check(file.db, *files)
     with file.reading(form, temporary=options.group_by is not None) as database:
-        bases = documents.ignored_texts(base or (), database.settings.shingling)
-        options = groups.replaced(options, base=bases)
+        if base:
+            texts_to_ignore = documents.base_texts(base, database.settings.shingling)
+            options = groups.replaced(options, base=tuple(texts_to_ignore.values()))
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:

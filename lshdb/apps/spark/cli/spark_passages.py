@@ -10,7 +10,7 @@ from lshdb import groups, options
 from lshdb.apps.passages.options import CommonOptions, CopiedOptions, TextFieldOptions
 from lshdb.apps.spark.cli import on_spark
 from lshdb.apps.spark.options import SparkOptions, SparkPassagesOptions
-from lshdb.cli.documents import ignored_texts
+from lshdb.cli import documents
 from lshdb.cli.options import Base
 
 
@@ -56,7 +56,7 @@ def spark_passages(
     on_spark.check_names(input, output)
     words = 8 if copying.words is None and spark.settings_from is None else copying.words
     wanted = spark.settings(options.SettingsOptions(**groups.values_of(settings), passages=words))
-    base = ignored_texts(copying.base or (), wanted.shingling)
+    base = copying.base and documents.base_texts(copying.base, wanted.shingling)
     with spark.session(output) as running:
         from lshdb.apps.spark import frame_documents
         from lshdb.spark import Counts, passage_pairs
@@ -64,7 +64,7 @@ def spark_passages(
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
         data = SparkOptions(wanted, **columns, counts=counts)
-        copied = CopiedOptions(runs=copying.runs, base=base)
+        copied = CopiedOptions(runs=copying.runs, base=tuple((base or {}).values()))
         source = spark.read(running, input, columns)
         passages = passage_pairs(source.rows, SparkPassagesOptions(data=data, copied=copied))
         passages.write.option("ignoreNullFields", "false").save(output, source.format)
