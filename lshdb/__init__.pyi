@@ -80,6 +80,6 @@ from lshdb.search.result_tables import Results
 from lshdb.search.result_tables import SqlRows
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings
-from lshdb.sketch.signature_sets import Sketching
+from lshdb.apps.signatures.signature_sets import Sketching
 from lshdb.store.functions import register_functions
 from lshdb.text.shingling import Shingling

@@ -21,11 +21,11 @@ from lshdb.apps.passages.options import PassagesOptions
 from lshdb.apps.passages.passage_results import PassageResults
 from lshdb.apps.review.decisions import Decision
 from lshdb.apps.signatures.model import SignatureSet
+from lshdb.apps.signatures.signature_sets import Sketching
 from lshdb.groups import takes
 from lshdb.model import AddReport
 from lshdb.model import Verdict
 from lshdb.search import result_tables
-from lshdb.sketch.signature_sets import Sketching
 from numpy.typing import ArrayLike
 from typing import Any
 

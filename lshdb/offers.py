@@ -25,12 +25,13 @@ class Command(NamedTuple):
 
 NEEDS = {
     "compare": {"passages", "programs"},
-    "dedup": {"passages", "review"},
+    "dedup": {"passages", "review", "signatures"},
     "folders": {"passages", "programs", "review"},
     "frames": {"dedup"},
     "gate": {"folders", "passages", "programs"},
     "mcp": {"compare"},
     "passages": {"programs"},
+    "records": {"passages"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
     "review": {"compare"},
     "service": {"compare"},
@@ -156,7 +157,7 @@ _NAMES = {
     "lshdb.search.result_tables": "Matches Results SqlRows",
     "lshdb.sketch.constructions": "Construction",
     "lshdb.sketch.settings": "Settings",
-    "lshdb.sketch.signature_sets": "Sketching",
+    "lshdb.apps.signatures.signature_sets": "Sketching",
     "lshdb.store.functions": "register_functions",
     "lshdb.text.shingling": "Shingling",
 }

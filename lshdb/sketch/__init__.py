@@ -8,8 +8,7 @@ keys int64[n, bands], the same for the same seed everywhere: golden files pin th
     minhash         the two sketches, `fast` and `minhash`; estimates from signatures
     part_rows       what other parts of the index have of documents that are signed
     settings        what a database is made with
-    signature_sets  how signatures were made, and whether they can be compared
     signing         a batch of documents to signatures and bucket keys
 
-Doors: banding, constructions, minhash, part_rows, settings, signature_sets, signing.
+Doors: banding, constructions, minhash, part_rows, settings, signing.
 """

@@ -9,7 +9,6 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
-    snapshot       what apps read of a file at one moment: a door that lookups is
     index, parts   writes signatures and bands; the door for other parts, which apps have
     late           the band rows of a large addition, written when its documents are
     readonly_sql   runs a user's SELECT, or condition on documents
@@ -20,5 +19,5 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, guard, index, late, location, lookups, partial_files, parts,
-readonly_sql, rows, schema, snapshot, spool, sqlite_errors, statements, store.
+readonly_sql, rows, schema, spool, sqlite_errors, statements, store.
 """

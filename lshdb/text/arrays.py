@@ -85,31 +85,6 @@ def runs(numbers: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     return begins, np.append(begins, len(numbers))[1:]
 
 
-def covering_spans(starts: IntArray, ends: IntArray) -> IntArray:
-    """The fewest spans that cover all that any covers, in order.
-
-    Args:
-        starts: int64[n], where each begins.
-        ends: int64[n], where it ends.
-
-    Returns:
-        int64[any], their indices; of equal spans the first counts.
-    """
-    ordered = np.lexsort((-ends, starts))
-    reached = np.maximum.accumulate(ends[ordered])
-    order: IntArray = ordered[np.append(True, reached[1:] > reached[:-1])[: len(ordered)]]
-    if not (starts[order[2:]] <= ends[order[:-2]]).any():
-        return order
-    chosen: list[int] = []
-    begins, behind = starts.tolist(), ends.tolist()
-    for span in order.tolist():
-        # The last one is not needed where this one and that before it touch.
-        if len(chosen) > 1 and begins[span] <= behind[chosen[-2]]:
-            chosen.pop()
-        chosen.append(span)
-    return int_array(chosen)
-
-
 def is_in(values: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
     """Which of the values are among sorted ones of the same type: bool[n]."""
     if not len(ordered):

@@ -109,10 +109,6 @@ class Shingling:
         """Whether characters count as several, by their script."""
         return "cjk" in self.options
 
-    def of_runs(self, size: int) -> Self:
-        """The same, without base texts, in which each run of `size` units is a shingle."""
-        return dataclasses.replace(self, size=size, options=self.options - {"cjk"}, base=())
-
     def without(self, texts: Iterable[str]) -> Self:
         """The same with more base texts."""
         return dataclasses.replace(self, base=(*self.base, *(("", text) for text in texts)))

@@ -54,8 +54,17 @@ ROOMS = (
 APPS = {
     app: NEEDS.get(app, set[str]())
     for app in (
-        *("documents", "programs", "records", "passages", "compare", "review", "folders", "dedup"),
-        *("frames", "web", "report", "signatures", "measuring", "mcp", "gate", "service", "spark"),
+        *(
+            "documents",
+            "programs",
+            "passages",
+            "records",
+            "compare",
+            "review",
+            "folders",
+            "signatures",
+        ),
+        *("dedup", "frames", "web", "report", "measuring", "mcp", "gate", "service", "spark"),
     )
 }
 """The apps, from the ground up, and the apps below that each needs; the core imports none."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import lshdb
+from lshdb.apps.signatures.signature_sets import check_comparable
 from lshdb.errors import SettingsMismatch
 from lshdb.maintain.resolve import resolve
 from lshdb.options import SettingsOptions
 from lshdb.sketch.settings import purpose_in_words
-from lshdb.sketch.signature_sets import check_comparable
 
 
 def test_a_recall_below_the_usual_one_is_said() -> None:

@@ -13,8 +13,9 @@ from lshdb.apps.dedup.collection import DropReason
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.passages import places, positions
 from lshdb.apps.passages.model import CopiedPassage
+from lshdb.apps.passages.passage_runs import covering_spans
 from lshdb.apps.passages.passages import Copies
-from lshdb.text.arrays import NO_NUMBERS, IntArray, covering_spans, runs
+from lshdb.text.arrays import NO_NUMBERS, IntArray, runs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

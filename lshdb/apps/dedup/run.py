@@ -35,6 +35,7 @@ from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.options import CUT_OF_TEXTS, DedupOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
+from lshdb.apps.signatures import signature_sets
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.progress import Progress, silent
@@ -44,7 +45,6 @@ from lshdb.read.counts import Failures
 from lshdb.read.files import stored_time
 from lshdb.read.paths import STDIN, escaped, expanded, path_of_key
 from lshdb.read.session import Session
-from lshdb.sketch import signature_sets
 from lshdb.sketch.settings import Settings
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store

@@ -5,6 +5,7 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     methods      those of `Database`
     model        results and their columns; options, groups of options
     fingerprints, rare_word_index  the parts of the index; statements, their SQL; lookups in them
+    table_part   a part that is a table by value, also of other apps
     winnowing    the fingerprints of texts: texts that share a run of words share one
     line_ends    words that the ends of lines break, made whole
     rare_words   the words of texts that may be rare, and the windows that have them
@@ -20,5 +21,5 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     cli          `lshdb passages`
 
 Doors: line_ends, lookups, model, options, passage_pairs, passage_runs, passage_windows, passages,
-places, positions, processes, reworded, weights, winnowing.
+places, positions, processes, reworded, table_part, weights, winnowing.
 """

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from lshdb.apps.passages import statements as sql
 from lshdb.apps.passages import winnowing
+from lshdb.apps.passages.table_part import TablePart
 from lshdb.sketch.part_rows import PartRows
 from lshdb.sketch.settings import Settings
 from lshdb.store.index import IndexTable
-from lshdb.store.parts import TablePart
 from lshdb.text.kinds import Tokens
 
 

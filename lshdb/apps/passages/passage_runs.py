@@ -14,7 +14,7 @@ from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.places import page_at
 from lshdb.apps.passages.shared_runs import Runs, Segments
 from lshdb.errors import Cut, warn_of_limit
-from lshdb.text.arrays import IntArray
+from lshdb.text.arrays import IntArray, int_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +170,28 @@ def _merged(
             passages.append(row)
             near.append((row, [a, a + units, b, b + units]))
     return passages
+
+
+def covering_spans(starts: IntArray, ends: IntArray) -> IntArray:
+    """The fewest spans that cover all that any covers, in order.
+
+    Args:
+        starts: int64[n], where each begins.
+        ends: int64[n], where it ends.
+
+    Returns:
+        int64[any], their indices; of equal spans the first counts.
+    """
+    ordered = np.lexsort((-ends, starts))
+    reached = np.maximum.accumulate(ends[ordered])
+    order: IntArray = ordered[np.append(True, reached[1:] > reached[:-1])[: len(ordered)]]
+    if not (starts[order[2:]] <= ends[order[:-2]]).any():
+        return order
+    chosen: list[int] = []
+    begins, behind = starts.tolist(), ends.tolist()
+    for span in order.tolist():
+        # The last one is not needed where this one and that before it touch.
+        if len(chosen) > 1 and begins[span] <= behind[chosen[-2]]:
+            chosen.pop()
+        chosen.append(span)
+    return int_array(chosen)

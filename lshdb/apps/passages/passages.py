@@ -35,7 +35,6 @@ from lshdb.text.arrays import (
     Mask,
     Shares,
     chunks_of,
-    covering_spans,
     first_of_each,
     int_array,
     sizes_of,
@@ -237,7 +236,7 @@ class CopiedShares:
             begins = windows["unit"].take(shared.runs.a).astype(np.int64)
             begins += a[shared.runs.pair] * (int(texts.units.max()) + 1)
             last_units = begins + shared.runs.length + (self.min_words - 2)
-            fewest = shared.runs.chosen(np.sort(covering_spans(begins, last_units)))
+            fewest = shared.runs.chosen(np.sort(passage_runs.covering_spans(begins, last_units)))
             listed = passage_runs.listed_runs(windows, fewest, self._criteria)
             pair = listed["pair"]
             shares = (shared.a_units / np.maximum(texts.counted[a], 1))[pair]

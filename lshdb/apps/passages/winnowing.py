@@ -60,6 +60,12 @@ def fingerprint_size(run: int) -> int:
     return -(-5 * run // 8)
 
 
+def _of_runs(shingling: Shingling, run: int) -> Shingling:
+    """The shingles of fingerprints, without base texts."""
+    size, options = fingerprint_size(run), shingling.options - {"cjk"}
+    return dataclasses.replace(shingling, size=size, options=options, base=())
+
+
 def fingerprints(
     contents: Sequence[Content], shingling: Shingling, run: int, seed: int
 ) -> Fingerprints:
@@ -71,7 +77,7 @@ def fingerprints(
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
-    short = shingling.of_runs(fingerprint_size(run))
+    short = _of_runs(shingling, run)
     group_fingerprints = [
         of_group([contents[index] for index in group], group, short, run, seed)
         for group in shingles.groups(contents, short)
@@ -101,7 +107,7 @@ def of_group(
         seed: of the hashes.
         tokens: of the programs, if they have been cut already.
     """
-    short = shingling.of_runs(fingerprint_size(run))
+    short = _of_runs(shingling, run)
     window = run - short.size + 1
     whole = whole_words(map(str, texts), shingling)
     first = whole[0]
@@ -128,7 +134,7 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
     """All values that may be fingerprints of the base texts, int64[any], sorted."""
     base = whole_words((text for _, text in shingling.base), shingling)
-    short = shingling.of_runs(fingerprint_size(run)).without(base)
+    short = _of_runs(shingling, run).without(base)
     return (shingles.base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from lshdb.apps.passages.table_part import Counts, TablePart
 from lshdb.apps.records import statements as sql
 from lshdb.sketch.part_rows import PartRows
 from lshdb.sketch.settings import Settings
 from lshdb.store.index import IndexTable
-from lshdb.store.parts import Counts, TablePart
 from lshdb.text.arrays import IntArray, sizes_of
 from lshdb.text.kinds import Tokens
 from lshdb.text.shingles import distinct_shingles

@@ -3,6 +3,7 @@
 In: matrices, with how they were made. Out: documents without contents; matches; a matrix.
 
     methods, model  those of `Database`; the matrix
+    signature_sets  how signatures were made, and whether they can be compared
 
-Doors: .
+Doors: signature_sets.
 """

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from lshdb.apps.signatures.model import SignatureSet
+from lshdb.apps.signatures.signature_sets import Sketching, check_comparable
 from lshdb.database import Database, store_of
 from lshdb.errors import ContentError, SettingsMismatch
 from lshdb.groups import takes
@@ -18,7 +19,6 @@ from lshdb.search import result_tables
 from lshdb.search.query import search
 from lshdb.sketch import banding, minhash, signing
 from lshdb.sketch.settings import Settings
-from lshdb.sketch.signature_sets import Sketching, check_comparable
 from lshdb.text import arrays, content
 from lshdb.write import batches, parts, writing
 from lshdb.write.doc_ids import DocIds

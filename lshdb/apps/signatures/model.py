@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.apps.signatures.signature_sets import Sketching
 from lshdb.results import Result, short
-from lshdb.sketch.signature_sets import Sketching
 from lshdb.text.arrays import Lanes
 
 

@@ -1,4 +1,4 @@
-"""Kernels over arrays, beside what they mean."""
+"""The fewest spans that cover all, beside all choices of spans."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 
-from lshdb.text.arrays import covering_spans
+from lshdb.apps.passages.passage_runs import covering_spans
 
 
 def covered(spans: list[tuple[int, int]]) -> set[int]:
