@@ -93,22 +93,3 @@ class Block:
                 itertools.repeat(field.default) if is_missing else self.columns[field.name]
             )
         return map(kind, *values)
-
-    def take(self, indices: Iterable[int]) -> Block:
-        """The rows with these indices, in this order."""
-        chosen = list(indices)
-        return Block(
-            {name: [*map(column.__getitem__, chosen)] for name, column in self.columns.items()}
-        )
-
-    @classmethod
-    def joined(cls, blocks: Iterable[Block]) -> Block:
-        """The rows of several blocks with the same columns."""
-        blocks = list(blocks)
-        names = blocks[0].columns if blocks else ()
-        return cls(
-            {
-                name: [*itertools.chain.from_iterable(block[name] for block in blocks)]
-                for name in names
-            }
-        )

@@ -174,7 +174,8 @@ _OPTIONS = {
     "measuring": "MeasureOptions",
     "report": "ReportOptions",
     "passages": """
-        CommonOptions CopiedOptions PassagePairsOptions PassagesOptions TextFieldOptions
+        CommonOptions CopiedOptions WeightedOptions PassagePairsOptions PassagesOptions
+        TextFieldOptions
     """,
     "review": "GroupingOptions ClusteringOptions",
     "service": "ArrivalOptions",

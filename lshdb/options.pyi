@@ -30,6 +30,7 @@ from lshdb.apps.measuring.options import MeasureOptions as MeasureOptions
 from lshdb.apps.report.options import ReportOptions as ReportOptions
 from lshdb.apps.passages.options import CommonOptions as CommonOptions
 from lshdb.apps.passages.options import CopiedOptions as CopiedOptions
+from lshdb.apps.passages.options import WeightedOptions as WeightedOptions
 from lshdb.apps.passages.options import PassagePairsOptions as PassagePairsOptions
 from lshdb.apps.passages.options import PassagesOptions as PassagesOptions
 from lshdb.apps.passages.options import TextFieldOptions as TextFieldOptions
@@ -539,13 +540,8 @@ class SimilarOptions(Options):
         fields: FieldNames = (),
     ) -> None: ...
 
-class WeightedOptions(Options):
-    sort: Literal['weighted', 'weighted_share'] | None = None
-    min_weighted: float | None = None
-
 class RankingOptions(Options):
     similar: SimilarOptions
-    weighted: WeightedOptions
     exhaustive: bool
     containment: bool
     @overload
@@ -559,8 +555,6 @@ class RankingOptions(Options):
         estimate: Estimate = False,
         distinguish: Distinguish = None,
         fields: FieldNames = (),
-        sort: Literal['weighted', 'weighted_share'] | None = None,
-        min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
     ) -> None: ...
@@ -569,7 +563,6 @@ class RankingOptions(Options):
         self,
         *,
         similar: SimilarOptions = ...,
-        weighted: WeightedOptions = ...,
         exhaustive: bool = False,
         containment: bool = False,
     ) -> None: ...
@@ -590,8 +583,6 @@ class QueryOptions(Options):
         estimate: Estimate = False,
         distinguish: Distinguish = None,
         fields: FieldNames = (),
-        sort: Literal['weighted', 'weighted_share'] | None = None,
-        min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
         key: StoredKey = None,
@@ -620,8 +611,6 @@ class QueryManyOptions(Options):
         estimate: Estimate = False,
         distinguish: Distinguish = None,
         fields: FieldNames = (),
-        sort: Literal['weighted', 'weighted_share'] | None = None,
-        min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
         workers: WorkerCount = None,
@@ -668,7 +657,6 @@ class JoinOptions(Options):
 
 class PairsOptions(Options):
     join: JoinOptions
-    weighted: WeightedOptions
     max_similarity: float | None
     sample: int | None
     seed: int | None
@@ -687,8 +675,6 @@ class PairsOptions(Options):
         group_by: GroupBy = None,
         key: StoredKey = None,
         ignore_decisions: bool = False,
-        sort: Literal['weighted', 'weighted_share'] | None = None,
-        min_weighted: float | None = None,
         max_similarity: float | None = None,
         sample: int | None = None,
         seed: int | None = None,
@@ -698,7 +684,6 @@ class PairsOptions(Options):
         self,
         *,
         join: JoinOptions = ...,
-        weighted: WeightedOptions = ...,
         max_similarity: float | None = None,
         sample: int | None = None,
         seed: int | None = None,

@@ -4,15 +4,15 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
 
     stored_documents  documents by their keys: their fields, their buckets, lists of keys
     beginnings  titles and first lines of documents, read from their starts
-    query       documents similar to one or many: candidates, estimates, verification, ranking
+    query       documents similar to one or many: candidates, estimates, verification, ranking;
+                the door Measure
     lookup      the documents in the buckets of signatures
     pairs, pair_filters, pair_sample  similar pairs, clusters; the door PairFilter; a sample
-    weighted    similarity weighted by rarity: which results pass, and their order
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     result_tables  what `Database` gives: results one by one, or as a table
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
 Doors: beginnings, candidates, cut_notes, lookup, pair_filters, pair_sample, pairs, query,
-result_tables, similarity, stored_documents, weighted.
+result_tables, similarity, stored_documents.
 """

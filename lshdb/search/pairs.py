@@ -10,7 +10,6 @@ import numpy as np
 
 from lshdb import errors
 from lshdb.columns import Block
-from lshdb.groups import replaced
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Verdict
 from lshdb.options import (
@@ -24,7 +23,6 @@ from lshdb.read import keeping, ordering
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped, is_in_bin
 from lshdb.search import query
-from lshdb.search import weighted as weighing
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
@@ -83,11 +81,11 @@ class Join:
         self.exact = self.settings.content and not similar.estimate
         if similar.distinguish:
             check_numbers(self.settings)
-        self.weighing = weighing.weighing_of(self.reader)
-        weighing.check_records(self.settings, similar.estimate, similar.distinguish)
+        self.measure = query.measure_of(self.reader)
+        query.check_records(self.settings, similar.estimate, similar.distinguish)
         rows = self.reader.shared_buckets(self.progress) if self.only is None else iter(())
         if self.settings.records and self.only is None:
-            rows = chain(rows, self.weighing.pairs(self.threshold, self.progress))
+            rows = chain(rows, self.measure.pairs(self.threshold, self.progress))
         self.doc_ids, self.buckets = SharedBuckets.collect(rows)
         if self.only is not None:
             self.doc_ids = self.only
@@ -107,9 +105,9 @@ class Join:
         self.estimates = Estimates(
             lambda numbers: self.reader.signatures_of(doc_ids[numbers]), self.same, self.reader
         )
-        self.scorer: Scorer | weighing.RecordScorer = self.estimates
+        self.scorer: Scorer = self.estimates
         if self.settings.records:
-            self.scorer = weighing.RecordScorer(self.weighing, self.contents, self.shingles)
+            self.scorer = self.measure.scorer(self.contents, self.shingles)
         elif self.exact:
             self.scorer = Exact(
                 self.contents,
@@ -179,15 +177,6 @@ class Join:
         verdicts: dict[int, Verdict] = {-1: "keep", 1: "drop"}
         return [verdicts.get(rank) or ("different" if apart else None) for rank, apart in rows]
 
-    def rare_enough(self, left: IntArray, right: IntArray, scores: Shares) -> ScoredPairs:
-        """Those of similar pairs int64[c] that have the requested weighted similarity."""
-        minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
-        if minimum is None:
-            return left, right, scores
-        weighted, _ = weighing.weigh(self.weighing, self.contents, self.shingles, left, right)
-        kept = np.array(weighted, dtype=np.float64) >= minimum
-        return left[kept], right[kept], scores[kept]
-
     def sameness(self, left: IntArray, right: IntArray) -> tuple[Mask, Mask]:
         """Whether pairs int64[c] are identical, and have the same text, bool[c] both.
 
@@ -219,8 +208,8 @@ class Join:
         keys, metadata = self.described(np.concatenate([left, right]))
         identical, same_text = self.sameness(left, right)
         weighted: list[list[Any]] = [[None] * count] * 2
-        if self.of_pairs is not None:
-            weighted = weighing.weigh(self.weighing, self.contents, self.shingles, left, right)
+        if self.of_pairs is not None and self.measure is not None:
+            weighted = self.measure.weigh(self.contents, self.shingles, left, right).tolist()
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
@@ -338,41 +327,10 @@ def pair_blocks(
     They come in the order of addition, or the best first. If a sample is requested, `drawn` gets
     the number of pairs that it is drawn from.
     """
-    drawn = drawn or Drawn()
-    if not isinstance(request, PairsOptions):
-        yield from _blocks(store, request, None, progress, drawn)
-        return
-    weighted, top = request.weighted, request.join.similar.top
-    if not weighted.sort and weighted.min_weighted is None:
-        yield from _blocks(store, request.join, request, progress, drawn)
-        return
-    join = replaced(request.join, top=None)
-    block = Block.joined(_blocks(store, join, request, progress, drawn))
-    if request.sample is not None:
-        weighted = dataclasses.replace(
-            weighted, min_weighted=None
-        )  # the sample was drawn from those
-    if block:
-        order = weighing.ranked(
-            range(len(block)),
-            weighted,
-            top,
-            "similarity",
-            lambda name: block[name].__getitem__,
-        )
-        yield block.take(order)
-
-
-def _blocks(
-    store: Store,
-    request: JoinOptions,
-    of_pairs: PairsOptions | None,
-    progress: Progress,
-    drawn: Drawn,
-) -> Iterator[Block]:
+    of_pairs = request if isinstance(request, PairsOptions) else None
+    request = request.join if isinstance(request, PairsOptions) else request
     with store.snapshot(request.similar.condition) as (reader, condition):
         if of_pairs is not None:
-            weighing.check_weighted(of_pairs.weighted, reader.settings)
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
         row = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if row is None else NO_NUMBERS
@@ -382,8 +340,7 @@ def _blocks(
         candidates = _candidates(join) if row is None else _candidates_with(join, row.doc_id)
         scored: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if of_pairs is not None and of_pairs.sample is not None:
-            passing = (join.rare_enough(*pairs) for pairs in scored)
-            scored = [draw(passing, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn)]
+            scored = [draw(scored, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn or Drawn())]
         elif request.similar.top is not None:
             scored = [_best(join, candidates, request.similar.top)]
         for a, b, scores in scored:

@@ -12,9 +12,9 @@ of these are compared. Documents in smaller buckets are never left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,8 +22,9 @@ from lshdb import errors, offers
 from lshdb.columns import Block
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
+from lshdb.progress import Progress
 from lshdb.read.metadata import picked
-from lshdb.search import cut_notes, similarity, weighted
+from lshdb.search import cut_notes, similarity
 from lshdb.search.lookup import TooManyAtOnce, bucket_members
 from lshdb.sketch import banding, constructions, minhash, signing
 from lshdb.sketch.settings import Settings, recall_at
@@ -96,7 +97,7 @@ class QueryPairs(NamedTuple):
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
-        containments: float64[c], if they are asked for; of records the `weighted` similarities.
+        containments: float64[c], if they are asked for; see RecordMeasure.
     """
 
     doc_ids: IntArray
@@ -137,6 +138,66 @@ class QueryPairs(NamedTuple):
         (enough,) = (first >= minimum).nonzero()
         keys = self.document[enough], -second[enough], -first[enough]
         return self.chosen(enough[first_of_each(self.query[enough], top, *keys)])
+
+
+Found = tuple[QueryPairs, dict[int, list[errors.Cut]]]
+"""The matches of all queries, and what limits left out, by the index of the query."""
+
+
+class Measure(Protocol):
+    """What an app weighs documents by; made of a StoreReader, in the transaction of that."""
+
+    def weigh(
+        self, contents: similarity.Contents, sizes: IntArray, left: IntArray, right: IntArray, /
+    ) -> Shares:
+        """`weighted` and `weighted_share` of pairs of documents, float64[2, p].
+
+        Args:
+            contents: gives the texts of documents, by ascending numbers.
+            sizes: int64[m], about how long each document is, by its number.
+            left: int64[p], the number of the first document of each pair.
+            right: int64[p], that of the second.
+        """
+
+
+class RecordMeasure(Measure, Protocol):
+    """The measure that decides in files of records what is similar."""
+
+    def matches(
+        self, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None, /
+    ) -> Found:
+        """The matches of texts, `weighted_share` as similarities and `weighted` as containments."""
+
+    def pairs(self, threshold: float, progress: Progress, /) -> Iterator[tuple[IntArray, IntArray]]:
+        """All pairs that may be similar, each as a bucket of two: buckets and doc_ids int64[2 p].
+
+        In the order of addition.
+        """
+
+    def scorer(self, contents: similarity.Contents, sizes: IntArray, /) -> similarity.Scorer:
+        """What computes the similarities of pairs; for the arguments see `weigh`."""
+
+
+def measure_of(store: StoreReader) -> Any:
+    """The RecordMeasure of a file of records, the Measure of another one, or None without one.
+
+    Raises:
+        UsageError: the app for records is missing.
+    """
+    if store.settings.records:
+        return offers.offered(offers.SEARCHES, "records")(store)
+    if not store.settings.passages or not offers.is_there(offers.TABLES["fingerprints"]):
+        return None
+    return offers.offered(offers.SEARCHES, "weighted")(store)
+
+
+def check_records(settings: Settings, *options: object) -> None:
+    """UsageError if records are to be compared otherwise: one of these options is given."""
+    if settings.records and any(options):
+        raise errors.UsageError(
+            "records and scans are compared by the share of the smaller one, weighted by rarity: "
+            "give no estimate, distinguish, containment or on_similar"
+        )
 
 
 def search(
@@ -246,22 +307,19 @@ def answers(
     """
     if not len(batch):
         return
-    request = query
-    if request.weighted.sort or request.weighted.min_weighted is not None:
-        weighted.check_weighted(request.weighted, store.settings)
-        query = replace(query, similar=replace(query.similar, top=None))
-    find = similar_records if store.settings.records and batch.stored else _best_candidates
     try:
-        scored, cuts = find(store, query, batch, keep)
+        if store.settings.records and batch.stored:
+            scored, cuts = measure_of(store).matches(query, batch, keep)
+        else:
+            scored, cuts = _best_candidates(store, query, batch, keep)
     except TooManyAtOnce:
         middle = len(batch) // 2
         for half in (batch.part(0, middle), batch.part(middle, len(batch))):
-            yield from answers(store, request, half, keep)
+            yield from answers(store, query, half, keep)
         return
     matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
-        top = request.similar.top
-        matches_of_query = [*weighted.ranked(islice(matches, count), request.weighted, top)]
+        matches_of_query = [*islice(matches, count)]
         # No unread document is better than equal ones, which were added before it.
         certain = len(matches_of_query) == query.similar.top and all(
             match.similarity == 1 for match in matches_of_query
@@ -271,7 +329,7 @@ def answers(
 
 def _best_candidates(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
-) -> tuple[QueryPairs, dict[int, list[errors.Cut]]]:
+) -> Found:
     """The matches of all queries, the best of each first, and what limits left out."""
     top, max_documents = query.similar.top, None
     if top is not None and keep is None:
@@ -280,34 +338,6 @@ def _best_candidates(
         max_documents = max(store.limits.query_first, min(top, _MAX_TOP) + 1)
     pairs, cuts = _candidates(store, query, batch, keep, max_documents)
     return _scored(store, query, batch, pairs), cuts
-
-
-def similar_records(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
-) -> tuple[QueryPairs, dict[int, list[errors.Cut]]]:
-    """What `_best_candidates` gives, of records: by rare shingles, or all if they are equal."""
-    similar = query.similar
-    weighted.check_records(store.settings, similar.estimate, similar.distinguish, query.containment)
-    threshold = _threshold(store, query)
-    weighing = weighted.weighing_of(store)
-    index, found, unfollowed = weighing.sharing(batch.stored, threshold)
-    equal = bucket_members(store, batch.signed.bucket_keys)
-    doc_ids, document = np.unique(np.append(found, equal.doc_ids), return_inverse=True)
-    named = np.append(index, equal.origins()[0]) * len(doc_ids) + document
-    queries, documents = np.divmod(np.unique(named), max(1, len(doc_ids)))
-    pairs = QueryPairs.of(doc_ids, queries, documents, np.zeros(len(queries), dtype=np.bool_))
-    pairs = pairs.chosen(_allowed(doc_ids, batch, keep)[documents])
-    both, shares = map(np.array, _weighted(store, batch, pairs, weighing))
-    pairs = pairs._replace(similarities=shares, containments=both).chosen(shares >= threshold)
-    # Signatures are read of the similar ones alone.
-    used, document = np.unique(pairs.document, return_inverse=True)
-    pairs = pairs._replace(doc_ids=doc_ids[used], document=document)
-    pairs = _estimated(store, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
-    cuts = {
-        number: [cut_notes.shingles_cut("query", int(unfollowed[number]))]
-        for number in np.flatnonzero(unfollowed).tolist()
-    }
-    return pairs.ranked(False, similar.top, threshold), cuts
 
 
 def _beyond_buckets(store: StoreReader, query: RankingOptions) -> bool:
@@ -321,7 +351,7 @@ def _candidates(
     batch: QueryBatch,
     keep: DocumentFilter | None,
     max_documents: int | None,
-) -> tuple[QueryPairs, dict[int, list[errors.Cut]]]:
+) -> Found:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
     Only the first `max_documents` of each bucket are read, if that is a number.
@@ -335,7 +365,7 @@ def _candidates(
     cuts: dict[int, list[errors.Cut]] = {}
     if query.exhaustive:
         doc_ids = _all_documents(store, query, batch)
-        return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
+        return _pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
     rows = store.limits.query_rows if len(batch) > 1 else None
     members = bucket_members(store, batch.signed.bucket_keys, first, rows)
@@ -344,7 +374,7 @@ def _candidates(
     if len(batch) == 1 and min_bands == 1 and not (is_beyond or large.any()):
         # Most queries, where no row's bucket matters.
         doc_ids = distinct(members.doc_ids)
-        return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
+        return _pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), cuts
     cut = large.sum(axis=1)
     (query_index, band), member_ids = members.origins(), members.doc_ids
     if max_documents is not None and cut.any():
@@ -362,7 +392,7 @@ def _candidates(
     pairs = QueryPairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[pairs.query] >= min_bands
-    kept &= _allowed(doc_ids, batch, keep)[pairs.document]
+    kept &= allowed(doc_ids, batch, keep)[pairs.document]
     pairs, shared = pairs.chosen(kept), shared[kept]
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared)
@@ -370,7 +400,7 @@ def _candidates(
         others, cut_runs = offers.offered(offers.SEARCHES, "containment")(store, batch.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
         from_buckets = doc_ids[pairs.document]
-        added = _pairs_of_query(np.union1d(from_buckets, others[_allowed(others, batch, keep)]))
+        added = _pairs_of_query(np.union1d(from_buckets, others[allowed(others, batch, keep)]))
         added.rest[added.doc_ids.searchsorted(from_buckets)] = pairs.rest
         pairs = added
     return pairs, cuts
@@ -382,10 +412,10 @@ def _pairs_of_query(doc_ids: IntArray) -> QueryPairs:
     return QueryPairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
 
 
-def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: DocumentFilter | None) -> Mask:
+def allowed(doc_ids: IntArray, batch: QueryBatch, keep: DocumentFilter | None) -> Mask:
     """Which documents may be matches, bool[n]."""
-    allowed: Mask = doc_ids != batch.doc_id
-    return allowed if keep is None else allowed & keep(doc_ids)
+    others: Mask = doc_ids != batch.doc_id
+    return others if keep is None else others & keep(doc_ids)
 
 
 def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch) -> IntArray:
@@ -433,7 +463,7 @@ def _scored(
             )
         return np.minimum(minimum, 1)
 
-    pairs = _estimated(store, query, batch, pairs, needed)
+    pairs = estimated(store, query, batch, pairs, needed)
     if top is not None:
         limit = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
         pairs = pairs.without_rest(limit, pairs.estimates)
@@ -499,7 +529,7 @@ def _verified(
     return pairs._replace(similarities=scores, containments=shares)
 
 
-def _estimated(
+def estimated(
     store: StoreReader,
     query: RankingOptions,
     batch: QueryBatch,
@@ -588,24 +618,21 @@ def _matches(
     if batch.stored and store.settings.records:
         columns["weighted"] = pairs.containments.tolist()
         columns["weighted_share"] = columns["similarity"]
-    elif batch.stored and store.settings.passages:
-        columns["weighted"], columns["weighted_share"] = _weighted(
-            store, batch, pairs, weighted.weighing_of(store)
-        )
+    elif batch.stored and (measure := measure_of(store)) is not None:
+        shares = weighed(measure, store, batch, pairs)
+        columns["weighted"], columns["weighted_share"] = shares.tolist()
     if fields:
         stored = store.metadata_of(doc_ids, fields)
         columns["metadata"] = [picked(row, fields) for row in stored]
     return Block(columns).objects(Match)
 
 
-def _weighted(
-    store: StoreReader, batch: QueryBatch, pairs: QueryPairs, weighing: weighted.Weighing | None
-) -> list[list[Any]]:
-    """How similar pairs are, weighted by rarity."""
+def weighed(measure: Measure, store: StoreReader, batch: QueryBatch, pairs: QueryPairs) -> Shares:
+    """What a measure gives for pairs of queries and documents, float64[2, c]."""
     used, document = np.unique(pairs.document, return_inverse=True)
     contents = contents_of(store, batch, pairs.doc_ids[used])
     sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
-    return weighted.weigh(weighing, contents, sizes, pairs.query, document + len(batch))
+    return measure.weigh(contents, sizes, pairs.query, document + len(batch))
 
 
 def contents_of(

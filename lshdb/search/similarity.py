@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,8 @@ from lshdb.text.shingles import distinct_shingles
 from lshdb.text.shingling import Shingles
 
 Parities = npt.NDArray[np.uint64]
+Contents = Callable[[IntArray], Iterable[str]]
+"""What gives the stored contents of documents, by ascending numbers int64[n]."""
 
 _MARGIN = 5.0
 """Standard errors by which an estimate may be below a similarity that is still verified."""
@@ -326,6 +329,13 @@ def may_reach(
 # pairs of a join
 
 
+class Scorer(Protocol):
+    """What computes the similarities of pairs of documents, by their numbers."""
+
+    def scores(self, a: IntArray, b: IntArray, min_similarity: float, /) -> Shares:
+        """The similarities of pairs int64[c], float64[c]; below the minimum any number below it."""
+
+
 @dataclass(eq=False)
 class Exact:
     """Exact similarities, of documents whose contents are kept.
@@ -334,7 +344,7 @@ class Exact:
     parities (see `may_reach`); sets are compared only if a pair may reach `min_similarity`.
 
     Attributes:
-        contents: gives the stored contents of documents, by ascending numbers int64[n].
+        contents: of the documents.
         same: int64[m], one number for equal documents.
         shingles: int64[m], how many shingles each has, repetitions counted.
         store: the database, whose settings and limits count.
@@ -345,7 +355,7 @@ class Exact:
             was read.
     """
 
-    contents: Callable[[IntArray], Iterable[str]]
+    contents: Contents
     same: IntArray
     shingles: IntArray
     store: StoreReader
@@ -531,9 +541,6 @@ class Estimates:
             self._kept[rows] = self.signatures(missing)
             self._rows[missing] = rows
             self._used += len(missing)
-
-
-Scorer = Exact | Estimates
 
 
 def _words(shingles: IntArray) -> int:

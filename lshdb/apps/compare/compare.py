@@ -15,7 +15,6 @@ from lshdb.read.batch import Batch
 from lshdb.search import query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
-from lshdb.search.weighted import weigh, weighing_of
 from lshdb.sketch import constructions, minhash, signing
 from lshdb.sketch.settings import recall_at
 from lshdb.store.store import Store
@@ -100,7 +99,8 @@ def _exact(store: Store, a: _PlainContent | None, b: _PlainContent | None) -> di
     similarity = shared / max(union, 1)
     if settings.records and isinstance(a, str) and isinstance(b, str):
         pair, lengths = np.arange(2).reshape(2, 1), np.array([len(a), len(b)])
-        similarity = float(weigh(weighing_of(store), lambda _: (a, b), lengths, *pair)[1][0])
+        measure = query.measure_of(store)
+        similarity = float(measure.weigh(lambda _: (a, b), lengths, *pair)[1][0])
     return {
         "a_shingles": a_shingles,
         "b_shingles": b_shingles,

@@ -31,7 +31,7 @@ from lshdb.errors import Cut, warn_of_limit
 from lshdb.model import AddReport
 from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
-from lshdb.search.weighted import check_records
+from lshdb.search.query import check_records
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 from lshdb.text.arrays import IntArray, Mask, int_array

@@ -5,7 +5,7 @@ from collections.abc import Set
 from lshdb.apps.dedup.collection import DropReason
 from lshdb.apps.dedup.matching import Matcher
 from lshdb.options import RankingOptions, SimilarOptions
-from lshdb.search.query import QueryBatch, similar_records
+from lshdb.search.query import QueryBatch, measure_of
 from lshdb.store.lookups import StoreReader
 
 
@@ -29,7 +29,7 @@ class RecordMatcher(Matcher):
         kept: dict[int, int] | None,
     ) -> None:
         ranking = RankingOptions(similar=SimilarOptions(threshold=threshold))
-        pairs, _ = similar_records(reader, ranking, batch, None)
+        pairs, _ = measure_of(reader).matches(ranking, batch, None)
         self._similar: list[list[tuple[int, float]]] = [[] for _ in range(len(batch))]
         doc_ids = pairs.doc_ids[pairs.document].tolist()
         columns = pairs.query.tolist(), doc_ids, pairs.similarities.tolist()

@@ -30,8 +30,7 @@ from lshdb.maintain.resolve import resolve, with_passages
 from lshdb.options import SettingsOptions
 from lshdb.read.paths import escaped
 from lshdb.search import similarity
-from lshdb.search.query import contents_of, exact_of
-from lshdb.search.weighted import check_records
+from lshdb.search.query import check_records, contents_of, exact_of
 from lshdb.sketch.banding import bucket_codes
 from lshdb.sketch.settings import Settings, plain_settings, unit_of
 from lshdb.store.lookups import StoreReader

@@ -9,7 +9,7 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     winnowing    the fingerprints of texts: texts that share a run of words share one
     line_ends    words that the ends of lines break, made whole
     rare_words   the words of texts that may be rare, and the windows that have them
-    weights      of fingerprints and of terms, by their rarity; similarity weighted by them
+    rarity       similarity weighted by rarity; weights, of fingerprints and of terms
     shared_runs  the runs of windows that texts share, the same from both sides
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs the passages that pairs of texts share: their runs, joined where that is asked
@@ -21,5 +21,5 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     cli          `lshdb passages`
 
 Doors: line_ends, lookups, model, options, passage_pairs, passage_runs, passage_windows, passages,
-places, positions, processes, reworded, table_part, weights, winnowing.
+places, positions, processes, rarity, reworded, table_part, weights, winnowing.
 """

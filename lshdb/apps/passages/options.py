@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
@@ -14,7 +14,6 @@ from lshdb.options import (
     StoredKey,
     TextField,
     Top,
-    WeightedOptions,
 )
 
 
@@ -54,6 +53,18 @@ class CopiedOptions(Options):
     base: Annotated[
         Sequence[str], argument("Texts that anyone may copy: a task, a template, a licence.")
     ] = ()
+
+
+class WeightedOptions(Options):
+    """How results are ordered and chosen by their similarity weighted by rarity."""
+
+    sort: Annotated[
+        Literal["weighted", "weighted_share"] | None,
+        uncommon("Best first by this column.", metavar="weighted|weighted_share"),
+    ] = None
+    min_weighted: Annotated[
+        float | None, uncommon("Minimum similarity weighted by rarity.", min=0, max=1)
+    ] = None
 
 
 class PassagePairsOptions(Options):

@@ -25,11 +25,11 @@ from lshdb.apps.passages.model import PAIR_TOTALS, CommonPassage, PassagePair
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.passages import criteria_of
 from lshdb.apps.passages.processes import in_processes
+from lshdb.apps.passages.rarity import ranked
 from lshdb.apps.passages.reworded import reworded_pairs
 from lshdb.apps.passages.weights import FingerprintWeights, base_of
 from lshdb.progress import shown
 from lshdb.search.candidates import SharedBuckets
-from lshdb.search.weighted import ranked
 from lshdb.store import lookups
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store

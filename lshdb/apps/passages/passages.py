@@ -18,13 +18,13 @@ import numpy.typing as npt
 from lshdb.apps.passages import lookups, model, passage_runs, passage_windows, weights, winnowing
 from lshdb.apps.passages.model import Passages, Source
 from lshdb.apps.passages.options import CopiedOptions, PassagesOptions
+from lshdb.apps.passages.rarity import ranked
 from lshdb.apps.passages.reworded import find_reworded
 from lshdb.apps.passages.shared_runs import Segments
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.search import similarity
 from lshdb.search.query import row_of_key
-from lshdb.search.weighted import ranked, weigh
 from lshdb.sketch.settings import Settings, unit_of
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -149,8 +149,8 @@ def _weighted(
     sizes = np.append(len(text), store.sizes(doc_ids)[0])
     others = np.arange(1, len(sizes))
     firsts = np.zeros_like(others)
-    weighing = weights.Prints(store, base)
-    return zip(*weigh(weighing, contents, sizes, firsts, others), strict=True)
+    weighted = weights.Prints(store, base).weigh(contents, sizes, firsts, others)
+    return zip(*weighted.tolist(), strict=True)
 
 
 @dataclasses.dataclass(eq=False)

@@ -1,6 +1,6 @@
 """Weights by rarity, of fingerprints and of terms: what half of a collection has proves nothing.
 
-The weight of a fingerprint is its rarity, by the documents that have it; see lshdb.search.weighted.
+The weight of a fingerprint is its rarity, by the documents that have it; see `rarity`.
 Fingerprints are a sample, so these are estimates. A report, which reads all documents, weighs all
 shingles of texts (`weigh_all`): of 2,783 pairs of sections of law it has 2,668 among its first
 5,566, and by fingerprints 2,633. Of programs it weighs fingerprints, too, whose shingles are longer
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshdb.apps.passages import lookups, rare_words, winnowing
+from lshdb.apps.passages import lookups, rare_words, rarity, winnowing
 from lshdb.limits import Limits
-from lshdb.search import similarity, weighted
+from lshdb.search import similarity
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.text import arrays
@@ -69,8 +69,8 @@ class FingerprintWeights:
 
         What more than `query_first` documents have weighs nothing, so that nobody counts them.
         """
-        weights = np.where(counts > limits.query_first, 0, weighted.rarity(counts, documents))
-        return cls(values, weights, float(weighted.rarity(np.ones(1), documents)[0]), base)
+        weights = np.where(counts > limits.query_first, 0, rarity.rarity(counts, documents))
+        return cls(values, weights, float(rarity.rarity(np.ones(1), documents)[0]), base)
 
     def compared(
         self, prints: winnowing.Fingerprints, left: arrays.IntArray, right: arrays.IntArray
@@ -79,7 +79,7 @@ class FingerprintWeights:
         values, number, counts = np.unique(prints.values, return_inverse=True, return_counts=True)
         order = np.argsort(prints.documents, kind="stable")
         columns = prints.documents[order], number[order], self.of_values(values), counts
-        return weighted.compared(*columns, left, right)
+        return rarity.compared(*columns, left, right)
 
     def of_values(self, values: arrays.IntArray) -> arrays.Shares:
         """The weights of distinct fingerprints int64[f], float64[f]."""
@@ -137,17 +137,11 @@ class TermWeights:
         )
 
 
-class Prints:
-    """The lshdb.search.weighted.Weighing of a file with fingerprints.
-
-    Attributes:
-        reader: of the file.
-    """
-
-    min_total = min_part = 0.0
+class Prints(rarity.Weighing):
+    """Weighs documents of a file by their fingerprints."""
 
     def __init__(self, reader: StoreReader, base: Sequence[str] = ()) -> None:
-        self.reader = reader
+        super().__init__(reader)
         self._documents = reader.count()[0]
         self._base = base_of(reader.settings, base)
 
@@ -198,8 +192,8 @@ def weigh_all(
         document_parts.append(documents[kept] + count)
         count += len(batch)
     _, number, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
-    weights = weighted.rarity(counts, len(doc_ids))
-    return weighted.compared(np.concatenate(document_parts), number, weights, counts, left, right)
+    weights = rarity.rarity(counts, len(doc_ids))
+    return rarity.compared(np.concatenate(document_parts), number, weights, counts, left, right)
 
 
 def _values_of(stored: Sequence[str], settings: Settings) -> tuple[arrays.IntArray, ...]:

@@ -1,12 +1,12 @@
 """Which records are similar: those that share what few others have.
 
-A shingle weighs the square of its rarity (lshdb.search.weighted), as a term does in the cosine of
-two TF-IDF vectors. Two records are as similar as their `weighted_share`: what both have, as a share
-of the smaller one, which weighs at least as much as LEAST shingles that no other record has. So a
-name alone is found in a name with a description, but not a common word in all.
-`scripts/measure/experiments/records.py` compares measures and thresholds. Pages,
-such as scans, have longer shingles, of which half are indexed, and the smaller page counts as at
-least OF_LARGER of the larger.
+A shingle weighs the square of its rarity (lshdb.apps.passages.rarity), as a term does in the cosine
+of two TF-IDF vectors. Two records are as similar as their `weighted_share`: what both have, as a
+share of the smaller one, which weighs at least as much as LEAST shingles that no other record has.
+So a name alone is found in a name with a description, but not a common word in all.
+`scripts/measure/experiments/records.py` compares measures and thresholds. Pages, such as scans,
+have longer shingles, of which half are indexed, and the smaller page counts as at least OF_LARGER
+of the larger.
 
 Candidates are exact. The shingles of a record are followed in the order of their counts, as in
 prefix filters (Chaudhuri, Ganti, Kaushik, ICDE 2006): of what two records share, the rarest comes
@@ -21,15 +21,27 @@ from itertools import chain
 
 import numpy as np
 
+from lshdb.apps.passages.rarity import Weighing, rarity
 from lshdb.apps.records import statements as sql
 from lshdb.apps.records.record_index import EVERY, is_of_pages, record_shingles
 from lshdb.errors import warn_of_limit
 from lshdb.json_text import dumps, loads
+from lshdb.options import RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.cut_notes import shingles_cut
-from lshdb.search.similarity import batches_of_text
-from lshdb.search.weighted import rarity
+from lshdb.search.lookup import bucket_members
+from lshdb.search.query import (
+    Found,
+    QueryBatch,
+    QueryPairs,
+    allowed,
+    check_records,
+    estimated,
+    weighed,
+)
+from lshdb.search.similarity import Contents, batches_of_text
 from lshdb.store.lookups import StoreReader
+from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.text import arrays
 from lshdb.text.arrays import IntArray, Shares
 
@@ -56,18 +68,11 @@ _DOC_IDS = 40
 """Bits of a doc_id."""
 
 
-@dataclass(eq=False)
-class Records:
-    """The records of a file in an open transaction; their lshdb.search.weighted.Weighing.
+class Records(Weighing):
+    """The records of a file in an open transaction: its lshdb.search.query.RecordMeasure."""
 
-    Attributes:
-        reader: of the file.
-        min_total: what the smaller record of a pair weighs at least.
-    """
-
-    reader: StoreReader
-
-    def __post_init__(self) -> None:
+    def __init__(self, reader: StoreReader) -> None:
+        super().__init__(reader)
         (self._count,) = self._counts(np.array([EVERY])).tolist()
         self.min_part = OF_LARGER if is_of_pages(self.reader.settings.shingling) else 0.0
         self.min_total = LEAST * float(self._weights(np.ones(1))[0])
@@ -170,3 +175,52 @@ class Records:
             warn_of_limit(shingles_cut("pairs", cut))
         pairs = np.unique(np.concatenate(codes))
         yield np.arange(len(pairs)).repeat(2), ids[np.stack(np.divmod(pairs, len(ids)), 1).ravel()]
+
+    def scorer(self, contents: Contents, sizes: IntArray) -> "RecordScorer":
+        """See RecordMeasure."""
+        return RecordScorer(self, contents, sizes)
+
+    def matches(
+        self, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
+    ) -> Found:
+        """See RecordMeasure: by rare shingles, or all if they are equal."""
+        reader, similar = self.reader, query.similar
+        check_records(reader.settings, similar.estimate, similar.distinguish, query.containment)
+        threshold = reader.settings.threshold if similar.threshold is None else similar.threshold
+        index, found, unfollowed = self.sharing(batch.stored, threshold)
+        equal = bucket_members(reader, batch.signed.bucket_keys)
+        doc_ids, document = np.unique(np.append(found, equal.doc_ids), return_inverse=True)
+        named = np.append(index, equal.origins()[0]) * len(doc_ids) + document
+        queries, documents = np.divmod(np.unique(named), max(1, len(doc_ids)))
+        pairs = QueryPairs.of(doc_ids, queries, documents, np.zeros(len(queries), dtype=np.bool_))
+        pairs = pairs.chosen(allowed(doc_ids, batch, keep)[documents])
+        both, shares = weighed(self, reader, batch, pairs)
+        pairs = pairs._replace(similarities=shares, containments=both).chosen(shares >= threshold)
+        # Signatures are read of the similar ones alone.
+        used, document = np.unique(pairs.document, return_inverse=True)
+        pairs = pairs._replace(doc_ids=doc_ids[used], document=document)
+        pairs = estimated(reader, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
+        cuts = {
+            number: [shingles_cut("query", int(unfollowed[number]))]
+            for number in np.flatnonzero(unfollowed).tolist()
+        }
+        return pairs.ranked(False, similar.top, threshold), cuts
+
+
+@dataclass(eq=False)
+class RecordScorer:
+    """The similarities of records, as lshdb.search.similarity.Exact has those of other documents.
+
+    Attributes:
+        records: those of the file.
+        contents, sizes: see lshdb.search.query.Measure.
+    """
+
+    records: Records
+    contents: Contents
+    sizes: IntArray
+
+    def scores(self, a: IntArray, b: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
+        """The weighted share of pairs int64[c] of numbers, float64[c]."""
+        shares: Shares = self.records.weigh(self.contents, self.sizes, a, b)[1]
+        return shares

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import lshdb
+from lshdb.apps.passages.rarity import compared, rarity
 from lshdb.apps.records.records import LEAST, Records
-from lshdb.search.weighted import compared, rarity
 from lshdb.text.arrays import Mask, Shares
 
 _THRESHOLD, _LOWEST = 0.55, 0.2
