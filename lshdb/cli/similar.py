@@ -6,6 +6,7 @@ from lshdb.cli import messages, options
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
+from lshdb.read.metadata import from_json
 
 BEGINNING = 250
 """Bytes read of a document to show its first words."""
@@ -28,14 +29,13 @@ def first_words(
         return options.NO_EXTRAS
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
-        """The titles of documents in their metadata, or else their first words."""
-        from lshdb.search.beginnings import beginnings_of  # only a terminal shows them
-
-        words: dict[str, str] = {}
-        for key, start in beginnings_of(store_of(database), keys, BEGINNING).items():
-            if text := start.text if start.is_line else start.title:
-                words[key] = text
-        return words
+        """The field `title` of documents, or else their first words."""
+        starts = store_of(database).beginnings(keys, BEGINNING)
+        return {
+            key: str((from_json(stored) or {}).get("title") or start)
+            for key, (stored, start, _) in starts.items()
+            if start
+        }
 
     return options.Extras(keys, words_of)
 

@@ -3,7 +3,6 @@
 In: a document, a key or nothing but the file. Out: matches, pairs, clusters, comparisons.
 
     stored_documents  documents by their keys: their fields, their buckets, lists of keys
-    beginnings  titles and first lines of documents, read from their starts
     query       documents similar to one or many: candidates, estimates, verification, ranking;
                 the door Measure
     lookup      the documents in the buckets of signatures
@@ -13,6 +12,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     result_tables  what `Database` gives: results one by one, or as a table
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: beginnings, candidates, cut_notes, lookup, pair_filters, pair_sample, pairs, query,
+Doors: candidates, cut_notes, lookup, pair_filters, pair_sample, pairs, query,
 result_tables, similarity, stored_documents.
 """

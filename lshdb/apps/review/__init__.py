@@ -5,6 +5,7 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     options     groups of options
     methods     those of `Database`
     listing     all clusters and all pairs of a file, and lists of them, filtered and sorted
+    beginnings  titles and first lines of documents, read from their starts
     changes     titles of documents in a list, and how they differ from the one that stays
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
@@ -13,6 +14,6 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     decision_rows, statements  the rows of decisions, and their SQL
     file_state  whether a file has changed since a result was computed
 
-Doors: changes, decision_rows, decisions, drawing, dropped_files, file_state, listing, options,
-reviewing, storing_decisions.
+Doors: beginnings, changes, decision_rows, decisions, drawing, dropped_files, file_state, listing,
+options, reviewing, storing_decisions.
 """

@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import islice
 
 from lshdb.apps.compare.differences import Line, differences
+from lshdb.apps.review.beginnings import beginnings_of
 from lshdb.database import Database, store_of
-from lshdb.search.beginnings import beginnings_of
 
 _READ_BYTES = 65_536
 """Bytes at the start of two contents in which the first difference is looked for."""

@@ -31,6 +31,7 @@ from lshdb import (
 from lshdb.apps.compare import beside
 from lshdb.apps.compare.differences import shown_rows
 from lshdb.apps.review import changes, listing, reviewing
+from lshdb.apps.review.beginnings import UNKNOWN, beginnings_of
 from lshdb.apps.review.file_state import state_of
 from lshdb.apps.review.listing import Filters, Flag, Listing, Number, Text, held_decisions
 from lshdb.apps.web import page_file
@@ -46,7 +47,6 @@ from lshdb.options import (
 )
 from lshdb.progress import Progress
 from lshdb.read.keeping import is_copy_name
-from lshdb.search.beginnings import UNKNOWN, beginnings_of
 from lshdb.sketch.settings import recall_at, settings_record
 from lshdb.store.rows import checked
 from lshdb.text.shingling import Content
