@@ -25,7 +25,7 @@ class Command(NamedTuple):
 
 NEEDS = {
     "compare": {"passages", "programs"},
-    "dedup": {"passages", "review", "signatures"},
+    "dedup": {"merging", "passages", "review", "signatures"},
     "folders": {"passages", "programs", "review"},
     "frames": {"dedup"},
     "gate": {"folders", "passages", "programs"},
@@ -33,7 +33,7 @@ NEEDS = {
     "passages": {"programs"},
     "records": {"passages"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
-    "review": {"compare"},
+    "review": {"compare", "merging"},
     "service": {"compare"},
     "spark": {"dedup", "passages"},
     "web": {"compare", "folders", "passages", "review"},
@@ -89,8 +89,13 @@ OF_OPTIONS = {
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
 }
 """What does the work of options that commands of the core have."""
+DATABASES = {
+    "documents": "lshdb.apps.merging.merging:merged",
+    "settings": "lshdb.apps.merging.merging:first_settings",
+}
+"""What adds other databases; and the settings that a new database takes from them."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
-"""What adds a part of one database to another one, after its documents; see write.add."""
+"""What adds a part of one database to another one, after its documents; see apps.merging."""
 CHECKS = {"decisions": "lshdb.apps.review.decision_rows:problems"}
 """What finds problems in a part that no texts give, by a guard.Connection of `check`."""
 KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}

@@ -30,7 +30,6 @@ def __getattr__(name: str) -> object:
     return offered(OPTIONS, name)
 
 
-OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
 """How a file holds documents; `auto` goes by its suffix."""
@@ -526,13 +525,6 @@ class AddFilesOptions(Options):
     read: ReadingOptions
     add: AddManyOptions
 
-    on_conflict: Annotated[
-        OnConflict,
-        Option(
-            "For a key with another document in an added database. [default: replace]",
-            metavar="replace|keep|error",
-        ),
-    ] = "replace"
     root: Root = None
     reader: AnyReader = None
     on_failure: OnFailure = None

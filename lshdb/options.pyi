@@ -45,7 +45,6 @@ from lshdb.apps.spark.options import SparkRuleOptions as SparkRuleOptions
 from lshdb.apps.spark.options import SparkPairsOptions as SparkPairsOptions
 from lshdb.apps.spark.options import SparkDedupOptions as SparkDedupOptions
 from lshdb.apps.spark.options import SparkPassagesOptions as SparkPassagesOptions
-OnConflict = Literal['replace', 'keep', 'error']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow', 'xlsx']
 Mode = Literal['create', 'read', 'write']
 FileName = str | os.PathLike[str]
@@ -404,7 +403,6 @@ class AddFilesOptions(Options):
     files: FilesOptions
     read: ReadingOptions
     add: AddManyOptions
-    on_conflict: OnConflict
     root: Root
     reader: AnyReader
     on_failure: OnFailure
@@ -443,7 +441,6 @@ class AddFilesOptions(Options):
         progress: OnProgress = False,
         on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
-        on_conflict: OnConflict = 'replace',
         root: Root = None,
         reader: AnyReader = None,
         on_failure: OnFailure = None,
@@ -456,7 +453,6 @@ class AddFilesOptions(Options):
         files: FilesOptions = ...,
         read: ReadingOptions = ...,
         add: AddManyOptions = ...,
-        on_conflict: OnConflict = 'replace',
         root: Root = None,
         reader: AnyReader = None,
         on_failure: OnFailure = None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb import formatting, groups
+from lshdb import formatting, groups, offers
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
 from lshdb.columns import columns_of
@@ -17,9 +17,8 @@ from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.model import AddReport
 from lshdb.options import INPUT, AddFilesOptions, FileName
-from lshdb.read.files import resolved
+from lshdb.read.files import File, resolved
 from lshdb.read.paths import STDIN, escaped, expanded, listed, printable_path
-from lshdb.write.add import first_database
 
 
 def add(
@@ -52,7 +51,7 @@ def add(
 
     Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url
 
-    Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
+    Example: lshdb add -d all.db monday.db tuesday.db
     """
     inputs = _inputs_of(paths or [], options, key, files_from, null=null)
     with _opened_like(file, paths or [], options.root) as database:
@@ -132,8 +131,11 @@ def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None
             f"{printable_path(inputs[0].path)}: no such file or directory"
             + f", nor are {len(inputs) - 1:,} more" * (len(inputs) > 1)
         )
-    source = first_database(inputs, running.timeout())
-    if source is None:
+    databases = [*filter(File.is_database, inputs)]
+    source = databases and offers.offered(offers.DATABASES, "settings")(
+        databases, running.timeout()
+    )
+    if not source:
         return file.open(root=root)
     path, settings = source
     database = file.open(root=root, made=settings)
@@ -162,21 +164,7 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
-    if total.conflicts:
-        _report_conflicts(total)
     if total.decisions:
         decisions = formatting.counted(total.decisions, "decision")
         messages.message(f"added {decisions} of added databases")
     documents.report_reading(skipped_files, total.replaced, total.empty)
-
-
-def _report_conflicts(total: AddReport) -> None:
-    """Note the documents that differ in an added database, and which of both stay."""
-    action, count = "kept" if total.kept else "replaced", total.conflicts
-    subject = "document that has" if count == 1 else "documents that have"
-    named_keys = ", ".join(map(escaped, total.conflict_keys))
-    dots = ", ..." if count > len(total.conflict_keys) else ""
-    messages.message(
-        f"{action} {count:,} {subject} another content or metadata in an added database: "
-        f"{named_keys}{dots}"
-    )

@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from lshdb import errors
 from lshdb.json_text import dumps
-from lshdb.limits import OBJECT_BYTES
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
@@ -38,7 +37,7 @@ from lshdb.store.rows import (
     typed,
     typed_column,
 )
-from lshdb.text.arrays import IntArray, Lanes, Mask, bounded, chunks, is_new
+from lshdb.text.arrays import IntArray, Lanes, Mask, chunks, is_new
 from lshdb.text.content import DIGEST_BYTES, LARGEST
 
 _T = TypeVar("_T")
@@ -77,29 +76,6 @@ class StoredFile(NamedTuple):
     def state(self) -> FileState | None:
         """The state of that file."""
         return None if self.size is None else record(FileState, self[3:])
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentColumns:
-    """n documents with all their stored values.
-
-    Attributes:
-        keys: the documents' keys, in the order of addition.
-        shingles: int64[n], how many shingles each has, repetitions counted.
-        digests: the digests of the contents, 16 bytes each.
-        metadata: the metadata of each, as stored.
-        contents: the content of each; None where contents are not kept.
-        signatures: [n, k]; arbitrary lanes for a document without shingles.
-        states: the state of the file that each document was read from; None for others.
-    """
-
-    keys: Sequence[str]
-    shingles: IntArray
-    digests: Sequence[bytes]
-    metadata: Sequence[str | None]
-    contents: Sequence[str | None]
-    signatures: Lanes
-    states: Sequence[FileState | None]
 
 
 class StoreReader:
@@ -401,46 +377,6 @@ class StoreReader:
         size = max_rows or self.limits.documents_read
         for rows in self._connection.parts(sql.ALL_SIGNATURES, after, size=size):
             yield self._signature_matrix(rows)
-
-    def whole_documents(self, max_bytes: int, max_rows: int) -> Iterator[DocumentColumns]:
-        """All documents with all their stored values, in the order of addition.
-
-        They are read lazily, about `max_bytes` or `max_rows` documents at a time.
-        """
-        other_bytes = self.settings.signature_bytes + OBJECT_BYTES
-
-        def size_of(row: tuple[Any, ...]) -> int:
-            return other_bytes + sum(len(value) for value in row if isinstance(value, str))
-
-        for rows in bounded(self._connection.lazy_rows(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
-            for part in chunks(len(rows), max_rows):
-                yield self._columns(rows[part])
-
-    def _columns(self, rows: list[tuple[Any, ...]]) -> DocumentColumns:
-        """The rows of WHOLE_DOCUMENTS, at least one, checked."""
-        keys, counts, digests, metadata, contents, signatures, *states = zip(*rows, strict=True)
-        nothing = type(None)
-        shingles = self._counts([counts])
-        if [signature is not None for signature in signatures] != (shingles > 0).tolist():
-            raise errors.DamagedFile(
-                f"{self.path} is damaged: a document has shingles and no signature, or a "
-                f"signature and no shingles; {sqlite_errors.RESTORE}"
-            )
-        self._packed(digests, DIGEST_BYTES, "digest")
-        without = bytes(self.settings.signature_bytes)
-        _, lanes = self._signature_matrix([(0, lanes or without) for lanes in signatures])
-        return DocumentColumns(
-            typed_column(keys, str),
-            shingles,
-            digests,
-            typed_column(metadata, str, nothing),
-            typed_column(contents, str if self.settings.content else nothing),
-            lanes,
-            [
-                None if state[0] is None else record(FileState, state)
-                for state in zip(*states, strict=True)
-            ],
-        )
 
     def indexed(self) -> IntArray:
         """The documents after `indexed_to` whose band rows are written, or that were removed."""

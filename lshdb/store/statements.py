@@ -166,14 +166,6 @@ LENGTHS = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
-
-# Documents that are merged into another file.
-WHOLE_DOCUMENTS = """
-    SELECT d.key, d.shingles, d.digest, d.metadata, d.content, s.signature,
-        f.size, f.mtime_ns, f.extracted, f.ctime_ns, f.device, f.inode, f.file_digest
-    FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) LEFT JOIN files AS f USING (doc_id)
-    ORDER BY d.doc_id"""
-
 COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
 COUNT_EMPTY = "SELECT count(*) FROM documents WHERE shingles = 0"
 HAS_DBSTAT = "SELECT sqlite_compileoption_used('ENABLE_DBSTAT_VTAB')"

@@ -5,10 +5,9 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     parts       digests and signs documents, here or in a worker process
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
-    merging     reads the documents of another database, with their signatures
     queries     read | sign | answer: a stream of documents that are queries only
     doc_ids     which documents a run has written, to count keys that repeat
     temporary   a private file of documents
 
-Doors: add, batches, doc_ids, merging, parts, queries, tables, temporary, writing.
+Doors: add, batches, doc_ids, parts, queries, tables, temporary, writing.
 """

@@ -16,21 +16,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from lshdb import errors, offers
+from lshdb import offers
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.read import counts, long_tables
 from lshdb.read.batch import RowPlace
-from lshdb.read.files import File, is_same_file
-from lshdb.read.session import Session, session_of
+from lshdb.read.files import File
+from lshdb.read.session import session_of
 from lshdb.search.pair_filters import filters_of
-from lshdb.sketch.settings import Settings
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
-from lshdb.write import merging, writing
+from lshdb.write import writing
 from lshdb.write.batches import Addable, Job, signed
 
 Select = Callable[[Job, Iterable[Addable]], Iterator[AddReport]]
@@ -72,7 +71,7 @@ def added(
                     if writer is None or is_shared or is_late != writer.late:
                         if writer is not None:
                             writer.finish()
-                        writer = writing.Writer(store, is_late, job.on_conflict, job.of_run)
+                        writer = writing.Writer(store, is_late, job.of_run)
                     # The first parts are written while the last ones are still being signed.
                     for part in batch:
                         if locate is not None:
@@ -183,14 +182,11 @@ def add_files(
             yield from add(job, long_tables.grouped(rows, session.options, store.real_path.parent))
             return
         for is_merged, of_kind in itertools.groupby(files, File.is_database):
-            if not is_merged:
+            if is_merged:
+                merge = offers.offered(offers.DATABASES, "documents")
+                yield from merge(job, session, of_kind, options)
+            else:
                 yield from add(job, session.of_files(of_kind))
-                continue
-            for file in of_kind:
-                if earlier := session.files_read.earlier(file):
-                    skipped.add_repeated(file.path, earlier)
-                else:
-                    yield from _merged(job, session, file, options)
 
     with session.shown(options.add.write.progress, "adding", paths) as progress:
         job = Job(store, options.add.write.workers, session.counts.failures, True, progress)
@@ -198,51 +194,6 @@ def add_files(
     return replace(
         total, damaged=skipped["damaged"] - damaged, guessed=skipped["guessed"] - guessed
     )
-
-
-def first_database(files: Iterable[File], timeout: float) -> tuple[str, Settings] | None:
-    """The first database among files that can be opened, and its settings; None without one."""
-    for file in filter(File.is_database, files):
-        # Adding one that cannot be opened reports why.
-        with contextlib.suppress(errors.InputError), merging.opened(file.path, timeout) as source:
-            return file.path, source.settings
-    return None
-
-
-def _merged(
-    job: Job, session: Session, file: File, options: AddFilesOptions
-) -> Iterator[AddReport]:
-    """Add the documents of another database, then what apps add of its parts (`offers.MERGED`).
-
-    That is a function of the file, the other database, which is only read, and what keys of files
-    in it become (`merging.Rebased`, None if they stay), in no transaction; it returns a report.
-
-    If that is impossible, the file is a failure; earlier transactions stay.
-
-    Raises:
-        UsageError: the other database has a part whose app is not installed.
-    """
-    try:
-        if options.add.on_similar == "skip":
-            skip = session.options.option("--on-similar skip", "on_similar")
-            raise errors.InputError(f"a database, which is added whole: leave out {skip}")
-        store = job.store
-        if is_same_file(file.path, store.real_path):
-            raise errors.InputError("is the database itself: name another one")
-        with merging.opened(file.path, store.timeout, store.limits) as source:
-            parts = [part for part in offers.MERGED if part in source.parts]
-            merges = [offers.offered(offers.MERGED, part) for part in parts]
-            new_keys = merging.rebased(source, store.root)
-            if options.on_conflict == "error":
-                merging.check_keys(store, source, new_keys)
-            documents = merging.documents_of(source, store.settings, new_keys)
-            yield from added(replace(job, on_conflict=options.on_conflict), documents)
-            for merge in merges:
-                yield merge(store, source, new_keys)
-    except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
-        failure = errors.InputError(str(error).removeprefix(f"{file.path} "))
-        session.counts.failures(counts.failure_of(file.path, failure))
-        yield AddReport(failed=1)
 
 
 def removed(

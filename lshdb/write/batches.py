@@ -17,7 +17,6 @@ from lshdb import keys
 from lshdb.errors import ContentError, InputError
 from lshdb.limits import OBJECT_BYTES, Limits
 from lshdb.model import Document, Failure
-from lshdb.options import OnConflict
 from lshdb.progress import Progress, silent
 from lshdb.read.batch import Batch
 from lshdb.read.metadata import to_json
@@ -55,8 +54,6 @@ class Job:
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
         late: whether the band rows of a large addition may be written later, all at once.
-        on_conflict: which document stays under a key that has another one, where a database is
-            added; None for other inputs, whose documents are the new ones.
         progress: called with the documents that were read, and the band rows written later.
         of_run: the documents that the run has written so far, or found unchanged.
     """
@@ -66,7 +63,6 @@ class Job:
     on_failure: Callable[[Failure], object] | None = None
     late: bool = False
     progress: Progress = silent
-    on_conflict: OnConflict | None = None
     of_run: DocIds = field(default_factory=DocIds)
 
 
@@ -148,13 +144,8 @@ def signed(
         job: how they are read and signed.
         items: documents, or batches of them.
         settings: by which they are signed; None for those of the store.
-
-    Raises:
-        ContentError: the signatures of the store are made elsewhere.
     """
     settings = settings or job.store.settings
-    if settings.shingling.foreign and job.on_conflict is None:  # a database brings signatures
-        cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
     alone = job.store.limits.workers_from - 1
@@ -172,6 +163,8 @@ def _parts(
         if isinstance(item, SignedPart):
             yield item
             continue
+        if settings.shingling.foreign:  # raises once, and not for each document
+            cleaned("", settings.shingling)
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits)
         is_rows = batch.origin is not None or not batch.keys
         if joinable and (is_rows or time.monotonic() - begun > _BATCH_SECONDS):

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lshdb.errors import ContentError
-from lshdb.model import NAMED_CONFLICTS, AddReport, Outcome
-from lshdb.options import OnConflict
+from lshdb.model import AddReport, Outcome
 from lshdb.read.batch import Batch
 from lshdb.search.query import QueryBatch
 from lshdb.sketch import signing
@@ -34,7 +32,6 @@ class Writer:
 
     Attributes:
         late: whether band rows of new documents are left to lshdb.store.late, if they can be.
-        on_conflict: which document stays under a key that has another one, if such keys count.
         of_run: the documents that the run has written so far, or found unchanged; None if nobody
             wants to know which keys repeat, or they may.
         report: the counts of documents so far.
@@ -44,7 +41,6 @@ class Writer:
 
     store: Store
     late: bool = False
-    on_conflict: OnConflict | None = None
     of_run: DocIds | None = None
 
     def __post_init__(self) -> None:
@@ -68,19 +64,9 @@ class Writer:
 
         Returns:
             The counts of this part.
-
-        Raises:
-            ContentError: `on_conflict` is `error`, and a key has another document.
         """
         store = self.store
         known = {} if store.keys_repeat else store.known([*dict.fromkeys(part.keys)])
-        conflicts = [] if self.on_conflict is None else conflicts_of(part, known)
-        if conflicts and self.on_conflict == "error":
-            raise conflict(store, conflicts, len(conflicts))
-        kept = {*conflicts} if self.on_conflict == "keep" else ()
-        if kept:
-            left = [index for index, key in enumerate(part.keys) if key not in kept]
-            part, known = part.take(left), {key: known[key] for key in known.keys() - kept}
         index_of_key = {key: index for index, key in enumerate(part.keys)}
         indices: Sequence[int] = [
             index
@@ -114,9 +100,6 @@ class Writer:
             len(part.batch.failures),
             empty,
             part.batch.replaced,
-            kept=len(kept),
-            conflicts=len(conflicts),
-            conflict_keys=tuple(conflicts[:NAMED_CONFLICTS]),
             repeated=0 if self.of_run is None else repeated,
         )
         self.report += report
@@ -198,22 +181,6 @@ class Writer:
             ids, keys = ids[was_stored], keys[was_stored]
         self.store.note_indexed(ids.tolist())
         self._bands.append(codes_of_keys(ids, keys))
-
-
-def conflicts_of(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[str]:
-    """The keys under which other documents are stored."""
-    rows = zip(part.keys, outcomes(part, known)[0], strict=True)
-    return [key for key, outcome in rows if outcome == "updated"]
-
-
-def conflict(store: Store, keys: Sequence[str], count: int) -> ContentError:
-    """The error for keys under which the store has other documents; it names the first ones."""
-    named = ", ".join(f"{key!r:.100}" for key in keys[:NAMED_CONFLICTS])
-    more = f" and {count - NAMED_CONFLICTS:,} more" if count > NAMED_CONFLICTS else ""
-    return ContentError(
-        f"has other documents than {store.path} under the same keys ({named}{more}): take these "
-        "instead (replace), or keep those here (keep)"
-    )
 
 
 def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:

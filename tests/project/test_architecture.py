@@ -56,6 +56,7 @@ APPS = {
     for app in (
         *(
             "documents",
+            "merging",
             "programs",
             "passages",
             "records",

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from lshdb.apps.dedup.statements import HAS_RUN, INSERT_RUN
 from lshdb.apps.dedup.versions import Versions
+from lshdb.apps.merging.merging import documents_of
 from lshdb.model import AddReport
 from lshdb.store import late
 from lshdb.store.store import Store
 from lshdb.write.batches import Job, signed
-from lshdb.write.merging import documents_of
 from lshdb.write.parts import SignedPart
 from lshdb.write.writing import Writer
 

@@ -10,6 +10,7 @@ from typing import Any
 from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.spool import SpooledDocument
+from lshdb.apps.merging.merging import Rebased
 from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.review.decision_rows import decision_rows
 from lshdb.apps.review.decisions import Contents
@@ -18,7 +19,6 @@ from lshdb.read.metadata import picked
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.text import arrays
-from lshdb.write.merging import Rebased
 
 NOWHERE: RowPlace = (None, None)
 REFERENCES_LISTED = 10

@@ -35,6 +35,7 @@ from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.options import CUT_OF_TEXTS, DedupOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
+from lshdb.apps.merging.merging import rebased
 from lshdb.apps.signatures import signature_sets
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
@@ -51,7 +52,6 @@ from lshdb.store.store import Store
 from lshdb.text import content
 from lshdb.write.add import added
 from lshdb.write.batches import Job
-from lshdb.write.merging import rebased
 from lshdb.write.temporary import temporary_store
 
 

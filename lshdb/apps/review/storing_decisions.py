@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
+from lshdb.apps.merging.merging import Rebased, reading_other
 from lshdb.apps.review import decision_rows
 from lshdb.apps.review.decisions import Decision, read_decisions
 from lshdb.errors import InputError
@@ -23,7 +24,6 @@ from lshdb.read import session
 from lshdb.read.paths import path_of_key
 from lshdb.store.store import Store
 from lshdb.text.content import DIGEST_BYTES
-from lshdb.write.merging import Rebased, reading_other
 
 _LONGEST_NAME = 1_000
 """Maximum characters of a reviewer's name."""

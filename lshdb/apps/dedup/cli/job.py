@@ -25,6 +25,7 @@ from lshdb.apps.dedup.options import DedupOptions, DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost, reference_of_text
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
 from lshdb.apps.dedup.versions import is_key_of
+from lshdb.apps.merging.merging import rebased
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
 from lshdb.errors import Cut, UsageError
@@ -46,7 +47,6 @@ from lshdb.read.proof import LeftFile
 from lshdb.read.session import Session
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
-from lshdb.write.merging import rebased
 
 _Lines = list[tuple[Any, ...]]
 """Lines of the list of dropped rows."""
