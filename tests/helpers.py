@@ -15,6 +15,7 @@ import os
 import pty
 import random
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -25,14 +26,19 @@ import termios
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, chdir, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
+from importlib import import_module
 from itertools import accumulate
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import Any, TypeVar
 from unittest import mock
 from urllib.parse import urlencode, urlsplit
@@ -258,18 +264,67 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def unprivileged() -> None:
-    """Make file modes apply to root too, which could otherwise read everything."""
-    if os.geteuid() == 0:
-        system, drop_from_bounding_set, override, read_search = ctypes.CDLL(None), 24, 1, 2
-        for capability in (override, read_search):  # for the programs that it starts
-            system.prctl(drop_from_bounding_set, capability, 0, 0, 0)
-        version = (ctypes.c_uint32 * 2)(0x20080522, 0)
-        sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; the higher bits of each
-        assert system.capget(version, sets) == 0
-        for number in range(3):
-            sets[number] &= ~(1 << override | 1 << read_search)
-        assert system.capset(version, sets) == 0
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Let file modes apply to root too, in this thread and in programs that it starts."""
+    if os.geteuid() != 0:
+        yield
+        return
+    system, set_bits, get_bits = ctypes.CDLL(None), 28, 27
+    no_root, no_setuid_fixup = 1, 4
+    override, read_search = 1, 2
+    version = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    before = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; the higher bits of each
+    assert system.capget(version, before) == 0
+    lower = (ctypes.c_uint32 * 6)(*before)
+    lower[0] &= ~(1 << override | 1 << read_search)
+    bits = system.prctl(get_bits, 0, 0, 0, 0)
+    # Else root has all capabilities again in programs that it starts, and where it asks access().
+    assert system.prctl(set_bits, bits | no_root | no_setuid_fixup, 0, 0, 0) == 0
+    assert system.capset(version, lower) == 0
+    try:
+        yield
+    finally:
+        assert system.capset(version, before) == 0
+        assert system.prctl(set_bits, bits, 0, 0, 0) == 0
+
+
+FORK = get_context("fork")
+
+
+def barrier() -> Barrier:
+    """A step that this process and one that was forked reach at the same time."""
+    return FORK.Barrier(2, timeout=TIMEOUT)
+
+
+@contextmanager
+def limited(kind: int, value: int) -> Iterator[None]:
+    """Let this process, and what it starts, have no more of a resource."""
+    soft, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (value, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, (soft, hard))
+
+
+def forked(work: Callable[..., object], *arguments: Any) -> BaseProcess:
+    """A process that was forked to call a function: Python takes far longer to start."""
+    process = FORK.Process(target=work, args=arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of the tests are not copied
+        process.start()
+    return process
+
+
+def status_of(process: BaseProcess) -> int:
+    """How a process ended that was forked: its exit status, or a signal's number below 0."""
+    try:
+        until(lambda: process.exitcode is not None)  # join() also waits for what it forked itself
+    finally:
+        process.kill()
+    assert process.exitcode is not None
+    return process.exitcode
 
 
 def unmeasured(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -323,70 +378,50 @@ def in_any_version(reason: str) -> str:
 class Command:
     """Runs `lshdb` in a directory, in the process of the tests: a run takes milliseconds.
 
-    What a process of its own makes different takes one: variables of Python's, a function to call
-    before (`unprivileged`, limits, closed streams), and `start`.
+    `start` runs the installed command, for what only a separate process shows.
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
         self.directory = directory
         self.variables = {**environment(directory), **(variables or {})}
-        self._starts = any(name.startswith("PYTHON") for name in self.variables)
 
     def __call__(
         self,
         *arguments: Argument,
-        stdin: str | bytes | int = b"",
-        before: Callable[[], None] | None = None,
+        stdin: str | bytes | int | None = b"",
+        streams: Mapping[int, int | None] = MappingProxyType({}),
     ) -> Result:
-        """Run a command; `stdin` is input or an open file, `before` is called in its process."""
-        if self._starts or before is not None:
-            result = self._in_process_of_its_own(arguments, stdin, before)
-        else:
-            with TemporaryFile() as out, TemporaryFile() as err, _input(stdin) as given:
-                status = self._run(arguments, (given, out.fileno(), err.fileno()))
-                out.seek(0)
-                err.seek(0)
-                result = Result(out.read().decode(), err.read().decode(), status)
+        """Run a command; `stdin` is input or an open file.
+
+        `streams` takes the place of standard streams, by their numbers. None is a closed one.
+        """
+        with TemporaryFile() as out, TemporaryFile() as err, _input(stdin) as given:
+            usual = {0: given, 1: out.fileno(), 2: err.fileno()}
+            status = self._run(arguments, {**usual, **streams})
+            out.seek(0)
+            err.seek(0)
+            result = Result(out.read().decode(), err.read().decode(), status)
         extras.skip_if_named(result.err)
         return result
 
-    def _in_process_of_its_own(
-        self,
-        arguments: Sequence[Argument],
-        stdin: str | bytes | int,
-        before: Callable[[], None] | None,
-    ) -> Result:
-        """Run the installed command."""
-        assert not isinstance(stdin, int)
-        done = subprocess.run(
-            [installed(), *arguments],
-            input=_encoded(stdin),
-            cwd=self.directory,
-            # A limit that was set before applies to what coverage writes, too.
-            env=self.variables if before is None else unmeasured(self.variables),
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-            preexec_fn=before,
-        )
-        result = Result(done.stdout.decode(), done.stderr.decode(), done.returncode)
-        assert "Traceback" not in result.err, result.err
-        return result
-
-    def _run(self, arguments: Sequence[Argument], streams: Sequence[int]) -> int:
-        """Run a command in this process on three file descriptors: its exit status."""
+    def _run(self, arguments: Sequence[Argument], streams: Mapping[int, int | None]) -> int:
+        """Run a command in this process on file descriptors: its exit status."""
         with ExitStack() as stack:
-            for number, stream in enumerate(streams):
-                own = os.dup(number)
+            for number, stream in streams.items():
+                own = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10)  # no number of a closed one
                 stack.callback(os.close, own)
                 stack.callback(os.dup2, own, number)
-                os.dup2(stream, number)
+                if stream is not None:
+                    os.dup2(stream, number)
             given = self.variables.get("PYTHONIOENCODING", "utf-8")
             encoding, _, errors = given.partition(":")
             for number, name in enumerate(("stdin", "stdout", "stderr")):
-                mode = "w" if number else "r"
-                file = open(number, mode, -1, encoding, errors or None, closefd=False)  # noqa: SIM115
-                stack.enter_context(mock.patch.object(sys, name, stack.enter_context(file)))
+                file = None
+                if streams[number] is not None:
+                    mode, buffering = "w" if number else "r", 1 if number == 2 else -1
+                    file = open(number, mode, buffering, encoding, errors or None, closefd=False)  # noqa: SIM115
+                stack.enter_context(mock.patch.object(sys, name, file))
+                stack.callback(_close, name)
             words = ["lshdb", *map(os.fsdecode, arguments)]
             stack.enter_context(mock.patch.object(sys, "argv", words))
             # Else typer names the program as the one that runs the tests.
@@ -394,10 +429,15 @@ class Command:
             stack.enter_context(mock.patch.object(app, "make_app", _built))
             stack.enter_context(mock.patch.dict(os.environ, self.variables, clear=True))
             stack.enter_context(mock.patch.object(tempfile, "tempdir", None))  # as TMPDIR says
-            stack.enter_context(chdir(self.directory))
+            here = os.open(".", os.O_RDONLY)  # which may have been deleted
+            stack.callback(os.close, here)
+            stack.callback(os.fchdir, here)
+            os.chdir(self.directory)
             stack.callback(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
             stack.enter_context(warnings.catch_warnings())
             warnings.filterwarnings("default", category=UserWarning)
+            for number in [number for number, stream in streams.items() if stream is None]:
+                os.close(number)
             with pytest.raises(SystemExit) as ended:
                 app.main()
             status = ended.value.code or 0
@@ -405,7 +445,7 @@ class Command:
             return status
 
     def done(
-        self, *arguments: Argument, stdin: str | bytes | int = b"", says: str | None = None
+        self, *arguments: Argument, stdin: str | bytes | int | None = b"", says: str | None = None
     ) -> Result:
         """Run a command that must succeed; with `says`, this is all of its standard error."""
         result = self(*arguments, stdin=stdin)
@@ -417,12 +457,12 @@ class Command:
     def fails(
         self,
         *arguments: Argument,
-        stdin: str | bytes | int = b"",
+        stdin: str | bytes | int | None = b"",
         status: int = 1,
-        before: Callable[[], None] | None = None,
+        streams: Mapping[int, int | None] = MappingProxyType({}),
     ) -> str:
         """Run a command that must fail with one line; the line, without the program's name."""
-        result = self(*arguments, stdin=stdin, before=before)
+        result = self(*arguments, stdin=stdin, streams=streams)
         assert result.out == ""
         assert result.status == status, result.err
         (line,) = result.err.splitlines()
@@ -432,15 +472,22 @@ class Command:
 
     def without(self, package: str, *arguments: str) -> str:
         """What a command says that must fail where a package is not installed."""
-        code = (
-            f"import sys; sys.modules[{package!r}] = None; sys.argv = {['lshdb', *arguments]!r}\n"
-            "from lshdb.cli.app import main\nmain()"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=self.directory, capture_output=True, check=False
-        )
-        assert (done.returncode, done.stdout) == (1, b"")
-        return done.stderr.decode()
+        with TemporaryFile() as err:
+            process = forked(self._fail_without, package, arguments, err.fileno())
+            assert status_of(process) == 0
+            err.seek(0)
+            return err.read().decode()
+
+    def _fail_without(self, package: str, arguments: Sequence[str], err: int) -> None:
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in ("lshdb", package):
+                del sys.modules[name]
+        sys.modules[package] = None  # type: ignore[assignment]
+        fresh = import_module("lshdb.cli.app")
+        with TemporaryFile() as out, mock.patch.object(app, "main", fresh.main):
+            given = os.open(os.devnull, os.O_RDONLY)
+            assert self._run(arguments, {0: given, 1: out.fileno(), 2: err}) == 1
+            assert not out.tell()
 
     def path(self, *parts: str) -> Path:
         """A path below the directory."""
@@ -488,7 +535,8 @@ class Command:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         os.write(ours, typed)
         with ExitStack() as stack:
-            given, out = theirs, theirs
+            given: int | None = theirs
+            out = theirs
             if stdin is not None:
                 given = stack.enter_context(_input(stdin))
             if output is not None:
@@ -496,10 +544,20 @@ class Command:
             reader = stack.enter_context(ThreadPoolExecutor(1))
             shown = reader.submit(_shown, ours)
             try:
-                status = self._run(arguments, (given, out, theirs))
+                status = self._run(arguments, {0: given, 1: out, 2: theirs})
             finally:
                 os.close(theirs)  # which ends what is shown
         return shown.result().decode().replace("\r\n", "\n"), status
+
+
+def _close(name: str) -> None:
+    """Close a standard stream of a command, or what it opened in its place.
+
+    Messages that cannot be written are nobody's concern; output must be written by then.
+    """
+    if (file := getattr(sys, name)) is not None:
+        with suppress(*([OSError] if name == "stderr" else [])):
+            file.close()
 
 
 def _shown(terminal: int) -> bytes:
@@ -528,9 +586,9 @@ _PIPE = 60_000
 
 
 @contextmanager
-def _input(given: str | bytes | int) -> Iterator[int]:
+def _input(given: str | bytes | int | None) -> Iterator[int | None]:
     """A descriptor of standard input: that of an open file, or a pipe, as most commands have."""
-    if isinstance(given, int):
+    if given is None or isinstance(given, int):
         yield given
         return
     data = _encoded(given)
@@ -703,12 +761,7 @@ class Site:
 
 
 @contextmanager
-def served(
-    directory: Path,
-    *arguments: str,
-    end: int = signal.SIGINT,
-    before: Callable[[], None] | None = None,
-) -> Iterator[Site]:
+def served(directory: Path, *arguments: str, end: int = signal.SIGINT) -> Iterator[Site]:
     """`lshdb serve` in a directory; at the end a signal must stop it in order."""
     process = Command(directory).start(
         "serve",
@@ -718,7 +771,6 @@ def served(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=before,
     )
     assert process.stdout is not None
     try:

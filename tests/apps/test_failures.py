@@ -6,11 +6,9 @@ A user compares the list of one command with that of another, or looks for a nam
 from __future__ import annotations
 
 import gzip
-import json
 import subprocess
-import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,8 @@ import pytest
 from helpers import Command, in_any_version, unprivileged
 
 import lshdb
+from lshdb.apps.gate.gate import gate
+from lshdb.options import GateOptions
 
 NONE, CLOSED, LOCKED = "d/none.md", "d/closed.md", "d/locked"
 DOCX, MEMBER, LINE = "d/cut.docx", "d/e.zip/one.md", "d/rows.jsonl:2"
@@ -47,24 +47,6 @@ JOBS: dict[str, tuple[list[str], set[str]]] = {
     "gate": ([], {CLOSED, LOCKED}),
 }
 """The arguments of each command, and what it meets: sync and gate read no tables, and so on."""
-LIBRARY = """
-import json, sys, warnings
-import lshdb, lshdb.apps.gate.gate
-from lshdb.options import GateOptions
-warnings.simplefilter("ignore", lshdb.FailureWarning)
-taken = []
-with lshdb.open("library.db") as db:
-    jobs = {
-        "add": db.add_files(["d", "d/none.md"], archives=True).failures,
-        "sync": db.sync(["d"], archives=True).failures,
-        "dedup": taken,
-        "dedup of rows": lshdb.dedup("d/rows.jsonl").failures,
-        "gate": lshdb.apps.gate.gate.gate([], GateOptions()).failures,
-    }
-    for row in db.dedup_files(["d"], format="text", on_failure=taken.append):
-        pass
-print(json.dumps({job: [[one.where, one.reason] for one in jobs[job]] for job in jobs}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +77,8 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
 @pytest.mark.parametrize("job", JOBS)
 def test_a_command_names_it(command: Command, job: str) -> None:
     arguments, expected = JOBS[job]
-    done = command(job.partition(" ")[0], *arguments, before=unprivileged)
+    with unprivileged():
+        done = command(job.partition(" ")[0], *arguments)
     lines = [line.split(": ", 2)[1:] for line in done.err.splitlines() if line[:7] == "lshdb: "]
     found = [(name, in_any_version(reason)) for name, reason in lines if name != TABLE]
     assert sorted(found) == sorted((name, REASONS[name]) for name in expected)
@@ -106,19 +89,21 @@ def test_a_command_names_it(command: Command, job: str) -> None:
 
 
 @pytest.mark.extra("documents")
-def test_the_library_names_it(command: Command) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LIBRARY],
-        cwd=command.directory,
-        env=command.variables,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=unprivileged,
-    )
-    assert done.returncode == 0, done.stderr
-    for job, failures in json.loads(done.stdout).items():
-        found = [(name, in_any_version(reason)) for name, reason in failures]
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
+def test_the_library_names_it(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(command.directory)
+    taken: list[lshdb.Failure] = []
+    with unprivileged(), lshdb.open("library.db") as db:
+        jobs: dict[str, Iterable[lshdb.Failure]] = {
+            "add": db.add_files(["d", NONE], archives=True).failures,
+            "sync": db.sync(["d"], archives=True).failures,
+            "dedup": taken,
+            "dedup of rows": lshdb.dedup("d/rows.jsonl").failures,
+            "gate": gate([], GateOptions()).failures,
+        }
+        assert [*db.dedup_files(["d"], format="text", on_failure=taken.append)]
+    for job, failures in jobs.items():
+        found = [(failure.where, in_any_version(failure.reason)) for failure in failures]
         assert sorted(found) == sorted((name, REASONS[name]) for name in JOBS[job][1]), job
 
 

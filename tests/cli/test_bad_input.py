@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -233,7 +232,7 @@ def test_standard_input_that_is_no_document(command: Command) -> None:
     assert failures(command, "--key", "k", "-", stdin=b"a\0") == [binary]
     with open("/dev/zero") as zero:
         assert failures(command, "-", stdin=zero.fileno()) == ["-: a device, not a file"]
-    closed = command("add", "-", before=lambda: os.close(0))
+    closed = command("add", "-", stdin=None)
     assert closed.err.startswith("lshdb: -: standard input is closed\n")
     assert closed.status == 1
     # Blank lines and an empty document are no failures.
@@ -252,7 +251,8 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
     try:
 
         def reason(*arguments: str) -> str:
-            return command.fails(*arguments, before=unprivileged)
+            with unprivileged():
+                return command.fails(*arguments)
 
         assert reason("query", "-d", "directory/x.db", "--text", "a").endswith("permission denied")
         assert reason("init", "-d", "sealed/new.db").startswith("sealed/new.db cannot be opened: ")
@@ -260,7 +260,8 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
         assert reason("info") == "lsh.db cannot be opened: permission denied"
         database.chmod(0o400)
         assert reason("remove", "good").startswith("lsh.db cannot be written: ")
-        assert command("info", before=unprivileged).status == 0
+        with unprivileged():
+            command.done("info")
     finally:
         command.path("directory").chmod(0o700)
     assert command.keys() == ["good"]
@@ -274,22 +275,20 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
 def test_a_full_disk_under_the_output_is_reported_and_under_the_messages_ignored(
     command: Command,
 ) -> None:
-    def full(stream: int) -> None:
-        os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
-
-    for arguments in (["query", "--json", "--text", TEXT], ["--version"]):
-        reason = command.fails(*arguments, before=partial(full, 1))
-        assert reason == "standard output: no space left on device"
     line = 'broken\n{"id": "new", "text": "added all the same"}'
-    asked = ("add", "--format", "jsonl", "-")
-    assert command(*asked, stdin=line, before=partial(full, 2)).status == 1
+    with open("/dev/full", "wb", buffering=0) as full:
+        for arguments in (["query", "--json", "--text", TEXT], ["--version"]):
+            reason = command.fails(*arguments, streams={1: full.fileno()})
+            assert reason == "standard output: no space left on device"
+        asked = ("add", "--format", "jsonl", "-")
+        assert command(*asked, stdin=line, streams={2: full.fileno()}).status == 1
     assert command.keys() == ["good", "new"]
 
 
 @pytest.mark.usefixtures("database")
 def test_closed_standard_streams_do_no_harm(command: Command) -> None:
-    assert command("info", before=lambda: os.close(1)) == Result("", "", 0)
-    assert command("nosuch", before=lambda: os.close(2)) == Result("", "", 2)
+    assert command("info", streams={1: None}) == Result("", "", 0)
+    assert command("nosuch", streams={2: None}) == Result("", "", 2)
     line = '{"id": "new", "text": "added all the same"}'
-    assert command("add", "-", stdin=line, before=lambda: os.close(2)) == Result("", "", 0)
+    assert command("add", "-", stdin=line, streams={2: None}) == Result("", "", 0)
     assert command.keys() == ["good", "new"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Callable
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import pytest
-from helpers import Command, database_of
+import typer
+from helpers import Command, database_of, forked, status_of
+
+from lshdb.__main__ import main
 
 NAME = os.fsdecode(b"q\xff.db")
 
@@ -22,49 +24,41 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-def close(*descriptors: int) -> Callable[[], None]:
-    def before() -> None:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-    return before
-
-
 def test_documents_are_removed_without_standard_input(command: Command) -> None:
     """httpie/cli pull request 791: a traceback when standard input is closed."""
-    result = command("remove", "a", "-d", NAME, before=close(0))
-    assert (result.status, result.err) == (0, "removed 1\n")
+    command.done("remove", "a", "-d", NAME, stdin=None, says="removed 1\n")
 
 
 @pytest.mark.app("mcp")
 def test_what_reads_standard_input_says_that_it_is_closed(command: Command) -> None:
-    reason = command.fails("mcp", "-d", NAME, before=close(0))
+    reason = command.fails("mcp", "-d", NAME, stdin=None)
     assert reason == "standard input is closed: a client of MCP speaks over it"
 
 
-def test_no_file_takes_the_number_of_closed_standard_input() -> None:
+def test_no_file_takes_the_number_of_closed_standard_input(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Programs that are started would read it."""
-    code = (
-        "import os; os.close(0)\n"
-        "import sys; sys.stdin = None\n"
-        "from lshdb.cli import running; running.open_streams()\n"
-        "print(os.open('/dev/zero', os.O_RDONLY) > 0, sys.stdin)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True None\n"
+    taken: list[int] = []
+    monkeypatch.setattr(typer, "echo", lambda _: taken.append(os.open("/", os.O_RDONLY)))
+    command.done("--version", stdin=None)
+    assert taken[0] > 0
+    os.close(taken[0])
+
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "lshdb.cli.app":
+            raise KeyboardInterrupt
 
 
 def test_ctrl_c_while_modules_are_loaded_ends_the_command() -> None:
-    code = (
-        "import sys\n"
-        "class Interrupting:\n"
-        "    def find_spec(name, path, target=None):\n"
-        "        if name == 'lshdb.cli.messages': raise KeyboardInterrupt\n"
-        "sys.meta_path.insert(0, Interrupting)\n"
-        "from lshdb.__main__ import main; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    def run() -> None:
+        del sys.modules["lshdb.cli.app"]
+        sys.meta_path.insert(0, Interrupting())
+        main()
+
+    assert status_of(forked(run)) == 130
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -11,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import inspection
 import pytest
-from helpers import Command, database_of
+from helpers import Command, barrier, database_of, forked, status_of
 from measure.torture import soak
 
 import lshdb
@@ -45,25 +45,32 @@ def test_processes_that_write_and_read_lose_nothing_and_see_only_whole_batches(
     assert not any(figures[name] for name in bad), figures
 
 
-ADD = "import sys, lshdb; db = lshdb.open(sys.argv[1]); print(db.add('new', 'the fox').added)"
-REPAIR = "import sys, lshdb; print(lshdb.check(sys.argv[1], repair=True).ok)"
+def add(path: Path, step: Barrier, key: str = "new") -> None:
+    step.wait()
+    with lshdb.open(path) as db:
+        assert db.add(key, "the fox").added == 1
 
 
-@pytest.mark.parametrize(("code", "says"), [(ADD, "1\n"), (REPAIR, "True\n")])
-def test_a_writer_waits_for_another_and_then_goes_on(path: Path, code: str, says: str) -> None:
+def repair(path: Path, step: Barrier) -> None:
+    step.wait()
+    assert lshdb.check(path, repair=True).ok
+
+
+@pytest.mark.parametrize("write", [add, repair])
+def test_a_writer_waits_for_another_and_then_goes_on(
+    path: Path, write: Callable[[Path, Barrier], None]
+) -> None:
     fill(path)
+    process = forked(write, path, step := barrier())
     with inspection.sqlite(path) as other:
         other.execute("BEGIN IMMEDIATE")
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True
-        )
-        time.sleep(0.6)
-        assert process.poll() is None
+        step.wait()
         with pytest.raises(lshdb.Busy):
             lshdb.check(path, repair=True, timeout=0.2)
+        assert process.is_alive()
         assert lshdb.check(path, timeout=0).ok, "one that only looks waits for nobody"
         other.execute("COMMIT")
-        assert process.communicate(timeout=60)[0] == says
+        assert status_of(process) == 0
 
 
 def test_timeout_is_how_long_a_command_waits(path: Path) -> None:
@@ -140,48 +147,32 @@ def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -
 pytest_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def in_child(action: Callable[[], Iterator[str]]) -> list[str]:
-    """What a function returns in a forked process, which then ends at once."""
-    out, into = os.pipe()
-    child = os.fork()
-    if not child:
-        signal.alarm(60)  # one that waits for ever ends, and says nothing
-        try:
-            os.write(into, "\n".join(action()).encode())
-        finally:
-            os._exit(0)
-    os.close(into)
-    with os.fdopen(out, "rb") as pipe:
-        outcomes = pipe.read().decode()
-    os.waitpid(child, 0)
-    return outcomes.splitlines()
-
-
 @pytest_fork
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> None:
     fill(path)
+    other = forked(add, path, step := barrier(), "other")
     db = lshdb.open(path)
     pairs, rows = db.pairs(), db.sql("SELECT key FROM documents")
     next(pairs)
     next(rows)
 
-    def child() -> Iterator[str]:
+    def child() -> None:
         opening: dict[str, Use] = {"rows": lambda _: next(rows), "open": lambda _: lshdb.open(path)}
-        yield from refusals(db, {**USES, **opening})
+        uses = {**USES, **opening}
+        refused = (
+            f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
+            "close it before, or start processes with spawn"
+        )
+        assert [*refusals(db, uses)] == [refused] * len(uses)
         db.close()
         with db:
             pass
 
-    outcomes = in_child(child)
-    assert len(outcomes) == len(USES) + 2
-    assert set(outcomes) == {
-        f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
-        "close it before, or start processes with spawn"
-    }
+    assert status_of(forked(child)) == 0
     # The parent goes on, with the same log, which another process that comes and goes leaves.
     assert db.add("new", "text").added == 1
-    subprocess.run([sys.executable, "-c", ADD.replace("'new'", "'other'"), path], check=True)
+    step.wait()
+    assert status_of(other) == 0
     assert db.add("after", "text").added == 1
     assert len(list(pairs)) == 19
     assert len(list(rows)) == len(DOCUMENTS) - 1
@@ -194,45 +185,40 @@ def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> 
 
 FORKS = """
 import os, sys, lshdb
-db = lshdb.open(sys.argv[1])
-db.add("before", "text")
-if not os.fork():
-    del db           # deleted, and the interpreter ends as usual
-    sys.exit()
-assert os.wait()[1] == 0
-db.add("after", "text")
-assert os.path.exists(sys.argv[1] + "-wal")
-os._exit(0)          # not closed: all is still in the log
-"""
-
-
-FORKS_WHILE_IT_WRITES = """
-import os, sys, lshdb
 from lshdb.database import store_of
+
+def end_a_child():
+    if not os.fork():
+        sys.exit()       # and the interpreter ends as usual
+    assert os.wait()[1] == 0
+
 db = lshdb.open(sys.argv[1])
-db.add("before", "text")
 store_of(db)._connection.execute("PRAGMA cache_size = 20")  # what is written is soon in the log
 with store_of(db).writing():
     rows = [(i, str(i * 7919 % 3000), 0, bytes(16), None, "x" * 500) for i in range(100, 3100)]
     store_of(db).insert(rows)
     assert os.path.getsize(sys.argv[1] + "-wal") > 1 << 20
-    if not os.fork():
-        sys.exit()
-    assert os.wait()[1] == 0
+    end_a_child()
     assert store_of(db).count()[0] == 3000 + int(sys.argv[2])
-db.close()
+db.add("before", "text")
+end_a_child()
+db.add("after", "text")
+assert os.path.exists(sys.argv[1] + "-wal")
+os._exit(0)              # not closed: all is still in the log
 """
 
 
 @pytest_fork
-@pytest.mark.parametrize("code", [FORKS, FORKS_WHILE_IT_WRITES], ids=["idle", "writing"])
-def test_a_forked_process_that_ends_leaves_the_log_of_its_parent(path: Path, code: str) -> None:
-    """To close what it inherited would also undo what the parent is writing."""
+def test_a_forked_process_that_ends_leaves_the_log_of_its_parent(path: Path) -> None:
+    """To close what it inherited would also undo what the parent is writing.
+
+    In a process of its own: how Python ends is what would close it.
+    """
     fill(path)
-    subprocess.run([sys.executable, "-c", code, path, str(len(DOCUMENTS) + 1)], check=True)
+    subprocess.run([sys.executable, "-c", FORKS, path, str(len(DOCUMENTS))], check=True)
     with lshdb.open(path, mode="read") as db:
-        assert "before" in db
-        assert len(db) == len(DOCUMENTS) + (2 if code == FORKS else 3001)
+        assert {"before", "after"} <= {*db}
+        assert len(db) == len(DOCUMENTS) + 3002
     assert inspection.rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
@@ -241,10 +227,12 @@ def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
     """A process that closes a file by whatever handle has no SQLite locks on it any more."""
     fill(path)
     path.with_name("note.txt").write_text("a note")
+    other = forked(add, path, step := barrier())
     with lshdb.open(path) as db:
         assert db.add_files([str(path.parent)]).added == 1
         assert db.add_files([str(path)]).failed == 1
-        subprocess.run([sys.executable, "-c", ADD, path], check=True)
+        step.wait()
+        assert status_of(other) == 0
         # That process was not the last to close the file, and did not think so.
         assert path.with_name(path.name + "-wal").exists()
         db.add("after", "text")
@@ -354,16 +342,15 @@ def test_threads_that_write_by_turns_all_come_to_it(path: Path) -> None:
 
 
 @pytest_fork
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_starts_with_free_locks(path: Path) -> None:
     fill(path)
 
-    def child() -> Iterator[str]:
+    def child() -> None:
         # A new file may have the device and inode of one that the parent wrote.
-        yield str(added(path.with_name("new.db")))
-        yield str(locks - transactions._locks.keys() == locks)
+        assert added(path.with_name("new.db")) == 1
+        assert not locks & transactions._locks.keys()
 
     with writing(path):
         locks = {*transactions._locks}
         assert locks
-        assert in_child(child) == ["1", "True"]
+        assert status_of(forked(child)) == 0

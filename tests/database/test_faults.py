@@ -12,11 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, database_of, unprivileged
+from helpers import Command, barrier, database_of, forked, status_of, unprivileged
 
 import lshdb
 from lshdb.errors import StoreError
@@ -230,52 +231,38 @@ def test_a_file_in_a_directory_that_may_not_be_written_is_read(command: Command)
             ["sql", "SELECT count(*) FROM documents"],
             ["query", "--key", "d1"],
         ):
-            result = command(*arguments, before=unprivileged)
-            assert (result.status, result.err) == (0, "")
+            with unprivileged():
+                result = command.done(*arguments, says="")
             assert result.out
         assert result.out == "1.000000\tidentical\td0\n"
         for arguments in (["add", "-"], ["remove", "d1"], ["init"]):
-            reason = command.fails(*arguments, stdin=lines(1, "n"), before=unprivileged)
+            with unprivileged():
+                reason = command.fails(*arguments, stdin=lines(1, "n"))
             assert reason == "lsh.db cannot be written: the file or its directory is read-only"
         assert inspection.files(root) == before
     inspection.check(file)
 
 
-CHANGED = """
-import os, subprocess, sys, lshdb
-path = sys.argv[1]
-db = lshdb.open(path, mode="read")
-assert len(db) == 40
-code = "import sys, lshdb; lshdb.open(sys.argv[1]).add('new', 'text')"
-os.chmod(os.path.dirname(path), 0o700)       # somebody who may writes meanwhile
-subprocess.run([sys.executable, "-c", code, path], check=True)
-os.chmod(os.path.dirname(path), 0o500)
-for read in (db.keys, db.info, lambda: db.query("the fox")):
-    try:
-        print(read())
-    except lshdb.StoreError as error:
-        print(error)
-with lshdb.open(path, mode="read") as again:
-    print(len(again))
-"""
-
-
 @needs_modes
 def test_a_file_that_changes_while_it_is_read_without_locks_is_noticed(command: Command) -> None:
-    root = command.directory
-    with read_only(root):
-        done = subprocess.run(
-            [sys.executable, "-c", CHANGED, root / "lsh.db"],
-            capture_output=True,
-            text=True,
-            preexec_fn=unprivileged,
-            check=False,
-        )
-    assert done.stderr == ""
-    *lines, count = done.stdout.splitlines()
-    assert count == "41"
-    assert len(lines) == 3
-    assert all("was changed by another process, and could not be locked" in line for line in lines)
+    root, path = command.directory, command.path("lsh.db")
+    other = forked(add, path, step := barrier())
+    with read_only(root), unprivileged(), lshdb.open(path, mode="read") as db:
+        assert len(db) == 40
+        step.wait()  # somebody who may writes meanwhile
+        assert status_of(other) == 0
+        reads: list[Callable[[], object]] = [db.keys, db.info, lambda: db.query("the fox")]
+        for read in reads:
+            with pytest.raises(StoreError, match="another process, and could not be locked"):
+                read()
+        with lshdb.open(path, mode="read") as again:
+            assert len(again) == 41
+
+
+def add(path: Path, step: Barrier) -> None:
+    step.wait()
+    with lshdb.open(path) as db:
+        db.add("new", "text")
 
 
 # files that vanish
@@ -311,23 +298,23 @@ def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path, path: Path, how: 
 def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
     """The last to close a file copies its log into it: here that would undo what others wrote."""
     database_of(path, {"fox": "the fox and the grapes"}).close()
-    code = (
-        "import sys, pathlib, lshdb; path = pathlib.Path(sys.argv[1])\n"
-        "db = lshdb.open(path); db.add('late', 'the fox and the ant')\n"
-        "for suffix in '-wal', '-shm': path.with_name(path.name + suffix).unlink()\n"
-        "print('gone', flush=True); input()\n"
-        "db.close()\n"
-        "try: lshdb.open(path)\n"
-        "except lshdb.StoreError as error: print(error)"
-    )
-    first = subprocess.Popen(
-        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert first.stdout is not None
-    assert first.stdout.readline() == "gone\n"
+
+    def leave(step: Barrier) -> None:
+        db = lshdb.open(path)
+        db.add("late", "the fox and the ant")
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink()
+        step.wait()
+        step.wait()
+        db.close()
+        with pytest.raises(StoreError, match="cannot be opened again in this process"):
+            lshdb.open(path)
+
+    first = forked(leave, step := barrier())
+    step.wait()
     with database_of(path, ((f"new{i}", f"a text {i}") for i in range(50))) as db:
-        out, _ = first.communicate("\n", timeout=60)
-        assert "cannot be opened again in this process" in out
+        step.wait()
+        assert status_of(first) == 0
         assert len(db) == 51
     inspection.check(path)
     assert len(inspection.rows(path, "SELECT 1 FROM documents")) == 51

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 import warnings
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import inspection
 import pytest
-from helpers import database_of, leave_a_log
+from helpers import FORK, barrier, database_of, forked, leave_a_log, status_of
 
 import lshdb
 from lshdb.errors import (
@@ -327,46 +326,34 @@ def test_settings_other_than_the_files_are_refused(
 # several processes
 
 
-OPENS = """
-import sys, lshdb
-for number, _ in enumerate(sys.stdin):
-    try:
-        with lshdb.open(f"{number}.db", seed=int(sys.argv[2])) as db:
-            db.add(sys.argv[1], "the fox and the grapes")
-            print("opened", flush=True)
-    except lshdb.SettingsMismatch:
-        print("refused", flush=True)
-"""
-
-
 @pytest.mark.parametrize("seeds", [{"ann": 1, "bob": 1}, {"ann": 1, "bob": 2}], ids=str)
 def test_processes_that_make_a_file_at_once_agree_or_one_wins(
     tmp_path: Path, seeds: dict[str, int]
 ) -> None:
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
-    processes = {
-        name: subprocess.Popen(
-            [sys.executable, "-c", OPENS, name, str(seed)], cwd=tmp_path, **pipes
-        )
-        for name, seed in seeds.items()
-    }
-    for number in range(6):
-        outcomes = {}
-        for process in processes.values():
-            assert process.stdin is not None
-            process.stdin.write(b"\n")
-        for name, process in processes.items():
-            assert process.stdout is not None
-            outcomes[name] = process.stdout.readline()
-        opened = [name for name, outcome in outcomes.items() if outcome == b"opened\n"]
-        assert len(opened) == (2 if seeds["ann"] == seeds["bob"] else 1)
+    step, outcomes = barrier(), FORK.SimpleQueue()
+
+    def make(name: str) -> None:
+        for number in range(6):
+            step.wait()
+            with (
+                suppress(lshdb.SettingsMismatch),
+                lshdb.open(tmp_path / f"{number}.db", seed=seeds[name]) as db,
+            ):
+                db.add(name, "the fox and the grapes")
+                outcomes.put((number, name))
+
+    processes = [forked(make, name) for name in seeds]
+    assert [status_of(process) for process in processes] == [0, 0]
+    opened: dict[int, list[str]] = {number: [] for number in range(6)}
+    while not outcomes.empty():
+        number, name = outcomes.get()
+        opened[number].append(name)
+    for number, names in opened.items():
+        assert len(names) == (2 if seeds["ann"] == seeds["bob"] else 1)
         found = "SELECT key, seed FROM documents, settings ORDER BY key"
         file = tmp_path / f"{number}.db"
-        assert inspection.rows(file, found) == [(name, seeds[name]) for name in opened]
+        assert inspection.rows(file, found) == [(name, seeds[name]) for name in sorted(names)]
         inspection.check(file)
-    for process in processes.values():
-        process.communicate(timeout=60)
-        assert process.returncode == 0
 
 
 # settings of a file that was reindexed

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import inspection
 import pytest
-from helpers import Command, database_of
+from helpers import Command, barrier, database_of, forked, status_of
 
 import lshdb
 from lshdb import Limits
@@ -163,14 +163,13 @@ def test_the_object_that_reindexes_refuses_to_answer_meanwhile(path: Path) -> No
 def test_killed_in_the_middle_the_file_is_as_before(path: Path, share: float) -> None:
     fill(path)
     before = inspection.contents(path)
-    code = (
-        "import lshdb, os, signal, sys\n"
-        "def report(done, total, unit):\n"
-        "    if done >= float(sys.argv[2]) * total: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "lshdb.open(sys.argv[1]).reindex(threshold=0.5, progress=report)\n"
-    )
-    child = subprocess.run([sys.executable, "-c", code, path, str(share)], check=False)
-    assert child.returncode == -signal.SIGKILL
+
+    def report(done: int, total: int | None, _: str) -> None:
+        if total is not None and done >= share * total:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = forked(lambda: lshdb.open(path).reindex(threshold=0.5, progress=report))
+    assert status_of(child) == -signal.SIGKILL
     assert inspection.contents(path) == before
     with lshdb.open(path) as db:
         assert db.settings.threshold == 0.8
@@ -279,28 +278,26 @@ def test_an_older_handle_does_what_a_new_one_does(
 
 def test_an_older_process_notices(path: Path) -> None:
     fill(path)
-    code = (
-        "import lshdb, sys\n"
-        "with lshdb.open(sys.argv[1]) as db:\n"
-        "    print(len(db.query([2, 3, 4, 5, 6])), flush=True)\n"
-        "    sys.stdin.readline()\n"
-        "    print(len(db.query([2, 3, 4, 5, 6])), flush=True)\n"
-        "    db.add('new', [2, 3, 4, 5, 6])\n"
-    )
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert child.stdout is not None
-    before = int(child.stdout.readline())
+    elements = [2, 3, 4, 5, 6]
+
+    def query_twice(step: Barrier) -> None:
+        with lshdb.open(path) as db:
+            before = len(db.query(elements))
+            step.wait()
+            step.wait()
+            found = db.query(elements)
+            with lshdb.open(path.with_name("new.db"), mode="read") as new:
+                assert found == new.query(elements)
+            assert len(found) > before
+            db.add("new", elements)
+
+    child = forked(query_twice, step := barrier())
+    step.wait()
     with lshdb.open(path) as db:
         db.reindex(threshold=0.4)
-        expected = len(db.query([2, 3, 4, 5, 6]))
-        assert expected > before
-        out, errors = child.communicate(b"\n", timeout=60)
-        assert (int(out), errors, child.returncode) == (expected, b"", 0)
+        db.backup(path.with_name("new.db"))
+        step.wait()
+        assert status_of(child) == 0
         assert "new" in [match.key for match in db.query([2, 3, 4, 5, 6])]
     inspection.check(path)
 

@@ -6,11 +6,12 @@ import itertools
 import os
 import shutil
 import stat
+from functools import partial
 from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, database_of, leave_a_log
+from helpers import Command, database_of, forked, leave_a_log, status_of
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, NotADatabase, StoreError, UsageError
@@ -66,15 +67,8 @@ def test_a_killed_run_leaves_the_old_or_the_new_one(
         if unit == "pages" and next(calls) == call:
             os._exit(9)
 
-    child = os.fork()
-    if child == 0:
-        backup, path = command.path("friday.db"), command.path("lsh.db")
-        try:
-            lshdb.restore_backup(backup, path, progress=killed)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 9
+    backup, path = command.path("friday.db"), command.path("lsh.db")
+    assert status_of(forked(partial(lshdb.restore_backup, backup, path, progress=killed))) == 9
     with inspection.sqlite(command.path("lsh.db")) as file:
         (documents,) = file.execute("SELECT count(*) FROM documents").fetchone()
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -350,7 +350,8 @@ def test_a_folder_that_git_cannot_read_is_named_and_its_documents_stay(folder: F
     folder.files("top/locked/f.txt")
     assert folder.read() == sorted([*TAKEN, "top/locked/f.txt"])
     folder.path("top/locked").chmod(0)
-    done = folder("sync", "top", before=unprivileged)
+    with unprivileged():
+        done = folder("sync", "top")
     folder.path("top/locked").chmod(0o755)
     assert done.status == 1
     assert done.err.splitlines()[0] == "lshdb: top/locked: permission denied"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -190,34 +188,27 @@ def test_a_process_forked_meanwhile_keeps_nobody_from_it(pending: Path, ends: st
 
     asmvik/skhd issue 83: a lock of an open file lived on in a forked process.
     """
-    code = f"""
-import os, signal, sys, time, lshdb
-from lshdb.database import store_of
-from lshdb.store import late
-with lshdb.open(sys.argv[1]) as db, late.reserved(store_of(db)) as is_alone:
-    child = os.fork()
-    if not child:
-        print(is_alone, os.getpid(), flush=True)
-        time.sleep(60)
-    time.sleep(0.2)
-    if {ends!r} == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
-    process = subprocess.Popen([sys.executable, "-c", code, pending], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    is_alone, child = process.stdout.readline().split()
-    try:
-        assert is_alone == b"True"
-        with lshdb.open(pending) as db, late.reserved(store_of(db)) as free:
-            assert not free, "the parent still has it"
-        process.wait(20)
-        with lshdb.open(pending) as db:
-            late.complete(store_of(db))
-            assert db.info().unindexed == 0
-    finally:
-        os.kill(int(child), signal.SIGKILL)
-        process.stdout.close()
-        process.wait()
+    begins, ends_now, outlives = helpers.barrier(), helpers.barrier(), helpers.barrier()
+
+    def reserve() -> None:
+        with lshdb.open(pending) as db, late.reserved(store_of(db)) as is_alone:
+            assert is_alone
+            helpers.forked(outlives.wait)
+            begins.wait()
+            ends_now.wait()
+            os.kill(os.getpid(), signal.SIGKILL if ends == "kill" else 0)
+        os._exit(0)  # without waiting for its child
+
+    process = helpers.forked(reserve)
+    begins.wait()
+    with lshdb.open(pending) as db, late.reserved(store_of(db)) as free:
+        assert not free, "the parent still has it"
+    ends_now.wait()
+    assert helpers.status_of(process) == (-signal.SIGKILL if ends == "kill" else 0)
+    with lshdb.open(pending) as db:
+        late.complete(store_of(db))
+        assert db.info().unindexed == 0
+    outlives.wait()
 
 
 def test_buckets_say_that_rows_are_missing(pending: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import inspection
 import pytest
 from extras import if_there
-from helpers import Command, database_of
+from helpers import Command, database_of, forked, status_of
 
 import lshdb
 from lshdb.errors import LimitWarning, StoreError, UsageError
@@ -104,25 +104,20 @@ def test_a_relative_path_after_a_change_of_directory(elsewhere: Path, is_there: 
 @pytest.mark.usefixtures("elsewhere")
 def test_a_forked_process_opens_the_file_that_it_names() -> None:
     """By its own directory; the parent's file, reached by any name, is refused."""
-    code = (
-        "import os, sys, lshdb\n"
-        "db = lshdb.open('x.db'); os.chdir('other'); os.symlink('../x.db', 'link.db')\n"
-        "if os.fork() == 0:\n"
-        "    print(lshdb.open('x.db').keys())\n"
-        "    try: lshdb.open('link.db')\n"
-        "    except lshdb.UsageError as error: print(error)\n"
-        "    sys.stdout.flush(); os._exit(0)\n"
-        "os.wait(); db.close()\n"
-        "if os.fork() == 0:\n"
-        "    print(len(lshdb.open('link.db'))); sys.stdout.flush(); os._exit(0)\n"
-        "os.wait()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    keys, refused, count = done.stdout.splitlines()
-    assert keys == "['wrong']"
-    assert "was open when this process was forked" in refused
-    assert count == str(len(TEXTS))
+
+    def refused() -> None:
+        assert lshdb.open("x.db").keys() == ["wrong"]
+        with pytest.raises(UsageError, match="was open when this process was forked"):
+            lshdb.open("link.db")
+
+    def opened() -> None:
+        assert len(lshdb.open("link.db")) == len(TEXTS)
+
+    with lshdb.open("x.db"):
+        os.chdir("other")
+        os.symlink("../x.db", "link.db")
+        assert status_of(forked(refused)) == 0
+    assert status_of(forked(opened)) == 0
 
 
 def test_a_new_file_may_take_the_name_of_one_that_is_gone(link: Path) -> None:
@@ -322,21 +317,16 @@ def test_a_name_that_is_too_long_leaves_no_file(beside: Command) -> None:
     assert len([*beside.directory.rglob("*.db")]) == 1, "beside the one of 247 bytes"
 
 
-def leave_directory() -> None:
-    os.mkdir("gone")
-    os.chdir("gone")
-    os.rmdir("../gone")
-
-
 def test_the_current_directory_was_deleted(
     beside: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(beside.directory)  # and back at the end
     database = beside.path("lsh.db")
     deleted = "the current directory was deleted: change to another one"
-    result = beside("add", beside.directory, "-d", database, before=leave_directory)
-    assert result.status == 0
-    leave_directory()
+    os.mkdir("gone")
+    os.chdir("gone")
+    os.rmdir("../gone")
+    Command(Path(".")).done("add", beside.directory, "-d", database)
     with pytest.raises(StoreError, match=f"lsh.db cannot be opened: {deleted}, or give the whole"):
         lshdb.open("lsh.db")
     with lshdb.open(database) as db:

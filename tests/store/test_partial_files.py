@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from helpers import forked, status_of
 
 from lshdb.store.partial_files import alone, is_second_name, rename_new
 
@@ -62,17 +61,9 @@ def test_a_file_is_locked_by_one_and_one_that_is_not_there_by_all(tmp_path: Path
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_child_that_leaves_the_block_does_not_end_its_parents_lock(tmp_path: Path) -> None:
     (path := tmp_path / "log").touch()
-    code = """
-import os, sys
-from lshdb.store.partial_files import alone
-with alone(sys.argv[1]):
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        with alone(sys.argv[1]) as is_free:
-            print(is_free)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False\n"
+    block = alone(path)
+    assert block.__enter__()
+    assert status_of(forked(block.__exit__, None, None, None)) == 0
+    with alone(path) as is_free:
+        assert not is_free
+    block.__exit__(None, None, None)

@@ -49,9 +49,9 @@ def test_a_log_that_another_user_left(command: Command, mode: int) -> None:
     leave_a_log(command.path("lsh.db"), {"late": "the ant and the dove"})
     for end in ("-wal", "-shm"):
         command.path(f"lsh.db{end}").chmod(mode)
-    result = command("add", "-", stdin=ROW, before=unprivileged)
+    with unprivileged():
+        result, shown = command("add", "-", stdin=ROW), command("show", "late")
     assert (result.status, result.err.splitlines()[-1]) == (1, f"lshdb: {LEFT}")
-    shown = command("show", "late", before=unprivileged)
     assert (shown.status, shown.err) == ((0, "") if mode else (1, f"lshdb: {LEFT}\n"))
 
 
@@ -65,12 +65,10 @@ def test_a_log_that_the_reading_of_another_user_left(command: Command) -> None:
     for end in ("-wal", "-shm"):
         command.path(f"left{end}").rename(command.path(f"lsh.db{end}"))
         command.path(f"lsh.db{end}").chmod(0o444)
-    result = command("add", "-", stdin=ROW, before=unprivileged)
-    assert (result.status, result.err.splitlines()[-1]) == (
-        1,
-        f"lshdb: {LEFT}",
-    )
-    assert command("show", "a", before=unprivileged).status == 0
+    with unprivileged():
+        result = command("add", "-", stdin=ROW)
+        command.done("show", "a")
+    assert (result.status, result.err.splitlines()[-1]) == (1, f"lshdb: {LEFT}")
 
 
 def test_files_may_no_longer_be_opened(command: Command) -> None:

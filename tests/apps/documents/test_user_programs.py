@@ -7,12 +7,11 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import documents
 import pytest
-from helpers import Command, is_running, until
+from helpers import Command, is_running, limited, until
 
 
 def converting(command: Command, script: str) -> list[str]:
@@ -63,8 +62,9 @@ def test_a_program_ends_with_all_that_it_started(command: Command, script: str) 
 
 
 @needs_proc
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_programs_end_with_lshdb(command: Command, number: signal.Signals) -> None:
+    """In a process that the signal can end, as Ctrl-C and a service manager do."""
     options = converting(command, "wait")
     process = command.start("add", "d", *options, stderr=subprocess.DEVNULL)
     until(lambda: len(pids(command)) == 2)
@@ -73,14 +73,13 @@ def test_programs_end_with_lshdb(command: Command, number: signal.Signals) -> No
     assert all_end(command)
 
 
-def memory(limit: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
+@needs_proc
 def test_memory_is_bounded_and_a_missing_program_named(command: Command) -> None:
     command.write("d/a.odd", b"\0")
     large = ["--convert", "odd=head -c 4000000000 /dev/zero {}"]
-    done = command("add", "d", *large, before=memory(3 << 30))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    with limited(resource.RLIMIT_AS, pages * resource.getpagesize() + (1 << 30)):
+        done = command("add", "d", *large)
     assert "lshdb: d/a.odd: head prints more than 40,000,000 bytes, the limit" in done.err
     done = command("add", "d", "--convert", "odd=no-such-program {}")
     assert done.err.startswith("lshdb: d/a.odd: no-such-program: no such program\n")

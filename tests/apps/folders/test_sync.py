@@ -304,7 +304,8 @@ def test_what_cannot_be_read_is_kept_and_named(command: Command, folder: Path, n
         damage(folder)
     try:
         for more in (["--dry-run"], ["--max-filesize", "1M"]):
-            done = command("sync", "d", "--archives", *more, before=unprivileged)
+            with unprivileged():
+                done = command("sync", "d", "--archives", *more)
             assert {line.split(": ")[1] for line in done.err.splitlines() if "lshdb: " in line} == {
                 f"d/{one}" for one in failing
             }

@@ -14,7 +14,7 @@ from unittest import mock
 import inspection
 import pytest
 from extras import if_there
-from helpers import Command
+from helpers import Command, forked, status_of
 
 import lshdb
 from lshdb.database import store_of
@@ -240,12 +240,13 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
 def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
     """Another process writes to it, and died before its log was copied into the file."""
     source = tmp_path / "source.db"
-    pid = os.fork()
-    if pid == 0:
+
+    def write() -> None:
         with lshdb.open(source) as database:
             database.add_many(documents_of(TEXTS[:20]), workers=0)
             os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(pid, 0)
+
+    assert status_of(forked(write)) == -signal.SIGKILL
     target = made(tmp_path / "target.db", [])
     names = ("source.db", "source.db-wal")
     before = [(tmp_path / name).read_bytes() for name in names]
@@ -327,12 +328,8 @@ def test_a_killed_merge_leaves_whole_documents_and_is_completed(tmp_path: Path) 
         directory = tmp_path / str(number)
         directory.mkdir()
         target = made(directory / "target.db", TEXTS[:25], shingle="word:2", **PASSAGES)
-        pid = os.fork()
-        if pid == 0:
-            with killed_at(number):
-                merge_with_another_writer(target, source)
-            os._exit(0)
-        is_killed = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+        with killed_at(number):
+            is_killed = status_of(forked(merge_with_another_writer, target, source)) != 0
         assert lshdb.check(target, deep=True).problems == ()
         merge_with_another_writer(target, source)
         inspection.check(target)

@@ -10,6 +10,7 @@ import shlex
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -339,9 +340,9 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(path: Path, writable:
     database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     before = inspection.contents(path)
     path.parent.chmod(0o755 if writable else 0o555)
-    who = None if writable else unprivileged
+    who = nullcontext() if writable else unprivileged()
     try:
-        with served(path.parent, end=signal.SIGTERM, before=who) as site:
+        with who, served(path.parent, end=signal.SIGTERM) as site:
             for page in (*PAGES, "document?key=fox", "compare?a=fox&b=fox+2"):
                 assert eventually(site, page).status == 200
             site.post("query", text=TEXT)
