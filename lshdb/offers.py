@@ -45,6 +45,7 @@ COMMANDS: dict[str, dict[str, Command]] = {
         "passages": Command("Find the passages that a text shares with documents.", "passages"),
         "pairs": Command("Find all pairs of similar documents."),
         "clusters": Command("Group similar documents, and show which one to keep."),
+        "folders": Command("Find pairs of folders that share files.", "folders"),
         "compare": Command("Show why two documents are similar, or why not.", "compare"),
         "dedup": Command("Drop rows that are similar to an earlier row.", "dedup"),
         "gate": Command("Find what changes of a repository copy from its other files.", "gate"),
@@ -65,6 +66,7 @@ COMMANDS: dict[str, dict[str, Command]] = {
         "decisions": Command("List the decisions, and whether they still hold.", "review"),
         "sql": Command("Run a SELECT on the file's tables and views."),
         "tune": Command("Show which bands and rows fit a threshold and a recall."),
+        "measure": Command("Measure what the index finds.", "measuring"),
     },
     "Maintain": {
         "check": Command("Check whether the file is whole."),
@@ -83,12 +85,6 @@ COMMANDS: dict[str, dict[str, Command]] = {
 """Every command, under the heading of `lshdb --help`."""
 FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
-OF_OPTIONS = {
-    "folders": "lshdb.apps.folders.cli.folder_pairs:write_folder_pairs",
-    "measure": "lshdb.apps.measuring.cli.measured:write_measured",
-    "group_by": "lshdb.apps.folders.folder_documents:in_folders",
-}
-"""What does the work of options that commands of the core have."""
 DATABASES = {
     "documents": "lshdb.apps.merging.merging:merged",
     "settings": "lshdb.apps.merging.merging:first_settings",
@@ -216,6 +212,7 @@ SEARCHES = {
     "weighted": "lshdb.apps.passages.weights:Prints",
     "records": "lshdb.apps.records.records:Records",
     "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
+    "group_by": "lshdb.apps.folders.folder_documents:in_folders",
 }
 """What a search takes from an app, by the option that asks for it."""
 

@@ -53,7 +53,7 @@ COMMANDS = (
     ("show texts/a.txt", "", "shingles:"),
     ("sql SELECT+count(*)+FROM+documents", "", "2\n"),
     ("tune", "", "lshdb reindex"),
-    ("tune --measure", "measuring", "recall"),
+    ("measure", "measuring", "recall"),
     ("check", "", "is whole: 2 documents"),
     ("backup copy.db", "", "copy.db made"),
     ("reindex --threshold 0.6", "", "reindexed: threshold 0.6"),
@@ -76,9 +76,7 @@ COMMANDS = (
 """Commands in their order, with + for blanks in a word; the app of each, and what it prints."""
 
 
-OFFERED = {
-    line for line, app, _ in COMMANDS if app and line.startswith(("init", "add", "pairs", "tune"))
-}
+OFFERED = {line for line, app, _ in COMMANDS if app and line.startswith(("init", "add", "pairs"))}
 """Commands of the core with what an app offers."""
 
 

@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from lshdb import offers
 from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
-from lshdb.database import Database, store_of
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
-from lshdb.read.files import file_identity
-from lshdb.read.paths import escaped, path_of_key
+from lshdb.read.paths import escaped
 from lshdb.search import result_tables
 
 
@@ -24,13 +22,6 @@ def clusters(
         bool,
         Option("Print only keys of documents that can be removed."),
     ] = False,
-    files: Annotated[
-        bool,
-        Option("With --drop-list: print the files of the documents that can be deleted."),
-    ] = False,
-    folders: Annotated[
-        bool, Option("Print the pairs of directories that share files, the largest first.")
-    ] = False,
     null: Null = False,
     form: Form,
 ) -> None:
@@ -40,40 +31,21 @@ def clusters(
     the threshold are "below"; --star makes clusters without them. A line has the number of the
     cluster, the similarity to the kept one, the role (or the decision), and the key.
 
-    With --folders a line is two directories, by the keys as paths: the shares of the files below
-    each that are in clusters with some of the other, how many these are of the first, the bytes
-    that deleting them would free, both paths, and the files that were not read, such as pictures
-    and hidden files: they have no counterpart. If a directory is not there, "of files read".
-
-    --drop-list prints keys, for lshdb remove; at threshold 1, those of files with the same bytes as
-    the kept one, not of others with the same text. With --files it prints paths from here, of files
-    that can be deleted: each has the bytes that were compared, and so has the kept file. Both are
-    read now. Others are named with the reason, with exit status 1.
+    --drop-list prints keys, for lshdb remove or lshdb decide; at threshold 1, those of files with
+    the same bytes as the kept one, not of others with the same text.
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
-
-    Example: lshdb clusters --star --drop-list --files -0 | xargs -0 -r rm
     """
     join = options.join
-    if files and not (drop_list and form.is_text):
-        raise UsageError("--files goes with --drop-list, and prints paths only")
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list + folders + bool(join.similar.fields) > 1:
-        raise UsageError("give one of --drop-list, --folders and --fields")
-    if folders and join.group_by is not None:
-        raise UsageError("give one of --folders and --group-by")
+    if drop_list and join.similar.fields:
+        raise UsageError("give one of --drop-list and --fields")
     with file.reading(form, temporary=join.group_by is not None) as database:
         minimum = similar.minimum(database, join.similar.threshold)
-        if folders:
-            offers.offered(offers.OF_OPTIONS, "folders")(database, options, form)
-            return
         similar_clusters = database.clusters(options)
-        if files:
-            _print_files(database, similar_clusters, minimum, null=null)
-            return
         if drop_list:
-            _write_dropped(similar_clusters, minimum, form, store_of(database).root, null=null)
+            _write_dropped(similar_clusters, minimum, form, null=null)
             return
         results.write_results(
             similar_clusters.columns,
@@ -90,49 +62,18 @@ def clusters(
         )
 
 
-def _print_files(
-    database: Database, clusters: Iterable[Cluster], threshold: float, *, null: bool
-) -> None:
-    """Print the paths of files that can be deleted, and say why others cannot."""
-    from lshdb.cli import proving  # these load what reads files
-    from lshdb.read import proof
-
-    store = store_of(database)
-    proofs, root = proof.proof_of(store), store.root
-
-    def files() -> Iterator[proof.ProvedFile | proof.LeftFile]:
-        for cluster in clusters:
-            keys = result_tables.dropped_members(cluster, threshold)
-            with store.reading():
-                stored = store.files_of_keys([*keys, cluster.keep])
-            documents = {file.key: proof.compared(file, root) for file in stored}
-            stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
-            for key in keys:
-                if key in documents:  # else removed meanwhile
-                    yield proofs.check(documents[key], filter(None, stays))
-
-    proving.print_files(files(), null=null)
-
-
 def _write_dropped(
-    clusters: Iterable[Cluster], threshold: float, form: Form, root: str, *, null: bool
+    clusters: Iterable[Cluster], threshold: float, form: Form, *, null: bool
 ) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
-    below = unprintable = same = 0
-
-    def file_of(key: str) -> object:
-        return file_identity(path_of_key(key, root))
+    below = unprintable = 0
 
     def dropped() -> Iterator[tuple[str]]:
-        nonlocal below, unprintable, same
+        nonlocal below, unprintable
         for cluster in clusters:
             below += result_tables.roles(cluster, threshold).count("below")
-            keys = result_tables.dropped_members(cluster, threshold)
-            kept = {*map(file_of, {*cluster.members}.difference(keys))} - {None}
-            for key in keys:
-                if file_of(key) in kept:
-                    same += 1
-                elif form.is_text and not null and escaped(key) != key:
+            for key in result_tables.dropped_members(cluster, threshold):
+                if form.is_text and not null and escaped(key) != key:
                     unprintable += 1
                 else:
                     yield (key,)
@@ -141,8 +82,6 @@ def _write_dropped(
         results.print_names((key for (key,) in dropped()), null=True)
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
-    if same:
-        messages.message(f"not listed, as already one file with a kept one: {same:,}")
     if below:
         messages.message(f'"below", so not listed: {below:,}; with --star there are none')
     if unprintable:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from lshdb import offers
 from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
@@ -19,14 +18,6 @@ def tune(
     file: DatabaseFile,
     options: TuneOptions,
     top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
-    measure: Annotated[
-        bool,
-        Option("Measure what the index finds."),
-    ] = False,
-    sample: Annotated[
-        int | None,
-        Option("Documents to compare with all. [default: some seconds']", min=1),
-    ] = None,
     form: Form,
 ) -> None:
     """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
@@ -37,19 +28,8 @@ def tune(
     the shape that is quickest for these documents. reindex takes the one that suits any documents,
     unless --construction names another; a note says so where they differ.
 
-    --measure measures the present index: it compares a sample of the documents with all.
-
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
-    if measure:
-        others = (options.recall, options.permutations, options.documents, options.construction)
-        if any(option is not None for option in others):
-            raise UsageError("--measure can only be combined with --threshold, --sample and --seed")
-        write_measured = offers.offered(offers.OF_OPTIONS, "measure")
-        write_measured(file, options.threshold, sample, options.seed, form)
-        return
-    if sample is not None:
-        raise UsageError("--sample goes with --measure")
     form.check(file.db)
     note = ""
     if file.is_there:

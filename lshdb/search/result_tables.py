@@ -208,7 +208,7 @@ def finding(
     """A search of the documents of a file, or of its folders if `group_by` says which."""
     if group_by is None:
         return partial(find, store, options, *others)
-    in_folders = offers.offered(offers.OF_OPTIONS, "group_by")
+    in_folders = offers.offered(offers.SEARCHES, "group_by")
     return partial(in_folders, find, store, options, group_by, *others)
 
 

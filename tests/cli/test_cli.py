@@ -102,7 +102,7 @@ def test_help_of_all_names_the_commands(command: Command) -> None:
     [
         *("query --text a", "pairs", "clusters", "show a"),
         pytest.param("compare a.txt b.txt", marks=pytest.mark.app("compare")),
-        pytest.param("tune --measure", marks=pytest.mark.app("measuring")),
+        pytest.param("measure", marks=pytest.mark.app("measuring")),
         *("info", "tune", "check", "backup copy.db", "remove a", "sql select"),
         "reindex --threshold 0.5",
     ],

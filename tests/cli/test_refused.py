@@ -63,9 +63,6 @@ COMMANDS = [
     ("reindex --passages 2", 2, "3 to 1000"),
     ("review --order none", 2, "--order"),
     ("tune --threshold 0", 2, "threshold 0"),
-    ("tune --measure --construction 'and 4, or 4'", 2, "can only be combined with --threshold"),
-    ("tune --measure --recall 0.9", 2, "can only be combined with --threshold"),
-    ("tune --sample 5", 2, "--sample"),
     # What is removed, and what is decided.
     ("remove", 2, "give one of KEY..., --where SQL, --from FILE and --decided"),
     ("remove a --from -", 2, "give one of KEY..."),
@@ -97,7 +94,7 @@ COMMANDS = [
     ("decide --from words.csv", 1, "words.csv:2: 'a, b' is not a JSON array"),
     ("decide --from object.csv", 1, "object.csv:2: '{"),
     ("serve --who ann", 2, "--who goes with --review"),
-    ("clusters --drop-list --fields x", 2, "give one of --drop-list, --folders and --fields"),
+    ("clusters --drop-list --fields x", 2, "give one of --drop-list and --fields"),
     ("decide --from bad.parquet", 1, "bad.parquet: "),
     # SQL, and the values of its parameters.
     ("sql 'select :a'", 1, "SQL: Incorrect number of bindings"),

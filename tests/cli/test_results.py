@@ -45,14 +45,14 @@ COMMANDS = {
     "pairs that share passages": "passages -d texts.db --all",
     "all passages": "passages -d texts.db --all --passages",
     "sync": "sync -d texts.db --dry-run notes",
-    "folders": "clusters -d texts.db --folders",
+    "folders": "folders -d texts.db",
     "decisions": "decisions -d decided.db",
     "sql": "sql STATEMENT",
     "info": "info",
     "show": "show KEY",
     "compare": "compare KEY b",
     "tune": "tune --construction AND_OR",
-    "measure": "tune --measure",
+    "measure": "measure",
     "check": "check -d damaged.db",
 }
 """Commands that print rows; interface.txt has their columns."""
@@ -70,12 +70,7 @@ TYPES: dict[Any, Callable[[str], Any]] = {
 """How a cell of CSV becomes a value of a type."""
 
 
-OF_OPTIONS = {"folders": "folders", "measure": "measuring"}
-"""The app of an option of the core's commands."""
-NAMES = [
-    pytest.param(name, marks=pytest.mark.app(OF_OPTIONS.get(name, app_of(COMMANDS[name]))))
-    for name in COMMANDS
-]
+NAMES = [pytest.param(name, marks=pytest.mark.app(app_of(line))) for name, line in COMMANDS.items()]
 
 
 def words_of(name: str) -> list[str]:

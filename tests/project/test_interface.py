@@ -76,10 +76,10 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         },
     ),
     "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),
-    "clusters": (set(), {"drop_list", "files", "folders"}),
+    "clusters": (set(), {"drop_list"}),
     "compare": (set(), {"buckets", "encoding", "strict", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
-    "tune": (set(), {"top", "measure", "sample"}),  # Database.measure
+    "tune": (set(), {"top"}),
     "backup": (set(), {"target", "restore"}),
 }
 

@@ -10,7 +10,7 @@ In: directories, decisions. Out: a database that has what the directories have; 
     folder_documents  the files of each folder as one document of a temporary file
     statements   SQL about the files of a database
     trash        moves files of dropped documents aside, and back
-    cli          `lshdb sync` and `lshdb trash`
+    cli          `lshdb sync`, `folders` and `trash`
 
 Doors: folder_documents, options, sync.
 """

@@ -3,7 +3,7 @@
 In: a database. Out: recall, candidates and precision, beside what formulas say.
 
     methods, options, model  the method of `Database`; its options; results
-    cli      `lshdb tune --measure`
+    cli      `lshdb measure`
 
 Doors: .
 """

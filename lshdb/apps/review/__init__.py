@@ -10,10 +10,10 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
     dropped_files  files of dropped documents, each proved before it goes
-    cli         `lshdb review`, `decide` and `decisions`
+    cli         `lshdb review`, `decide` and `decisions`; proving names files that can be deleted
     decision_rows, statements  the rows of decisions, and their SQL
     file_state  whether a file has changed since a result was computed
 
-Doors: beginnings, changes, decision_rows, decisions, drawing, dropped_files, file_state, listing,
-options, reviewing, storing_decisions.
+Doors: beginnings, changes, cli.proving, decision_rows, decisions, drawing, dropped_files,
+file_state, listing, options, reviewing, storing_decisions.
 """

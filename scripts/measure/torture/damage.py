@@ -35,7 +35,7 @@ QUESTIONS: Final = (
     ("passages", "--key", "text 3", "--json", "--reworded"),
     ("passages", "--all", "--passages", "--json"), ("pairs", "--json", "--sample", "9"),
     ("pairs", "--json", "--fields", "text"), ("clusters", "--json", "--star", "--min-size", "1"),
-    ("clusters", "--json", "--folders"), ("decisions", "--json"),
+    ("folders", "--json"), ("decisions", "--json"),
     ("decisions", "--json", "--drop"),
     ("report", "-o", "-"),
 )  # fmt: skip

@@ -102,7 +102,7 @@ def two_folders(command: Command) -> Command:
 
 
 def pair(command: Command, *options: str) -> dict[str, Any]:
-    return command.done("clusters", "--folders", "--json", *options).record
+    return command.done("folders", "--json", *options).record
 
 
 def test_files_without_documents_are_counted_and_named(two_folders: Command) -> None:
@@ -115,7 +115,7 @@ def test_files_without_documents_are_counted_and_named(two_folders: Command) -> 
     sizes = sum(os.lstat(two_folders.path(name)).st_size for name in unread)
     read = sum(two_folders.path(f"one/{number}.txt").stat().st_size for number in range(3))
     assert row["b_size_share"] == read / (read + sizes)
-    (line,) = two_folders.done("clusters", "--folders").lines
+    (line,) = two_folders.done("folders").lines
     names = ", ".join(unread[:3])
     assert line.split("\t")[-1] == f"6 files without documents: {names} and 3 more"
 
@@ -127,7 +127,7 @@ def test_a_changed_file_is_not_read_and_one_that_is_gone_is_no_copy(two_folders:
     assert (row["a"], row["a_share"], row["a_unread_files"]) == ("two", 1 / 2, ["two/0.txt"])
     assert (row["b_share"], row["files"]) == (1 / 9, 1)
     two_folders.path("two/2.txt").unlink()
-    assert two_folders.done("clusters", "--folders").out == ""
+    assert two_folders.done("folders").out == ""
 
 
 def test_where_there_are_no_directories_the_shares_are_of_files_read(two_folders: Command) -> None:
@@ -150,7 +150,7 @@ def test_one_directory_by_two_paths_is_no_pair(command: Command) -> None:
     }
     command.path("link").symlink_to("d")
     database_of(command.path("lsh.db"), texts).close()
-    assert command.done("clusters", "--folders").out == ""
+    assert command.done("folders").out == ""
 
 
 def test_mailboxes_and_archives_have_documents(command: Command) -> None:

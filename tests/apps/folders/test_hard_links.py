@@ -40,9 +40,6 @@ def test_no_list_and_no_trash_names_one_for_deletion(linked: Command) -> None:
     done = linked.done("dedup", "d", "e", "f", "-0")
     assert (done.out, "already one file" in done.err) == ("f/a.txt\0", True)
     linked.done("add", "d", "e", "f")
-    done = linked.done("clusters", "--drop-list")
-    assert done.out == "f/a.txt\n"
-    assert "not listed, as already one file with a kept one: 1" in done.err
     linked.done("decide", "drop", "e/a.txt")
     for arguments in (("decisions", "--drop", "--files"), ("trash",), ("trash", "--link")):
         done = linked.done(*arguments)
@@ -52,13 +49,13 @@ def test_no_list_and_no_trash_names_one_for_deletion(linked: Command) -> None:
 
 def test_folders_do_not_count_it_as_space(linked: Command) -> None:
     linked.done("add", "d", "e", "f")
-    rows = map(json.loads, linked.done("clusters", "--folders", "--json").out.splitlines())
+    rows = map(json.loads, linked.done("folders", "--json").out.splitlines())
     assert {(row["a"], row["b"]): row["bytes"] for row in rows} == {
         ("e", "d"): 0,
         ("f", "d"): len(A),
         ("f", "e"): len(A),
     }
-    assert "1 file already one file with the other" in linked.done("clusters", "--folders").out
+    assert "1 file already one file with the other" in linked.done("folders").out
 
 
 def test_a_report_shows_one_file(linked: Command) -> None:

@@ -145,7 +145,7 @@ def test_tune_measure(tmp_path: Path) -> None:
     command = Command(tmp_path)
     with collection(tmp_path / "lsh.db", "and 6, or 8") as db:
         measured = db.measure(sample=100)
-    result = command.done("tune", "--measure", "--sample", "100", "--json")
+    result = command.done("measure", "--sample", "100", "--json")
     assert "100 of 180 documents compared with all, exact similarities" in result.err
     expected = [measured.recall.recall, measured.candidates, measured.precision]
     assert [record["measured"] for record in result.records] == expected

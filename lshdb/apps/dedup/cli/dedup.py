@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.apps.dedup.options import ComparisonOptions, DedupOutputs, RowsOptions
-from lshdb.cli import documents, files, messages, options, proving, results, running
+from lshdb.apps.review.cli import proving
+from lshdb.cli import documents, files, messages, options, results, running
 from lshdb.errors import UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, uncommon

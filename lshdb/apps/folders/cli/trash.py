@@ -5,8 +5,9 @@ from typing import Annotated
 
 from lshdb import formatting
 from lshdb.apps.folders import trash as aside
+from lshdb.apps.review.cli import proving
 from lshdb.apps.review.decisions import dropped_contents
-from lshdb.cli import messages, proving, results
+from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
