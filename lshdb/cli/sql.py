@@ -29,9 +29,8 @@ def sql(
     """Run a SELECT on the file's tables and views.
 
     Tables: settings, documents, signatures, bands, files; fingerprints and decisions where there
-    are any. Views: buckets, bucket_members, candidate_pairs. Functions besides SQLite's:
-    lsh_similarity(signature, signature), the estimated similarity, and lsh_shingles(content),
-    the distinct shingles as a JSON array.
+    are any. Views: buckets, bucket_members, candidate_pairs. A function besides SQLite's:
+    lsh_similarity(signature, signature), the estimated similarity.
 
     On a terminal the output is a table, in a pipe like that of the sqlite3 shell, but with control
     characters as escapes. A BLOB is x'00ff', in JSON and CSV too.

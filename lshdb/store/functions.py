@@ -1,34 +1,23 @@
 """SQL functions for connections to an lshdb file."""
 
 import sqlite3
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from lshdb.errors import LshdbError
 from lshdb.sketch import minhash
 from lshdb.store import rows, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import check_format, first_row
-from lshdb.text.content import encoded, from_stored
-from lshdb.text.shingling import Shingling
-
-LONGEST = 4_000_000
-"""Maximum characters of a content for lsh_shingles; the result is many times as long."""
 
 
 def register_functions(connection: sqlite3.Connection) -> None:
-    """Register lshdb's SQL functions on an sqlite3 connection to an lshdb file.
+    """Register lshdb's SQL function on an sqlite3 connection to an lshdb file.
 
     lsh_similarity(signature, signature): the estimate of the Jaccard similarity, from how many
     lanes agree. NULL unless both are BLOBs with the length of the database's signatures.
 
-    lsh_shingles(content): the distinct shingles of a text (or the elements of a set's JSON array)
-    as the database defines them, as a JSON array. NULL if it is not a text, or not an array of
-    strings and integers, or has more than 4,000,000 characters.
-
-    Both are deterministic, and read nothing when they are called.
+    It is deterministic, and reads nothing when it is called.
 
     Raises:
         NotADatabase: the connection's main database is not lshdb's.
@@ -39,8 +28,8 @@ def register_functions(connection: sqlite3.Connection) -> None:
     ...     report = db.add("fox", "The fox and the grapes")
     >>> connection = sqlite3.connect("fables.db")
     >>> lshdb.register_functions(connection)
-    >>> connection.execute("SELECT lsh_shingles(content) FROM documents").fetchone()
-    ('["the fox","fox and","and the","the grapes"]',)
+    >>> connection.execute("SELECT lsh_similarity(signature, signature) FROM signatures").fetchone()
+    (1.0,)
     >>> connection.close()
     """
     path = Path("the connection's main database")
@@ -59,19 +48,5 @@ def register_functions(connection: sqlite3.Connection) -> None:
         agreeing = int(np.count_nonzero(first == second))
         return float(minhash.estimate(agreeing, lanes, settings.lane_bits))
 
-    lsh_shingles = partial(_shingles, settings.shingling)
     with sqlite_errors.translated_errors(path):
         connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)
-        connection.create_function("lsh_shingles", 1, lsh_shingles, deterministic=True)
-
-
-def _shingles(shingling: Shingling, content: object) -> str | None:
-    from lshdb.text.shingle_texts import shingle_texts
-
-    # No exceptions: SQLite would not report what they say.
-    if not isinstance(content, str) or len(content) > LONGEST:
-        return None
-    try:
-        return encoded(shingle_texts(from_stored(content, shingling), shingling))
-    except (LshdbError, ValueError, RecursionError):
-        return None

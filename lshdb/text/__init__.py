@@ -7,12 +7,11 @@ of a document.
     shingling  the types of contents, and of the setting
     kinds      the door of an app that cuts texts in its own way, as into tokens of programs
     shingles   documents to shingle hashes, in blocks; distinct shingles
-    shingle_texts  shingles as texts, for people and for SQL
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     spelling   texts without accents and other marks
     numbers    the numbers of a text, in order, as they are written
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     arrays     where the items of an array begin; cutting it into parts
 
-Doors: arrays, content, folding, hashing, kinds, numbers, shingle_texts, shingles, shingling.
+Doors: arrays, content, folding, hashing, kinds, numbers, shingles, shingling.
 """

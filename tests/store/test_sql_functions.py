@@ -1,8 +1,7 @@
-"""lsh_similarity and lsh_shingles: in `lshdb sql`, and on connections of sqlite3 itself."""
+"""lsh_similarity: on connections of sqlite3 itself."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -65,52 +64,13 @@ def test_what_is_no_signature_of_the_database_has_no_similarity(
             assert value(connection, "lsh_similarity(?, ?)", *pair) is None
 
 
-def test_shingles_in_sql_are_those_that_lshdb_compares(
-    path: Path, connection: sqlite3.Connection
-) -> None:
-    assert value(connection, "lsh_shingles('To be, or not to be!')") == (
-        '["to be","be or","or not","not to"]'
-    )
-    found = {}
-    for key, text in TEXTS.items():
-        of_key = "lsh_shingles(content) FROM documents WHERE key = ?"
-        found[key] = json.loads(str(value(connection, of_key, key)))
-        assert found[key] == list(dict.fromkeys(map(" ".join, oracles.word_shingles(text, 2))))
-    with lshdb.open(path, mode="read") as db:
-        assert list(db.sql("SELECT lsh_shingles('a b c')")) == [('["a b","b c"]',)]
-        matches = db.query(key="fox", threshold=0.01, exhaustive=True)
-        similarity = {match.key: match.similarity for match in matches}
-    fox, wolf = set(found["fox"]), set(found["wolf"])
-    assert similarity["wolf"] == len(fox & wolf) / len(fox | wolf) > 0
-
-
-def test_what_is_no_text_or_too_long_has_no_shingles(connection: sqlite3.Connection) -> None:
-    for bad in (None, 7, 0.5, b"bytes", "x" * 4_000_001):
-        assert value(connection, "lsh_shingles(?)", bad) is None
-    assert value(connection, "lsh_shingles(?)", "x" * 4_000_000) is not None
-    assert value(connection, "lsh_shingles(?)", "") == "[]"
-
-
-def test_shingles_of_sets_are_their_elements(path: Path) -> None:
-    database_of(path, {"monday": ["milk", "bread", 7, "7"]}, shingle="set", threshold=0.5).close()
-    with closing(sqlite3.connect(path)) as connection:
-        lshdb.register_functions(connection)
-        (stored,) = connection.execute("SELECT lsh_shingles(content) FROM documents").fetchone()
-        assert json.loads(stored) == [7, "7", "bread", "milk"]
-        assert value(connection, "lsh_shingles(?)", '["b", "a", "b", 2]') == '[2,"a","b"]'
-        deep = "[" * 100_000
-        for bad in ("bread", '{"set": []}', "[1.5]", "[true]", "[[1]]", "[", deep, "9" * 5000):
-            assert value(connection, "lsh_shingles(?)", bad) is None
-
-
-def test_they_are_deterministic_and_take_just_their_arguments(
+def test_it_is_deterministic_and_takes_just_its_arguments(
     connection: sqlite3.Connection,
 ) -> None:
     # Only what is deterministic may stand in an index.
     connection.execute("CREATE TEMP TABLE texts (text)")
-    connection.execute("CREATE INDEX temp.by_shingles ON texts (lsh_shingles(text))")
     connection.execute("CREATE INDEX temp.by_itself ON texts (lsh_similarity(text, text))")
-    for wrong in ("lsh_shingles()", "lsh_shingles('a', 'b')", "lsh_similarity(x'00')"):
+    for wrong in ("lsh_similarity()", "lsh_similarity(x'00')"):
         with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
             value(connection, wrong)
 
@@ -127,9 +87,10 @@ def test_what_the_owner_of_the_connection_has_set_stays_and_does_no_harm(path: P
         connection.row_factory = as_dict
         connection.text_factory = bytes
         lshdb.register_functions(connection)
-        assert connection.execute("SELECT lsh_shingles('a b c d') AS s").fetchone() == {
-            "s": b'["a b c","b c d"]'
-        }
+        zeros = bytes(256)
+        assert connection.execute(
+            "SELECT lsh_similarity(?, ?) AS s", (zeros, zeros)
+        ).fetchone() == {"s": 1.0}
         assert connection.row_factory is as_dict
 
 

@@ -10,7 +10,6 @@ from helpers import database_of
 from lshdb import offers
 from lshdb.text import shingles
 from lshdb.text.kinds import kind_of
-from lshdb.text.shingle_texts import shingle_texts
 from lshdb.text.shingling import Shingling
 
 TOY = '''
@@ -47,7 +46,6 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_units_of_an_app_are_counted_and_have_places() -> None:
-    assert shingle_texts("alpha\nbeta\ngamma\n", LINES) == ["ab", "bg"]
     kind = kind_of(LINES)
     assert kind is not None
     units = kind.units(["one\ntwo", "three"], LINES)

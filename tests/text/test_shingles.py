@@ -23,7 +23,6 @@ from lshdb.errors import ContentError, DamagedFile
 from lshdb.text import shingles
 from lshdb.text.content import cleaned, encoded, from_stored
 from lshdb.text.folding import IDEOGRAPH, WORD, character_classes, fold, never_combines
-from lshdb.text.shingle_texts import shingle_texts
 from lshdb.text.shingles import BLOCK, distinct_shingles, shingle_group, word_pieces
 from lshdb.text.shingling import Content, Element, Shingles, Shingling
 
@@ -93,10 +92,6 @@ def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, s
     expected = oracle(texts, kind, seed)
     assert shingled(texts, kind, seed) == expected
     assert by_document(shingle_group(texts, kind, seed)) == expected
-    for text in texts:
-        whole = oracles.shingles(cleaned(text, kind), kind.kind, kind.size, kind.options)
-        distinct = dict.fromkeys(" ".join(s) if isinstance(s, tuple) else s for s in whole)
-        assert shingle_texts(text, kind) == list(distinct)
 
 
 @settings(max_examples=50)

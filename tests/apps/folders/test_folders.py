@@ -10,7 +10,7 @@ import pytest
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.text.shingle_texts import shingle_texts
+from lshdb.text.shingles import distinct_shingles
 from lshdb.text.shingling import Shingling
 
 SORT = """// sorts numbers, isn't slow
@@ -53,7 +53,7 @@ def filled(command: Command) -> Command:
 def test_similarity_is_that_of_all_files_together(filled: Command) -> None:
     code = Shingling.parse("code:6")
     own = {
-        who: {one for name in FILES if who in name for one in shingle_texts(FILES[name], code)}
+        who: {*distinct_shingles([FILES[name] for name in FILES if who in name], code, 1).hashes}
         for who in ("ann", "ben", "cleo", "dora")
     }
     with lshdb.open(filled.path("lsh.db")) as db:
