@@ -1,9 +1,9 @@
 """How the values of a field compare, where a field says which of similar documents stays.
 
 One meaning for files, data of a program and stored documents: numbers compare exactly, also texts
-that are numbers; points in time as such, also texts of ISO 8601, all with an offset from UTC or all
-without; ordered categories by their order. Missing and empty values and NaN come last. Any other
-value does not compare with another one.
+that are numbers, and booleans as 0 and 1; dates and times with a date as points in time, also texts
+of ISO 8601, all with an offset from UTC or all without. Missing and empty values and NaN come last.
+Any other value does not compare with another one.
 """
 
 import re
@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal, Self
-
-import numpy as np
 
 from lshdb import json_text
 from lshdb.errors import ColumnWarning, Cut, InputError, UsageError, warn_of_limit
@@ -24,25 +22,12 @@ from lshdb.read.batch import Batch
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped
 
-Kind = str | tuple[str, ...]
-"""What a value is compared as; of a category, all categories in order."""
 _NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,9})?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
 )
 _EXPONENTS = 1 << 63
 """Added to exponents, so that they are positive."""
 _SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """A value of ordered categories, such as those of pandas and Polars' Enum."""
-
-    code: int
-    names: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return self.names[self.code]
 
 
 @dataclass(eq=False)
@@ -62,7 +47,7 @@ class FieldOrder:
     missing: int = 0
     not_compared: int = 0
     count: int = 0
-    _kind: Kind = field(default="", init=False)
+    _kind: str = field(default="", init=False)
     _first: tuple[object, str] = field(default=("", ""), init=False)
 
     @classmethod
@@ -135,45 +120,33 @@ class FieldOrder:
                 warn_of_limit(Cut("order", count, text), ColumnWarning)
 
 
-def _comparable(value: object) -> tuple[Kind, bytes] | None:
+def _comparable(value: object) -> tuple[str, bytes] | None:
     """What a value is compared as, and bytes that sort as the values of this kind do.
 
     None if it is missing: None, NaN or the like, or a text that is empty or says NaN.
     """
-    if isinstance(value, Category):
-        return value.names, _sortable(Decimal(value.code))
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.item()
-    if isinstance(value, bool):
-        return "boolean", _sortable(Decimal(value))
     if not isinstance(value, int | float | Decimal):
         text = json_text.text_of(value).strip()
         if not text or type(value).__name__ in MISSING or text == "null" != value:
             return None
         if not _NUMBER.fullmatch(text):
-            return _moment(text) or ("text", b"")
+            with suppress(ValueError):
+                return _moment(text)
+            return "text", b""
         value = text
     number = Decimal(value)
     return None if number.is_nan() else ("number", _sortable(number))
 
 
-def _moment(text: str) -> tuple[Kind, bytes] | None:
-    """The same for a date or a time; None for a text that is neither."""
-    of_day = f"1970-01-01T{text.removeprefix('T')}"
-    for whole in (text, f"{text}-01", of_day):  # the second one of a month
-        with suppress(ValueError):
-            moment = datetime.fromisoformat(whole)
-            break
-    else:
-        return None
-    kind = "time of day" if whole is of_day else "time"
-    if moment.tzinfo is not None:
-        kind += " with an offset"
+def _moment(text: str) -> tuple[str, bytes]:
+    """The same for a date, perhaps with a time; ValueError for a text that is neither."""
+    moment = datetime.fromisoformat(text)
     epoch = datetime(1970, 1, 1, tzinfo=moment.tzinfo and UTC)
     # Python has six digits of the fraction, and the text may have more.
     seconds = Decimal((moment.replace(microsecond=0) - epoch) // timedelta(seconds=1))
     fraction = re.search(r"[.,](\d+)", text)
-    return kind, _sortable(seconds) + (fraction[1].rstrip("0").encode() if fraction else b"")
+    digits = fraction[1].rstrip("0").encode() if fraction else b""
+    return "time with an offset" if moment.tzinfo else "time", _sortable(seconds) + digits
 
 
 def _sortable(number: Decimal) -> bytes:

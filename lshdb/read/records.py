@@ -11,13 +11,7 @@ from functools import cached_property
 from typing import Literal, cast
 
 from lshdb import json_text, model
-from lshdb.errors import (
-    ColumnWarning,
-    ContentError,
-    Cut,
-    InputError,
-    warn_of_limit,
-)
+from lshdb.errors import ContentError, InputError
 from lshdb.keys import key_of_id
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.read.batch import Batch, Origin, Record
@@ -381,17 +375,12 @@ class Collector:
     Attributes:
         options: how rows become documents.
         origin: where they are from.
-        order_values: of all rows, the values of the field that orders them, where a column has
-            more than its values say; else they are in the records.
-        texts: of fields for whose values metadata has texts, the types.
     """
 
     options: RecordOptions
     origin: Origin
-    order_values: Sequence[object] = ()
 
     def __post_init__(self) -> None:
-        self.texts: dict[str, str] = {}
         origin = self.origin
         self._partition = partition_of(origin.name) if origin.in_file else {}
         self._order_values: list[object] = []
@@ -436,15 +425,8 @@ class Collector:
         self._metadata.append(metadata)
         self._indices.append(index)
         self._replaced += replaced or is_invalid_utf8
-        if self.order_values:
-            self._order_values.append(self.order_values[index])
-        elif name := options.order_field:
+        if name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
-
-    def note_texts(self, record: Record) -> None:
-        """Note the fields for whose values metadata has texts."""
-        if self.options.metadata:
-            self.texts |= json_text.text_fields(record)
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
@@ -452,11 +434,6 @@ class Collector:
 
     def batch(self, size: int = 0, rows: object = None) -> Batch:
         """The batch of all rows, of about this many bytes; with the rows as they were read."""
-        own_fields = self.options.key_field, self.options.content_field
-        note_columns(
-            "metadata has the exact text of some values",
-            {n: kind for n, kind in self.texts.items() if n not in own_fields},
-        )
         return Batch(
             self._keys,
             self._contents,
@@ -476,8 +453,6 @@ def documents_of_rows(
     rows: Callable[[slice], Iterable[Record]],
     name: str,
     options: RecordOptions,
-    *,
-    order_values: Sequence[object] = (),
 ) -> Iterator[Batch]:
     """The documents of rows of a program, which are numbered from 1.
 
@@ -486,13 +461,11 @@ def documents_of_rows(
         rows: gives some of them.
         name: of the rows, as printed.
         options: how they become documents.
-        order_values: as those of a Collector, of all rows.
     """
     for part in chunks(count, _ROWS):
         numbers = range(part.start + 1, min(part.stop, count) + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
+        documents = Collector(options, Origin(name, numbers, in_file=False))
         for index, record in enumerate(rows(part)):
-            documents.note_texts(record)
             documents.take(index, record)
         yield documents.batch()
 
@@ -500,18 +473,6 @@ def documents_of_rows(
 def with_partition(record: Record, partition: Mapping[str, str | None]) -> Record:
     """The record with the fields that its directories name; its own fields count first."""
     return record | {name: partition[name] for name in partition if name not in record}
-
-
-def note_columns(note: str, columns: Mapping[str, str]) -> None:
-    """Issue a ColumnWarning that names columns.
-
-    Args:
-        note: what is so of their values.
-        columns: the types of these columns, by their names; without any, nothing is said.
-    """
-    if columns:
-        named = ", ".join(f"{escaped(name)} ({kind})" for name, kind in columns.items())
-        warn_of_limit(Cut("columns", len(columns), f"{note}: {named}"), ColumnWarning)
 
 
 def is_utf8(data: bytes | bytearray) -> bool:

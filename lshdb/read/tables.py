@@ -74,7 +74,4 @@ def _of_pandas(frame: Any, name: str, options: RecordOptions) -> Iterator[Batch]
         values = table.iloc[part].astype(object)
         return values.where(values.notna(), None).to_dict("records")
 
-    order: Any = table.get(options.order_field)
-    is_ordered = getattr(getattr(order, "dtype", None), "ordered", False)
-    ranks = order.rank().tolist() if is_ordered else ()
-    return documents_of_rows(len(table), rows, name, options, order_values=ranks)
+    return documents_of_rows(len(table), rows, name, options)
