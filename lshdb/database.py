@@ -21,7 +21,6 @@ from lshdb.options import (
     BackupOptions,
     ClustersOptions,
     FileName,
-    KeysOptions,
     PairsOptions,
     Parameters,
     QueryManyOptions,
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from lshdb.maintain.findings import CheckReport
     from lshdb.model import Cluster
     from lshdb.search.result_tables import (
-        Buckets,
         Matches,
         PairResults,
         Results,
@@ -281,21 +279,18 @@ class Database(AppMethods):
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
         return self.get(key)
 
-    @takes(KeysOptions)
-    def keys(self, options: KeysOptions) -> list[str]:
-        """All keys, in the order of first addition, or those of some documents.
-
-        Those with a prefix come in the order of their bytes.
+    @takes()
+    def keys(self) -> list[str]:
+        """All keys, in the order of first addition; those of some documents come by `sql`.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     _ = db.add_many([("fable/1", "The fox"), ("fable/2", "The crow"), ("poem", "O!")])
-        ...     db.keys(prefix="fable/")
-        ['fable/1', 'fable/2']
+        ...     db.keys(), [*db.sql("SELECT key FROM documents WHERE key LIKE 'fable/%1'")]
+        (['fable/1', 'fable/2', 'poem'], [Row(key='fable/1')])
         """
-        from lshdb.search.stored_documents import keys
-
-        return keys(self._store, options)
+        with self._store.reading():
+            return [*self]
 
     @takes()
     def key_of(self, doc_id: int) -> str:
@@ -481,21 +476,16 @@ class Database(AppMethods):
             return model.Info(store.settings, *counts, sizes, printable_path(store.root))
 
     @takes()
-    def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
-        """The buckets of a document, one per band; without a key the `top` largest of all.
-
-        Returns:
-            A list, which also has `to_arrow()` and `df()`.
+    def buckets(self, key: object) -> list[model.Bucket]:
+        """The buckets of a document, one per band; `SELECT * FROM buckets` has all.
 
         Warns:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
-        from lshdb.search.result_tables import Buckets
-        from lshdb.search.stored_documents import largest_buckets
+        from lshdb.search.stored_documents import buckets_of_key
 
-        checked_key = None if key is None else key_argument("key", key)
-        return Buckets(largest_buckets(self._store, checked_key, top))
+        return buckets_of_key(self._store, key_argument("key", key))
 
     @takes()
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":

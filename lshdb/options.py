@@ -633,7 +633,6 @@ class JoinOptions(Options):
     similar: SimilarOptions
     group_by: GroupBy = None
 
-    key: StoredKey = None
     ignore_decisions: Annotated[
         bool,
         uncommon(
@@ -675,19 +674,6 @@ class PairsOptions(Options):
                 f"max_similarity {self.max_similarity} is below the threshold {threshold}: give a "
                 "lower threshold"
             )
-
-
-class KeysOptions(Options):
-    """Options of `Database.keys`."""
-
-    condition: ConditionOptions
-
-    prefix: Annotated[str | None, argument("Only keys that begin with this text.")] = None
-    top: Annotated[int | None, argument("Maximum number; None for all.")] = None
-
-    def __post_init__(self) -> None:
-        if self.prefix is not None and self.condition.where is not None:
-            raise UsageError("give one of prefix and where")
 
 
 class RemovalOptions(Options):
@@ -765,6 +751,7 @@ class ClustersOptions(Options):
     join: JoinOptions
     clusters: StarOptions
 
+    key: StoredKey = None
     min_size: Annotated[
         int | None,
         Option("Minimum number of members; 1 for single documents, too. [default: 2]", min=1),

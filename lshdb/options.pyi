@@ -624,7 +624,6 @@ class QueryManyOptions(Options):
 class JoinOptions(Options):
     similar: SimilarOptions
     group_by: GroupBy
-    key: StoredKey
     ignore_decisions: bool
     @overload
     def __init__(
@@ -638,7 +637,6 @@ class JoinOptions(Options):
         distinguish: Distinguish = None,
         fields: FieldNames = (),
         group_by: GroupBy = None,
-        key: StoredKey = None,
         ignore_decisions: bool = False,
     ) -> None: ...
     @overload
@@ -647,7 +645,6 @@ class JoinOptions(Options):
         *,
         similar: SimilarOptions = ...,
         group_by: GroupBy = None,
-        key: StoredKey = None,
         ignore_decisions: bool = False,
     ) -> None: ...
 
@@ -669,7 +666,6 @@ class PairsOptions(Options):
         distinguish: Distinguish = None,
         fields: FieldNames = (),
         group_by: GroupBy = None,
-        key: StoredKey = None,
         ignore_decisions: bool = False,
         max_similarity: float | None = None,
         sample: int | None = None,
@@ -683,28 +679,6 @@ class PairsOptions(Options):
         max_similarity: float | None = None,
         sample: int | None = None,
         seed: int | None = None,
-    ) -> None: ...
-
-class KeysOptions(Options):
-    condition: ConditionOptions
-    prefix: str | None
-    top: int | None
-    @overload
-    def __init__(
-        self,
-        *,
-        where: str | None = None,
-        parameters: WhereParameters = (),
-        prefix: str | None = None,
-        top: int | None = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        condition: ConditionOptions = ...,
-        prefix: str | None = None,
-        top: int | None = None,
     ) -> None: ...
 
 class RemovalOptions(Options):
@@ -790,6 +764,7 @@ class StarOptions(Options):
 class ClustersOptions(Options):
     join: JoinOptions
     clusters: StarOptions
+    key: StoredKey
     min_size: int | None
     max_size: int | None
     @overload
@@ -804,7 +779,6 @@ class ClustersOptions(Options):
         distinguish: Distinguish = None,
         fields: FieldNames = (),
         group_by: GroupBy = None,
-        key: StoredKey = None,
         ignore_decisions: bool = False,
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
@@ -812,6 +786,7 @@ class ClustersOptions(Options):
         unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
+        key: StoredKey = None,
         min_size: int | None = None,
         max_size: int | None = None,
     ) -> None: ...
@@ -821,6 +796,7 @@ class ClustersOptions(Options):
         *,
         join: JoinOptions = ...,
         clusters: StarOptions = ...,
+        key: StoredKey = None,
         min_size: int | None = None,
         max_size: int | None = None,
     ) -> None: ...

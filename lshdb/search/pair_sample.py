@@ -1,6 +1,6 @@
 """A random sample of pairs, drawn while they are found: the same seed gives the same pairs.
 
-Each pair has a random number of 64 bits, mixed from the seed and the ids of its two documents, and
+Each pair has a random number of 64 bits, a hash by the seed of the ids of its two documents, and
 the sample is the pairs with the smallest numbers (bottom-k sampling: Cohen and Kaplan, Summarizing
 data using bottom-k sketches, PODC 2007). So every pair is as probable as every other, only the
 sample and one chunk of pairs are in memory, and the result depends neither on the order in which
@@ -39,26 +39,17 @@ class Drawn:
 def random_numbers(a: IntArray, b: IntArray, seed: int | None) -> hashing.Hashes:
     """Random numbers of pairs of documents, which depend on the ids and the seed only.
 
-    Each id is added to the state, which is then mixed by the finalizer of SplitMix64 (Steele, Lea,
-    Flood, OOPSLA 2014).
-
     Args:
         a: int64[n], the ids of the documents that were added first.
         b: int64[n], those of the others.
-        seed: any integer from 0; None for `SEED`.
+        seed: any integer from 0, of which the lower 63 bits count; None for `SEED`.
 
     Returns:
         uint64[n].
     """
     seed = SEED if seed is None else seed
-    start, step = hashing.constants(seed & 0xFFFFFFFFFFFFFFFF, f"sample of pairs {seed >> 64}", 2)
-    return _mixed(_mixed(a.view(np.uint64) + start) + b.view(np.uint64) * step)
-
-
-def _mixed(bits: hashing.Hashes) -> hashing.Hashes:
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    hasher = hashing.span_hash(seed & hashing.LARGEST_SEED, "integer")
+    return hasher.integers(hasher.integers(a).view(np.int64) ^ b)
 
 
 def draw(

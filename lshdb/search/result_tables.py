@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -29,7 +28,6 @@ from lshdb.columns import (
     PAIR,
     WEIGHTED,
     Columns,
-    columns_of,
     rows_of,
 )
 from lshdb.errors import UsageError
@@ -102,22 +100,14 @@ class Tabular(Result):
         return self.to_arrow().to_pandas()
 
 
-class Listed(Tabular, list[T]):
-    """Results as a list, and as a table.
+class Matches(Tabular, list[model.Match]):
+    """The matches of a query, best first: a list, and a table.
 
     Attributes:
         columns: the columns of the table, with their types.
     """
 
     columns: Columns
-
-    def rows(self) -> Iterator[Sequence[Any]]:
-        """The rows of the table: a value per column for each result."""
-        return map(attrgetter(*self.columns), self)
-
-
-class Matches(Listed[model.Match]):
-    """The matches of a query, best first: a list, and a table."""
 
     def __init__(self, matches: Iterable[model.Match], columns: Columns) -> None:
         super().__init__(matches)
@@ -128,12 +118,6 @@ class Matches(Listed[model.Match]):
         names = [name for name, kind in MATCH.items() if self.columns.get(name) is kind]
         for match in self:
             yield *[getattr(match, name) for name in names], *(match.metadata or {}).values()
-
-
-class Buckets(Listed[model.Bucket]):
-    """Buckets: a list, and a table."""
-
-    columns = columns_of(model.Bucket)
 
 
 def answers_of(

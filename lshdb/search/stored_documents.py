@@ -1,12 +1,10 @@
-"""Stored documents by their keys: their fields, their buckets, lists of keys."""
+"""Stored documents by their keys: their fields and buckets; documents by words."""
 
 from collections.abc import Sequence
-from itertools import compress
 from math import inf
 
 from lshdb import model
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.options import KeysOptions
 from lshdb.read.metadata import from_json
 from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
@@ -50,14 +48,10 @@ def count_distinct(store: Store, document: model.StoredDocument) -> int | None:
     )
 
 
-def largest_buckets(store: Store, key: str | None, top: int) -> list[model.Bucket]:
-    """The buckets of a document, or the largest of all; see Database.buckets."""
-    if top < 1:
-        raise UsageError(f"top {top} is below 1")
+def buckets_of_key(store: Store, key: str) -> list[model.Bucket]:
+    """The buckets of a document; see Database.buckets."""
     with store.reading():
         store.warn_of_unindexed("buckets")
-        if key is None:
-            return store.largest_buckets(min(top, _MAX_ROWS))
         row = row_of_key(store, key)
         if row.signature is None:
             return []
@@ -79,23 +73,3 @@ def documents_with(
             words, after, min(top, _MAX_ROWS), inf if seconds is None else seconds
         )
     return model.WordMatches(tuple(matches), following)
-
-
-def keys(store: Store, options: KeysOptions) -> list[str]:
-    """The keys of all documents, or of some; see Database.keys."""
-    prefix, top = options.prefix, options.top
-    if prefix is not None:
-        if any("\ud800" <= character <= "\udfff" for character in prefix):
-            return []  # no stored key has a lone surrogate
-        near_keys = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
-        return [key for key in near_keys if key.startswith(prefix)]
-    if options.condition.where is None:
-        with store.reading():
-            return [key for _, batch in store.all_keys() for key in batch][:top]
-    with store.snapshot(options.condition) as (reader, keep):
-        assert keep is not None
-        return [
-            key
-            for doc_ids, batch in reader.all_keys()
-            for key in compress(batch, keep(doc_ids).tolist())
-        ][:top]

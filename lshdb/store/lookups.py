@@ -410,10 +410,6 @@ class StoreReader:
         """The buckets int64[b], one per band, with their numbers of documents."""
         return self.records(Bucket, sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
 
-    def largest_buckets(self, top: int) -> list[Bucket]:
-        """The buckets with the most documents, largest first."""
-        return self.records(Bucket, sql.LARGEST_BUCKETS, top)
-
     def count(self) -> tuple[int, int]:
         """How many documents there are, and how many of them have no shingle."""
         return self.number(sql.COUNT_DOCUMENTS), self.number(sql.COUNT_EMPTY)
@@ -445,10 +441,6 @@ class StoreReader:
     def doc_ids(self, min_shingles: int = 0) -> IntArray:
         """All documents with at least this many shingles, in the order of addition: int64[n]."""
         return self.integers(sql.DOC_IDS, min_shingles)
-
-    def keys_from(self, first: str, max_rows: int) -> list[str]:
-        """Up to `max_rows` keys from this text on, in the order of their UTF-8 bytes."""
-        return [checked(key, str) for (key,) in self.rows(sql.KEYS_FROM, first, max_rows)]
 
     def not_found(self, key: str) -> errors.KeyNotFound:
         """The error for a missing key."""

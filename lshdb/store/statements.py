@@ -112,9 +112,6 @@ BUCKETS_OF_DOCUMENT = """
     LEFT JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
     GROUP BY query.key
     ORDER BY query.key"""
-LARGEST_BUCKETS = """
-    SELECT band_no, bucket_key, documents FROM buckets
-    ORDER BY documents DESC, band_no, bucket_key LIMIT ?"""
 
 DOCUMENT_OF_KEY = """
     SELECT d.doc_id, d.key, d.shingles, d.metadata, d.content, s.signature
@@ -154,7 +151,6 @@ ALL_SIGNATURES = "SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDE
 KEYS_AFTER = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 DOC_IDS = "SELECT doc_id FROM documents WHERE shingles >= ? ORDER BY doc_id"
-KEYS_FROM = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
 # For a very long document the first million characters.
 DOCUMENTS_AFTER = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents

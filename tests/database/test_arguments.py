@@ -37,6 +37,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "remove": {"keys": ["a"]},
     "get": {"key": "a"},
     "key_of": {"doc_id": 1},
+    "buckets": {"key": "a"},
     "find_words": {"words": ["fox"]},
     "query": {"content": "the fox and the grapes"},
     "query_many": {"documents": [("k", "the fox and the grapes")]},

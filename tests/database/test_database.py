@@ -413,16 +413,16 @@ def test_info_counts_documents_and_bytes(path: Path) -> None:
         assert info.bytes == path.stat().st_size + log.stat().st_size > path.stat().st_size
 
 
-def test_buckets_are_counted_and_the_largest_come_first(path: Path) -> None:
+def test_buckets_are_counted(path: Path) -> None:
     with open_sets(path) as db:
         db.add_many([(f"same{i}", ["x", "y"]) for i in range(3)])
         db.add_many([("twin1", ["z"]), ("twin2", ["z"]), ("alone", ["w"]), ("empty", [])])
         bands = db.settings.construction.bands
-        largest = db.buckets(top=bands * 3)
-        assert [bucket.documents for bucket in largest] == [3] * bands + [2] * bands + [1] * bands
-        assert [bucket.band_no for bucket in largest[:bands]] == list(range(bands))
-        assert largest[:bands] == db.buckets("same0")
-        assert largest[:10] == db.buckets()
+        of_three, of_two = db.buckets("same0"), db.buckets("twin2")
+        assert [bucket.documents for bucket in of_three + of_two] == [3] * bands + [2] * bands
+        assert [bucket.band_no for bucket in of_three] == list(range(bands))
+        assert of_three == db.buckets("same2")
+        assert db.buckets("empty") == []
         keys = db.get("alone").bucket_keys
         assert keys is not None
         assert db.buckets("alone") == [Bucket(i, k, 1) for i, k in enumerate(keys.tolist())]

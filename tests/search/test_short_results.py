@@ -18,7 +18,6 @@ from helpers import database_of
 import lshdb
 from lshdb import model, results
 from lshdb.offers import NAMES, app_of, is_there
-from lshdb.search import result_tables
 
 HOSTILE = '<script>alert("x")</script>&amp;\'\x1b[31m\u202e\n\r\x85\u2028\U000e0001'
 LONG = HOSTILE * 10_000
@@ -111,9 +110,7 @@ MADE: dict[str, Callable[[lshdb.Database], Any]] = {
     "Construction": lambda db: db.settings.construction,
     "Limits": lambda _: lshdb.Limits(),
     "Tabular": lambda db: db.query(key="a"),
-    "Listed": lambda db: db.buckets("a"),
     "Matches": lambda db: many(db.query(key="a", fields=["field", HOSTILE])),
-    "Buckets": listed(result_tables.Buckets),
     "Results": lambda db: db.clusters(fields=[HOSTILE], threshold=0.1),
     "PairResults": lambda db: db.pairs(fields=["field", HOSTILE]),
     "PassageResults": lambda db: db.passage_pairs(),

@@ -59,7 +59,6 @@ SCANS_ON_PURPOSE = {
     "KEYS_CONTAINING",
     "COUNT_DOCUMENTS",
     "COUNT_EMPTY",
-    "LARGEST_BUCKETS",
     # What check looks through.
     "SCHEMA",
     "BAND_ROWS",

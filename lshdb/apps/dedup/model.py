@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from lshdb.apps.passages.model import CopiedPassage
 from lshdb.columns import Columns, columns_of
 from lshdb.results import Result
-from lshdb.search.result_tables import Listed, with_fields
+from lshdb.search.result_tables import Tabular, with_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,11 @@ def dropped_row(
     return *_dropped(row), *matching, *passage, *metadata.values(), *kept_metadata.values()
 
 
-class Dropped(Listed[DroppedRow]):
+class Dropped(Tabular, list[DroppedRow]):
     """Dropped rows: a list, and a table without their metadata and passages."""
 
     columns = dict.fromkeys(DROPPED, object)
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table: a value per column for each dropped row."""
+        return map(attrgetter(*self.columns), self)

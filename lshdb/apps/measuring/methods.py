@@ -22,7 +22,7 @@ from lshdb.groups import takes
 from lshdb.maintain import analysis, sampling
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
-from lshdb.sketch import minhash
+from lshdb.sketch import constructions, minhash
 from lshdb.store.store import Store
 from lshdb.text import arrays
 
@@ -92,7 +92,7 @@ def _candidates(
     store: Store, signatures: arrays.Lanes, doc_ids: arrays.IntArray
 ) -> Iterator[tuple[slice, list[arrays.IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    each = (lookup.candidate_ids(store, signature) for signature in signatures)
+    each = (_candidate_ids(store, signature) for signature in signatures)
     others = (
         candidates[candidates != doc_id] for candidates, doc_id in zip(each, doc_ids, strict=True)
     )
@@ -100,6 +100,13 @@ def _candidates(
     maximum = store.limits.measure_held
     for batch in arrays.bounded(others, lambda candidates: len(candidates) + _PER_QUERY, maximum):
         yield slice(start, start := start + len(batch)), batch
+
+
+def _candidate_ids(store: Store, signature: arrays.Lanes) -> arrays.IntArray:
+    """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
+    in_buckets = lookup.bucket_members(store, lookup.buckets_of(store, signature)[np.newaxis])
+    _, bands = in_buckets.origins()
+    return constructions.candidates_among(bands, in_buckets.doc_ids, store.settings.construction)
 
 
 @dataclass(eq=False)
