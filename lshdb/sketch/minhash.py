@@ -67,11 +67,17 @@ class FastSketch:
         )
         self._narrow = constants(self.seed, "fast multipliers", 2).astype(np.uint32)
 
-    def signatures(self, shingles: Shingles) -> arrays.Lanes:
-        """The signatures of n documents, uint32[n, lanes]."""
+    def minima(self, shingles: Shingles) -> Hashes:
+        """Round 0 of n documents: the smallest hash of each lane, uint64[n, lanes]."""
         counts = arrays.sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), _NOTHING)
         self._first_round(table, shingles.hashes, counts)
+        return table
+
+    def signatures(self, shingles: Shingles) -> arrays.Lanes:
+        """The signatures of n documents, uint32[n, lanes]."""
+        counts = arrays.sizes_of(shingles.offsets)
+        table = self.minima(shingles)
         (unfilled,) = ((table == _NOTHING).any(axis=1) & (counts > 0)).nonzero()
         if len(unfilled):
             rows = table[unfilled]
@@ -80,24 +86,12 @@ class FastSketch:
             )
             self._later_rounds(rows, unfinished)
             table[unfilled] = rows
+        return self.lanes_of(table)
+
+    @staticmethod
+    def lanes_of(table: Hashes) -> arrays.Lanes:
+        """The lanes uint32[n, k] that are kept of minima uint64[n, k]."""
         return table.astype(np.uint32)
-
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[arrays.Lanes, int]:
-        """The signature uint32[lanes] of one document too large to hold, and its shingle count.
-
-        `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
-        """
-        table = np.full((1, self.lanes), _NOTHING)
-        total = 0
-        for hashes in pieces():
-            self._first_round(table, hashes, np.array([len(hashes)]))
-            total += len(hashes)
-        if total and (table == _NOTHING).any():
-            # This many shingles leave a lane empty only if few of them are distinct.
-            few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
-            shingles = Shingles(few, np.array([0, len(few)]))
-            return self.signatures(shingles)[0], total
-        return table[0].astype(np.uint32), total
 
     def _first_round(self, table: Hashes, hashes: Hashes, counts: Offsets) -> None:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
@@ -207,19 +201,9 @@ class MinHashSketch:
 
     def signatures(self, shingles: Shingles) -> arrays.Lanes:
         """The signatures of n documents, uint32[n, lanes]."""
-        return self._kept(self._minima(shingles), arrays.sizes_of(shingles.offsets) > 0)
+        return self.lanes_of(self.minima(shingles))
 
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[arrays.Lanes, int]:
-        """See FastSketch.of_pieces; `pieces` is called once."""
-        minima = np.full((1, self.lanes), _NOTHING)
-        total = 0
-        for hashes in pieces():
-            total += len(hashes)
-            piece = Shingles(hashes, np.array([0, len(hashes)]))
-            np.minimum(minima, self._minima(piece), out=minima)
-        return self._kept(minima, np.array([total > 0]))[0], total
-
-    def _minima(self, shingles: Shingles) -> Hashes:
+    def minima(self, shingles: Shingles) -> Hashes:
         """The smallest hash of each function for n documents, uint64[n, lanes]."""
         counts = arrays.sizes_of(shingles.offsets)
         minima = np.full((len(counts), self.lanes), _NOTHING)
@@ -237,10 +221,10 @@ class MinHashSketch:
             minima[filled[part]] = minimum
         return minima
 
-    def _kept(self, minima: Hashes, filled: arrays.Mask) -> arrays.Lanes:
-        """The lanes uint32[n, k] of minima uint64[n, k]; EMPTY where a document is not filled."""
+    def lanes_of(self, minima: Hashes) -> arrays.Lanes:
+        """The lanes uint32[n, k] of minima uint64[n, k]; EMPTY for a document without shingles."""
         lanes: arrays.Lanes = ((minima * self._multipliers[2]) >> _32).astype(np.uint32)
-        lanes[~filled] = EMPTY
+        lanes[(minima == _NOTHING).all(axis=1)] = EMPTY
         return lanes
 
     def _mix(self, hashes: Hashes) -> Hashes:
@@ -254,6 +238,24 @@ class MinHashSketch:
 
 Sketch = FastSketch | MinHashSketch
 """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
+
+
+def of_pieces(sketch: Sketch, pieces: Callable[[], Iterable[Hashes]]) -> tuple[arrays.Lanes, int]:
+    """The signature uint32[lanes] of one document too large to hold, and its shingle count.
+
+    `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
+    """
+    table = np.full((1, sketch.lanes), _NOTHING)
+    total = 0
+    for hashes in pieces():
+        total += len(hashes)
+        piece = Shingles(hashes, np.array([0, len(hashes)]))
+        np.minimum(table, sketch.minima(piece), out=table)
+    if total and (table == _NOTHING).any():
+        # This many shingles leave a lane empty only if few of them are distinct.
+        few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
+        return sketch.signatures(Shingles(few, np.array([0, len(few)])))[0], total
+    return sketch.lanes_of(table)[0], total
 
 
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:

@@ -150,7 +150,7 @@ def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True)
         content, cut = group_contents[0], None
         if shingles.is_large(content, shingling):
             stream = functools.partial(shingles.pieces, content, shingling, seed)
-            signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
+            signatures[group[0]], counts[group[0]] = minhash.of_pieces(sketch, stream)
         else:
             # Parts of the index may need the units, too, which take nine tenths of the time.
             cut = kind.units(cast("Sequence[str]", group_contents), shingling) if kind else None

@@ -224,29 +224,19 @@ def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
     size, kind = shingling.size, kind_of(shingling)
     (text,) = shingling.read([text])
     if shingling.kind == "word":
-        words = (_word_hashes([piece], seed, pieces=True)[0] for piece in word_pieces(text))
+        words = (_word_hashes([piece], seed, of_pieces=True)[0] for piece in word_pieces(text))
         count = 0
         for hashes in _shingles_of_parts(words, np.append, _word_windows, size, seed):
             count += len(hashes)
             yield hashes
         if not count:
-            yield _wordless(text, size, seed)
+            signs = _hash_of_signs(text, seed)
+            yield _word_windows(signs, np.array([len(signs)]), size, seed).hashes
         return
     parts = kind.pieces(text, shingling, BLOCK[shingling.kind]) if kind else _collapsed_pieces(text)
     weight = functools.partial(_weight, size=size) if shingling.is_weighed else len
     windows = functools.partial(_char_windows, is_weighed=shingling.is_weighed)
     yield from _shingles_of_parts(parts, operator.add, windows, size, seed, weight)
-
-
-def _wordless(text: str, size: int, seed: int) -> Hashes:
-    """The one shingle of a text without words, or none of a blank one."""
-    octets = bytearray()
-    for piece in _collapsed_pieces(text):
-        octets += piece.encode("utf-8", "surrogatepass")
-    lengths = np.array([len(octets)][: bool(octets)], dtype=np.int64)
-    octets += bytes(PADDING)
-    word = span_hash(seed, "word").spans(octets, np.zeros_like(lengths), lengths)
-    return _word_windows(word, np.array([len(word)]), size, seed).hashes
 
 
 def _shingles_of_parts(
@@ -399,7 +389,6 @@ class Words(NamedTuple):
         first, last: int64[u], the same bounds in code points of the folded texts, with one code
             point before each text and after the last one.
         counts: int64[n], how many words each text has.
-        wordless: int64[any], the indices of words that are a whole text without words.
     """
 
     buffer: bytes
@@ -408,16 +397,14 @@ class Words(NamedTuple):
     first: Offsets
     last: Offsets
     counts: Offsets
-    wordless: IntArray
 
 
-def cut_words(texts: list[str], pieces: bool = False) -> Words:
+def cut_words(texts: list[str], *, are_folded: bool = False) -> Words:
     """The words of texts, which are all ASCII or folded together in one call.
 
     Args:
         texts: n texts.
-        pieces: whether they are from `word_pieces`, of one text; then a piece without words has no
-            word.
+        are_folded: whether all are ASCII or folded already.
     """
     # With a separator before, between and after, every word begins and ends inside.
     joined = "".join((" ", " ".join(texts), " "))
@@ -427,61 +414,39 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
     else:
-        if not pieces:
+        if not are_folded:
             texts = _changed_together(folding.fold, texts)
             joined = "".join((" ", " ".join(texts), " "))
         first, last = folding.word_bounds(folding.code_points(joined))
         buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
         begins, ends = byte_offsets[first], byte_offsets[last]
     counts = sizes_of(first.searchsorted(offsets_of(lengths_of(texts) + 1)))
-    words = Words(buffer, begins, ends, first, last, counts, NO_NUMBERS)
-    return words if pieces or counts.all() else _with_wordless(words, texts)
+    return Words(buffer, begins, ends, first, last, counts)
 
 
-def _with_wordless(words: Words, texts: list[str]) -> Words:
-    """Add one word for each text without words that is not blank.
+def _word_hashes(texts: list[str], seed: int, *, of_pieces: bool = False) -> tuple[Hashes, Offsets]:
+    """The hash of every word, in order, and the number of words in each text.
 
-    Args:
-        words: the words of the texts.
-        texts: n texts, folded unless all are ASCII.
+    A text of signs without words, unless it is a piece of one, is one word.
     """
-    offsets = offsets_of(lengths_of(texts) + 1)
-    text_bytes = words.buffer[:-PADDING]
-    indices, spans, added = [], [], []
-    for index in np.flatnonzero(words.counts == 0).tolist():
-        text = texts[index]
-        solid = text.strip()
-        if solid:
-            first = int(offsets[index]) + 1 + len(text) - len(text.lstrip())
-            added.append(_with_single_blanks(solid).encode("utf-8", "surrogatepass"))
-            spans.append((first, first + len(solid)))
-            indices.append(index)
-    if not indices:
-        return words
-    sizes = offsets_of(lengths_of(added) + 1)
-    # A byte is between all words.
-    buffer = b"\0".join([text_bytes, *added, bytes(PADDING)])
-    begins = sizes[:-1] + len(text_bytes) + 1
-    insertions = offsets_of(words.counts)[indices]
-    new = np.array(spans, dtype=np.int64).T
-    counts = words.counts.copy()
-    counts[indices] = 1
-    return Words(
-        buffer,
-        np.insert(words.begins, insertions, begins),
-        np.insert(words.ends, insertions, begins + lengths_of(added)),
-        np.insert(words.first, insertions, new[0]),
-        np.insert(words.last, insertions, new[1]),
-        counts,
-        insertions + np.arange(len(insertions)),
-    )
-
-
-def _word_hashes(texts: list[str], seed: int, pieces: bool = False) -> tuple[Hashes, Offsets]:
-    """The hash of every word, in order, and the number of words in each text."""
-    words = cut_words(texts, pieces)
+    words = cut_words(texts, are_folded=of_pieces)
     hashes = span_hash(seed, "word").spans(words.buffer, words.begins, words.ends - words.begins)
-    return hashes, words.counts
+    if of_pieces or words.counts.all():
+        return hashes, words.counts
+    (wordless,) = (words.counts == 0).nonzero()
+    signs = [_hash_of_signs(texts[index], seed) for index in wordless.tolist()]
+    counts, sizes = words.counts.copy(), lengths_of(signs)
+    places = offsets_of(counts)[wordless].repeat(sizes)
+    counts[wordless] = sizes
+    return np.insert(hashes, places, np.concatenate(signs)), counts
+
+
+def _hash_of_signs(text: str, seed: int) -> Hashes:
+    """The hash of a text without words, uint64[1]; of a blank one none."""
+    octets = "".join(_collapsed_pieces(text)).encode("utf-8", "surrogatepass")
+    lengths = np.array([len(octets)][: bool(octets)], dtype=np.int64)
+    starts = np.zeros_like(lengths)
+    return span_hash(seed, "word").spans(octets + bytes(PADDING), starts, lengths)
 
 
 def word_sums(words: Hashes, size: int, seed: int) -> Hashes:

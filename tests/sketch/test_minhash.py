@@ -74,7 +74,7 @@ def test_a_large_document_equals_the_oracle(name: SketchName, lacking: tuple[int
         read.append(len(document))
         return np.array_split(np.array(document, dtype=np.uint64), 3)
 
-    assert sketch.of_pieces(parts)[0].tolist() == signature
+    assert minhash.of_pieces(sketch, parts)[0].tolist() == signature
     assert len(read) == (2 if name == "fast" and lacking else 1), "all of it may not fit in memory"
 
 
@@ -132,7 +132,7 @@ def test_a_document_in_pieces_has_the_signature_of_the_whole(
     whole = np.array(document, dtype=np.uint64)
     parts = [whole[start:end] for start, end in itertools.pairwise(bounds)]
     sketch = make_sketch(name, 16, 1)
-    signature, count = sketch.of_pieces(lambda: iter(parts))
+    signature, count = minhash.of_pieces(sketch, lambda: iter(parts))
     assert count == len(document)
     assert signature.tolist() == sketch.signatures(shingles_of([document]))[0].tolist()
 

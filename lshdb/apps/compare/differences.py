@@ -444,7 +444,7 @@ def agreement(a: str, b: str, *, programs: bool) -> str:
         same = a_tokens == b_tokens
         return "The same tokens; names, comments or blanks differ" if same else ""
     first, second = (cut([text], "word").folded for text in (a, b))
-    same = first == second
+    same = first == second and any(first)  # texts of signs have no words
     return "The same words; case, punctuation or blanks differ" if same else ""
 
 

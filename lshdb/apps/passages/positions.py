@@ -63,10 +63,10 @@ def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
 
 
 def counts(texts: list[str], kind: str) -> Offsets:
-    """How many units each text has; none if it has no word."""
+    """How many units each text has."""
     if kind != "word":
         return cut(texts, kind).counts
-    return shingles.cut_words([*map(folding.fold, texts)], pieces=True).counts
+    return shingles.cut_words(texts).counts
 
 
 def _cut_words(texts: list[str]) -> Units:

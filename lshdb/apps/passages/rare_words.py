@@ -117,6 +117,5 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
     followed = np.append(words.ends[:-1] == words.begins[1:], False)
     ends = np.where(followed[: len(words.ends)], np.append(words.ends[1:], 0), words.ends)
     is_long = ends - words.begins >= _SHORTEST
-    is_long[words.wordless] = False
     term_words = np.flatnonzero(is_long)
     return term_words, ends[term_words]
