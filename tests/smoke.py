@@ -56,7 +56,7 @@ COMMANDS = (
     ("measure", "measuring", "recall"),
     ("check", "", "is whole: 2 documents"),
     ("backup copy.db", "", "copy.db made"),
-    ("reindex --threshold 0.6", "", "reindexed: threshold 0.6"),
+    ("reindex --threshold 0.6", "", "reindexed: finds texts that share 60%"),
     ("compare texts/a.txt texts/b.txt", "compare", "similarity"),
     ("dedup rows.jsonl -o kept.jsonl", "dedup", "kept 1, dropped 1"),
     ("dedup rows.jsonl --cut 4 --cuts cuts.jsonl -o cut.jsonl", "dedup", "kept"),

@@ -77,11 +77,9 @@ def add(
             total = sum(batches, AddReport())
             _report(total, counts.skipped.counts(), as_json)
             if total.repeated and not as_json:
-                advice = "--auto-key without --key-field numbers rows"
-                if options.read.names.key_field == "id":
-                    advice = "--key-field names another field"
                 messages.message(
-                    f"repeated {total.repeated:,}: the last text of each key stays; {advice}"
+                    f"repeated {total.repeated:,}: the last text of each key stays; --key-field "
+                    "names another field, --auto-key without it numbers rows"
                 )
     if interrupted:
         raise running.failed(

@@ -76,18 +76,6 @@ def warn_of_low_recall(settings: "Settings", options: "ShapeOptions") -> None:
         )
 
 
-def shape(settings: "Settings") -> str:
-    """The threshold and the index made for it, in words."""
-    construction = settings.construction
-    cascade = f" ({construction})" if construction.higher else ""
-    return (
-        f"threshold {settings.threshold:g}, {construction.bands} bands of {construction.rows} "
-        f"rows{cascade}, recall {settings.recall:g}"
-        + (f", passages of {settings.passages}" if settings.passages else "")
-        + (", reworded copies" if settings.reworded else "")
-    )
-
-
 def shows_progress() -> bool:
     """Whether jobs show a bar: only on a terminal."""
     return not _quiet and sys.stderr.isatty()

@@ -22,7 +22,6 @@ ListSkipped = Annotated[
     bool, Option("Say of each file that is not read why.", section=options.INPUT)
 ]
 AsKeys = Annotated[bool, uncommon("Take the arguments as keys, never as paths.", flags=("--key",))]
-Who = Annotated[str | None, uncommon("Who decides. [default: your user name]", metavar="NAME")]
 Null = Annotated[
     bool,
     uncommon("The listed keys or paths end with NUL bytes.", flags=("--null", "-0")),
@@ -34,12 +33,6 @@ BasePaths = Annotated[
         metavar="DIR|FILE",
         section=options.INDEX,
         common=True,
-    ),
-]
-Base = Annotated[
-    Sequence[str] | None,
-    Option(
-        "Ignore passages of these texts, which anyone may copy; repeatable.", metavar="DIR|FILE"
     ),
 ]
 FailIfFound = Annotated[bool, uncommon("Exit with status 1 if anything is found.")]
@@ -88,26 +81,19 @@ class Form(Options):
         """Whether results are printed for people."""
         return not (self.as_json or self.as_csv or self.output)
 
-    def check(self, *read: options.FileName, more_suffixes: Sequence[str] = ()) -> None:
+    def check(self, *read: options.FileName) -> None:
         """UsageError if the file cannot be written, before any work.
 
         Args:
             read: the databases and files that the command reads.
-            more_suffixes: of files that it writes in formats of its own.
         """
         if self.output is None:
             return
-        is_special = self.output.endswith(tuple(more_suffixes))
-        if (
-            paths.format_of(self.output) == "text"
-            and not is_special
-            and not is_stream(os.path.join(os.curdir, self.output))
-        ):
-            suffixes = ", ".join([*kinds.ROWS, *more_suffixes])
+        is_named_file = not is_stream(os.path.join(os.curdir, self.output))
+        if is_named_file and paths.format_of(self.output) == "text":
+            suffixes = ", ".join(kinds.ROWS)
             raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
         files.check_distinct([os.fspath(path) for path in read], [self.output])
-        if is_special:
-            return
         from lshdb.read import formats  # 15 ms, which a command that prints does not need
 
         formats.output_format(self.output, "jsonl")

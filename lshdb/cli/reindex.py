@@ -6,6 +6,7 @@ from lshdb.cli import documents, messages
 from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.formatting import size
 from lshdb.options import ReindexOptions
+from lshdb.sketch.settings import purpose_in_words
 
 
 def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = None) -> None:
@@ -24,9 +25,10 @@ def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = No
             options = replace(options, base=texts)
         report = database.reindex(options)
     messages.warn_of_low_recall(report.after, options.shape)
+    finds = purpose_in_words(report.after)
     if report.after == report.before:
-        messages.message(f"{file.db} has {messages.shape(report.after)} already: nothing to do")
+        messages.message(f"{file.db} {finds} already: nothing to do")
         return
     written = f"{report.documents:,} documents" if report.rows else "band rows as before"
     free_bytes = f", {size(report.free)} of the file are free" if report.free >= 500_000 else ""
-    messages.message(f"{file.db} reindexed: {messages.shape(report.after)}; {written}{free_bytes}")
+    messages.message(f"{file.db} reindexed: {finds}; {written}{free_bytes}")

@@ -17,6 +17,7 @@ from lshdb.limits import Limits
 from lshdb.store import transactions
 
 NOTE = "the last text of each key stays"
+ADVICE = "--key-field names another field, --auto-key without it numbers rows"
 Rows = list[tuple[str, str]]
 
 
@@ -83,7 +84,7 @@ def test_the_command_names_what_repeats(command: Command) -> None:
     done = command.done("add", "uc.csv", "--key-field", "user")
     assert done.err.splitlines() == [
         "added 3, updated 997, unchanged 0, failed 0",
-        f"repeated 997: {NOTE}; --auto-key without --key-field numbers rows",
+        f"repeated 997: {NOTE}; {ADVICE}",
     ]
     done = command.done("add", "-d", "other.db", "uc.csv", "--key-field", "user", "--json")
     assert done.record["repeated"] == 997
@@ -96,7 +97,7 @@ def test_a_key_of_a_file_and_of_an_added_database_is_one_key(command: Command) -
     command.write("b.jsonl", [{"id": "a", "text": "the ant and the dove"}])
     command.done("add", "-d", "other.db", "b.jsonl")
     done = command.done("add", "a.jsonl", "other.db")
-    assert f"repeated 1: {NOTE}; --key-field names another field" in done.err
+    assert f"repeated 1: {NOTE}; {ADVICE}" in done.err
     assert "repeated" not in command.done("add", "other.db").err
 
 

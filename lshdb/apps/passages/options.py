@@ -16,6 +16,13 @@ from lshdb.options import (
     Top,
 )
 
+Base = Annotated[
+    Sequence[str] | None,
+    Option(
+        "Ignore passages of these texts, which anyone may copy; repeatable.", metavar="DIR|FILE"
+    ),
+]
+
 
 class CommonOptions(Options):
     """Which passages are joined, and which do not count."""

@@ -22,6 +22,7 @@ from typing import Annotated, Literal
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
 from lshdb.options import INPUT, GroupBy, KeyField, OnProgress, StoredKey, TextField, Top
+Base = Sequence[str] | None
 
 class CommonOptions(Options):
     gap: int = 0

@@ -1,7 +1,11 @@
 """Options of `lshdb review`."""
 
-from lshdb.groups import Options
+from typing import Annotated
+
+from lshdb.groups import Options, uncommon
 from lshdb.options import ConditionOptions, StarOptions, StoredKey, Threshold
+
+Who = Annotated[str | None, uncommon("Who decides. [default: your user name]", metavar="NAME")]
 
 
 class GroupingOptions(Options):

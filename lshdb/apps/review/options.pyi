@@ -16,8 +16,10 @@ from lshdb.progress import Progress
 from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
-from lshdb.groups import Options
+from typing import Annotated
+from lshdb.groups import Options, uncommon
 from lshdb.options import ConditionOptions, StarOptions, StoredKey, Threshold
+Who = str | None
 
 class GroupingOptions(Options):
     condition: ConditionOptions

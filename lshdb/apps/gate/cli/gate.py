@@ -77,7 +77,10 @@ def gate(
     Example: lshdb gate --json > known.jsonl; lshdb gate --baseline known.jsonl
     """
     checked_paths = paths or []
-    form.usual.check(*checked_paths, more_suffixes=[_SARIF])
+    if not form.is_sarif:
+        form.usual.check(*checked_paths)
+    elif form.usual.output is not None:
+        files.check_distinct(checked_paths, [form.usual.output])
     done = check(checked_paths, options, messages.shows_progress(), version=__version__)
     if form.is_sarif:
         _write_sarif(done, form.usual.output)

@@ -9,9 +9,9 @@ import typer
 
 from lshdb import formatting, groups, model
 from lshdb.apps.passages.model import PAIR_TOTALS, PASSAGE, SOURCE, CommonPassage, passage_values
-from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions, TextFieldOptions
+from lshdb.apps.passages.options import Base, PassagePairsOptions, PassagesOptions, TextFieldOptions
 from lshdb.cli import documents, messages, results, similar
-from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.options import GroupBy, QueriesOptions, StoredKey

@@ -6,6 +6,7 @@ import typer
 
 from lshdb import formatting, model
 from lshdb.apps.review import storing_decisions
+from lshdb.apps.review.options import Who
 from lshdb.cli import documents, files, messages, options
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.groups import Option, Options
@@ -17,7 +18,7 @@ class DecideOptions(Options):
     """What else is said of a decision, and where keys or decisions come from."""
 
     note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None
-    who: options.Who = None
+    who: Who = None
     undo: Annotated[
         bool,
         Option("Undo what was decided last at once, or the decisions with these numbers."),

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from lshdb.apps.compare.cli.compare import differing_lines
 from lshdb.apps.review import listing, reviewing
-from lshdb.apps.review.options import ClusteringOptions
+from lshdb.apps.review.options import ClusteringOptions, Who
 from lshdb.cli import messages
-from lshdb.cli.options import DatabaseFile, Who
+from lshdb.cli.options import DatabaseFile
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.formatting import sameness, share

@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from lshdb import groups, options
-from lshdb.apps.passages.options import CommonOptions, CopiedOptions, TextFieldOptions
+from lshdb.apps.passages.options import Base, CommonOptions, CopiedOptions, TextFieldOptions
 from lshdb.apps.spark.cli import on_spark
 from lshdb.apps.spark.options import SparkOptions, SparkPassagesOptions
 from lshdb.cli import documents
-from lshdb.cli.options import Base
 
 
 class Copying(groups.Options):

@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 from typing import Annotated
 
+from lshdb.apps.review.options import Who
 from lshdb.cli import messages, options, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
@@ -23,7 +24,7 @@ def serve(
         Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
     ] = False,
     group_by: GroupBy = None,
-    who: options.Who = None,
+    who: Who = None,
 ) -> None:
     """Show the database in a browser: documents with their near duplicates, clusters, pairs.
 
