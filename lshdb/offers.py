@@ -213,6 +213,7 @@ SEARCHES = {
     "records": "lshdb.apps.records.records:Records",
     "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
+    "keep_max": "lshdb.apps.dedup.ordering:FieldOrder",
 }
 """What a search takes from an app, by the option that asks for it."""
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lshdb import offers, options
@@ -17,7 +18,7 @@ from lshdb.formatting import counted
 from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.read import encodings, kinds, paths
+from lshdb.read import kinds, paths
 from lshdb.read.paths import printable_path
 from lshdb.text.content import digest
 from lshdb.text.shingling import Shingling
@@ -168,7 +169,7 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        if not encodings.has_library():
+        if find_spec("chardet") is None:
             messages.message(f"to have the encodings of texts guessed: {install('documents')}")
     report_skipped_files(counts)
     if counts.get("links"):

@@ -9,17 +9,17 @@ where and why, and the rows as they were read. And the way back: rows to files.
     walking, git  which files in directories are read: patterns, sizes, what git tracks
     kinds         the table of what is read, by suffix and first bytes
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
-    encodings     bytes to text: guessing their encoding
+    encodings     byte order marks
     formats       the door for what reads and writes: modules for rows, apps for documents
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
     arrow_rows, tables, long_tables  Arrow; tables of a program; a row an element to sets
-    keeping, ordering       which of similar documents stays; how values of a field compare
+    keeping       which of similar documents stays
     proof         whether a file can be deleted, as it and what stays are read now
     sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, inputs,
-json_rows, keeping, kinds, long_tables, metadata, ordering, outputs, paths, proof, records,
+json_rows, keeping, kinds, long_tables, metadata, outputs, paths, proof, records,
 session, sinks, tables, walking.
 """

@@ -70,6 +70,17 @@ class DocumentReader(Reader, Protocol):
             InputError: there are none, with the reason.
         """
 
+    def guessed(self, data: bytes | bytearray, stored: str | None) -> tuple[str, str | None] | None:
+        """A text that is not UTF-8, in the encoding that was guessed last or is guessed now.
+
+        Args:
+            data: its bytes.
+            stored: what says how the file was read the last time.
+
+        Returns:
+            The text, and what says how it was read; None without a guess.
+        """
+
     @staticmethod
     def lacks_library(kind: str) -> bool:
         """Whether the library that reads a kind is not installed."""

@@ -3,7 +3,7 @@
 import codecs
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -21,6 +21,9 @@ from lshdb.text.content import normalized
 
 if TYPE_CHECKING:
     import hashlib
+
+Guessed = Callable[[bytearray, str | None], tuple[str, str | None] | None]
+"""See lshdb.read.formats.DocumentReader.guessed."""
 
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192
@@ -131,10 +134,8 @@ class Input:
             size=text.__sizeof__() + len(key),
         )
 
-    def whole_text(self) -> str:
-        """All of the file as one text.
-
-        The guess of the last time (see `guess`) is used as long as the text is in that encoding.
+    def whole_text(self, guessed: Guessed | None = None) -> str:
+        """All of the file as one text, by a guess if it is not UTF-8.
 
         Raises:
             InputError: it is binary or too large.
@@ -152,23 +153,13 @@ class Input:
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
         text, is_invalid_utf8 = self.options.decoded(data)
-        if is_invalid_utf8 and not self._is_decoded and (guessed := self._guessed(data)):
-            return guessed
+        if is_invalid_utf8 and not self._is_decoded and guessed:
+            stored = self.options.stored_guess(self.file.key)
+            if guess := guessed(data, stored):
+                text, self.guess = guess
+                return text
         self.invalid_texts += is_invalid_utf8
         return text
-
-    def _guessed(self, data: bytearray) -> str | None:
-        """The text in the encoding that was guessed last, or now; None without a guess."""
-        stored = self.options.stored_guess(self.file.key)
-        if encoding := encoding_of(stored):
-            with suppress(UnicodeDecodeError, LookupError):
-                text = data.decode(encoding)
-                self.guess = stored
-                return text
-        if (guess := encodings.guess(data)) is None:
-            return None
-        self.guess = json.dumps({"by": guess.by, "encoding": guess.encoding})
-        return guess.text
 
     def _chunks(self) -> Iterator[bytes]:
         chunks = iter(self._next_block, b"")

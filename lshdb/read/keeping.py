@@ -44,7 +44,7 @@ def rank(
         options: which documents come first.
         number: the number of the document.
         size: its length, or its number of shingles; None if it does not matter.
-        field_rank: that of its field (see lshdb.read.ordering); None if it has none.
+        field_rank: that of its field (see lshdb.apps.dedup.ordering); None if it has none.
         path: its file as the user names it, or its key.
         modified: the time of its file in nanoseconds; None if that is unknown, or does not matter.
         elsewhere: whether it is outside of the preferred folder.

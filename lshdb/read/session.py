@@ -347,7 +347,7 @@ class Session:
         # that it has no longer, and never of others than those that were read.
         is_packed = file.is_regular and compression_of(file.path) and file.member is None
         digest = self.read_digest(file) if is_packed else b""
-        text = source.whole_text()
+        text = source.whole_text(self.documents.guessed if self.documents else None)
         if source.guess is not None:
             guess = inputs.encoding_of(source.guess)
             self.counts.skipped.add("guessed", file.path, f"read as {guess}, a guess")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lshdb import errors
+from lshdb import errors, offers
 from lshdb.columns import Block
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Verdict
@@ -19,7 +19,7 @@ from lshdb.options import (
     PairsOptions,
 )
 from lshdb.progress import Progress, silent
-from lshdb.read import keeping, ordering
+from lshdb.read import keeping
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped, is_in_bin
 from lshdb.search import query
@@ -291,9 +291,10 @@ class Join:
                         f"which one to keep: {file.key} had just changed when it was added, so its "
                         "time is not known: run lshdb sync first"
                     )
-        field_order = ordering.FieldOrder.of(options)
         field_ranks: Sequence[bytes | None] = [None] * len(self)
-        if field_order is not None:
+        if options.field:
+            order_of = offers.offered(offers.SEARCHES, "keep_max")
+            field_order = order_of(options.field, options.unordered)
             rank_of, keys = field_order.rank_stored, self.reader.keys_of(self.doc_ids)
             field_ranks = [*map(rank_of, self.reader.metadata_of(self.doc_ids), keys)]
             field_order.finish("document")

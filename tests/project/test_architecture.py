@@ -291,7 +291,7 @@ def test_dependencies_are_those_imported() -> None:
     extras = {
         "apps.dedup": {"pyarrow"},
         "apps.documents.extraction.books": {"lxml"},
-        "read.encodings": {"chardet"},
+        "apps.documents.extraction.guessing": {"chardet"},
         "apps.documents.extraction.packages": {"lxml"},
         "apps.documents.extraction.pdf": {"pypdfium2"},
         "apps.documents.extraction.rtf": {"striprtf"},

@@ -340,10 +340,10 @@ class Run:
 
         With `on_all`, it gets them, too, and the report counts those without shingles.
         """
-        from lshdb.read import ordering  # the order of the input needs none
+        from lshdb.apps.dedup.ordering import FieldOrder  # the order of the input needs none
 
         order, empty, failed = self._choice.order, 0, 0
-        field_order = ordering.FieldOrder.of(order)
+        field_order = FieldOrder(order.field, order.unordered) if order.field else None
         inside = holding(order.keep_in)
         for batch in self._batches():
             for _, failure in batch.failures:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from shutil import copyfileobj
 
 from lshdb.apps.documents.extracting import Extracted, Extractor
+from lshdb.apps.documents.extraction import guessing
 from lshdb.apps.documents.extraction.kinds import LIBRARIES
 from lshdb.errors import InputError
 from lshdb.model import Failure
@@ -52,6 +53,15 @@ class DocumentReader(Extractor):
         if not is_whole:
             yield _to_read_again(first)
         source.counts.bytes_read += source.size
+
+    def guessed(self, data: bytes | bytearray, stored: str | None) -> tuple[str, str | None] | None:
+        """See lshdb.read.formats.DocumentReader."""
+        if encoding := inputs.encoding_of(stored):
+            with contextlib.suppress(UnicodeDecodeError, LookupError):
+                return data.decode(encoding), stored
+        if (guess := guessing.guess(data)) is None:
+            return None
+        return guess.text, json.dumps({"by": guess.by, "encoding": guess.encoding})
 
     def rows(self, source: inputs.Input) -> Iterator[bytes]:
         """The rows of a sheet as lines of JSON, by the names in its first row.

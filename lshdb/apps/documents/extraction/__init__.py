@@ -7,6 +7,7 @@ a library is imported where a file needs it.
 
     kinds         the table of kinds: suffixes, first bytes, libraries
     text          pages to one text that is comparable with a text file
+    guessing      the encoding of bytes that do not say it
     labels        bytes to text, as browsers read the labels of web pages and mail
     packages      ZIP files of parts, and XML
     pdf, office, opendocument, sheets, web, books, rtf, mail, notebooks    a function for each kind

@@ -3,7 +3,8 @@
 import codecs
 import re
 
-from lshdb.read.encodings import SUPERSETS, guess, is_mostly_utf8, of_mark
+from lshdb.apps.documents.extraction.guessing import SUPERSETS, guess, is_mostly_utf8
+from lshdb.read.encodings import of_mark
 
 _ASCII_PROBE = 4096
 """Bytes in which a NUL of UTF-16 is looked for."""

@@ -11,13 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Literal, Self
+from typing import Literal
 
 from lshdb import json_text
 from lshdb.errors import ColumnWarning, Cut, InputError, UsageError, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.keys import MISSING
-from lshdb.options import OrderOptions
 from lshdb.read.batch import Batch
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped
@@ -49,11 +48,6 @@ class FieldOrder:
     count: int = 0
     _kind: str = field(default="", init=False)
     _first: tuple[object, str] = field(default=("", ""), init=False)
-
-    @classmethod
-    def of(cls, options: OrderOptions) -> Self | None:
-        """The order that options ask for; None if no field orders documents."""
-        return cls(options.field, options.unordered) if options.field else None
 
     def ranks(self, batch: Batch) -> list[bytes | None]:
         """The ranks of the documents of a batch."""

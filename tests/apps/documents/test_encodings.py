@@ -9,8 +9,8 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.apps.documents.extraction.guessing import guess
 from lshdb.database import store_of
-from lshdb.read import encodings
 from lshdb.store.rows import FileState
 
 GERMAN = "Die Fähre über den großen Fluß fährt im Mai täglich, außer bei Sturm und Hochwasser.\n"
@@ -93,6 +93,6 @@ def test_without_the_library_bad_bytes_are_replaced_with_a_note(command: Command
     ],
 )
 def test_a_word_has_the_letters_of_one_script(words: str, encoding: str) -> None:
-    guess = encodings.guess(f"{words}\n".encode(encoding) * 20)
-    assert guess is not None
-    assert guess.text == f"{words}\n" * 20
+    guessed = guess(f"{words}\n".encode(encoding) * 20)
+    assert guessed is not None
+    assert guessed.text == f"{words}\n" * 20
