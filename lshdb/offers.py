@@ -101,8 +101,10 @@ LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",
+    "tables": "lshdb.apps.dedup.tables:documents_of_table",
 }
-"""The readers of files that the core does not read: see lshdb.read.formats."""
+"""The readers of files that the core does not read: see lshdb.read.formats. `tables` is a function
+that reads the tables of more libraries than read.arrow_rows.documents_of_tables."""
 METHODS = {
     "add_decisions": "lshdb.apps.review.methods:add_decisions",
     "add_signatures": "lshdb.apps.signatures.methods:add_signatures",

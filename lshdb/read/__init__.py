@@ -12,7 +12,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     encodings     byte order marks
     formats       the door for what reads and writes: modules for rows, apps for documents
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
-    arrow_rows, tables, long_tables  Arrow; tables of a program; a row an element to sets
+    arrow_rows, long_tables  Arrow; a row an element to sets
     keeping       which of similar documents stays
     proof         whether a file can be deleted, as it and what stays are read now
     sinks         what the writers of all formats share
@@ -21,5 +21,5 @@ where and why, and the rows as they were read. And the way back: rows to files.
 
 Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, inputs,
 json_rows, keeping, kinds, long_tables, metadata, outputs, paths, proof, records,
-session, sinks, tables, walking.
+session, sinks, walking.
 """

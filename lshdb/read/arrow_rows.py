@@ -163,19 +163,23 @@ def _of_parquet(
         raise InputError(f"it has {rows_read:,} rows, and says that it has {metadata.num_rows:,}")
 
 
-def documents_of_tables(
-    tables: Iterable[object], name: str, options: RecordOptions
-) -> Iterator[Batch]:
-    """The documents of tables with the Arrow C stream or array interface, read lazily.
+def documents_of_tables(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
+    """The documents of a table, read once and lazily.
+
+    Args:
+        table: with the Arrow C stream or array interface, or an iterable of such tables.
+        name: of the table, as printed.
+        options: how rows become documents.
 
     Raises:
-        UsageError: one has none.
-        InputError: one lacks a column that is wanted, even if it has no rows, or cannot be read.
+        UsageError: it is none of these.
+        InputError: it lacks a column that is wanted, even if it has no rows, or cannot be read.
     """
+    is_table = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for table in tables:
-            reader = table_reader(table)
+        for part in [table] if is_table or not isinstance(table, Iterable) else table:
+            reader = table_reader(part)
             names = distinct_names(_names(reader.schema))
             options.check_columns(names)
             yield from _named(reader, names)

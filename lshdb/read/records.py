@@ -5,7 +5,7 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, cast
@@ -17,7 +17,6 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.read.batch import Batch, Origin, Record
 from lshdb.read.metadata import LIST, Path, field_value, path_of, to_json
 from lshdb.read.paths import escaped, partition_of
-from lshdb.text.arrays import chunks
 from lshdb.text.content import normalized
 from lshdb.text.shingling import Content, OfSets
 
@@ -28,8 +27,6 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
-_ROWS = 1_000
-"""Rows of a program that become documents at once."""
 _NAME_SHOWN = 40
 _MISSING = object()
 
@@ -446,28 +443,6 @@ class Collector:
             size=size,
             order_values=self._order_values,
         )
-
-
-def documents_of_rows(
-    count: int,
-    rows: Callable[[slice], Iterable[Record]],
-    name: str,
-    options: RecordOptions,
-) -> Iterator[Batch]:
-    """The documents of rows of a program, which are numbered from 1.
-
-    Args:
-        count: the number of rows.
-        rows: gives some of them.
-        name: of the rows, as printed.
-        options: how they become documents.
-    """
-    for part in chunks(count, _ROWS):
-        numbers = range(part.start + 1, min(part.stop, count) + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False))
-        for index, record in enumerate(rows(part)):
-            documents.take(index, record)
-        yield documents.batch()
 
 
 def with_partition(record: Record, partition: Mapping[str, str | None]) -> Record:

@@ -1,11 +1,12 @@
-"""Adding Arrow tables: needs the extra `arrow`; the first table imports pyarrow."""
+"""Adding tables of Arrow and, where the app dedup is there, of libraries of data frames."""
 
 from typing import Any
 
+from lshdb import offers
 from lshdb.errors import UsageError
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
-from lshdb.read import long_tables, records, tables
+from lshdb.read import formats, long_tables, records
 from lshdb.store.store import Store
 from lshdb.write import add
 
@@ -34,7 +35,12 @@ def add_table(
         limits=store.limits,
         **how | long_tables.reading(options.sets, store.settings.shingling, how),
     )
-    batches = tables.documents_of_table(table, "table", reading)
+    if offers.is_there("dedup"):
+        documents_of = offers.offered(offers.READERS, "tables")
+    else:
+        formats.arrow()
+        from lshdb.read.arrow_rows import documents_of_tables as documents_of
+    batches = documents_of(table, "table", reading)
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
     return add.add_documents(

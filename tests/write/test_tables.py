@@ -60,7 +60,13 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[inspect
     return inspection.contents(path)
 
 
-@pytest.mark.parametrize("name", SOURCES)
+OF_APP = pytest.mark.app("dedup")
+"""Reads what has no Arrow interface."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[OF_APP] * name.startswith("datasets")) for name in SOURCES]
+)
 def test_every_source_gives_the_same_database(
     name: str, path: Path, expected: dict[str, list[inspection.Row]]
 ) -> None:

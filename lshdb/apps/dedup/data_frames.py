@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from lshdb.apps.dedup.tables import check_one_table, documents_of_rows, documents_of_table
 from lshdb.errors import UsageError
 from lshdb.read import formats
 from lshdb.read.batch import Batch
-from lshdb.read.records import RecordOptions, documents_of_rows
-from lshdb.read.tables import check_one_table, documents_of_table
+from lshdb.read.records import RecordOptions
 from lshdb.text.arrays import Mask
 
 _NAME = "row"

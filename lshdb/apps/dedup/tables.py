@@ -4,15 +4,18 @@ Other columns are never looked at, whatever their types are. Tables other than o
 pyarrow, the extra `arrow`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 from lshdb.errors import UsageError
 from lshdb.read import formats
-from lshdb.read.batch import Batch
-from lshdb.read.records import RecordOptions, distinct_names, documents_of_rows
+from lshdb.read.batch import Batch, Origin, Record
+from lshdb.read.records import Collector, RecordOptions, distinct_names
+from lshdb.text.arrays import chunks
 
+_ROWS = 1_000
+"""Rows of a program that become documents at once."""
 _BATCH = 1_000
 """Rows that a dataset gives at once."""
 
@@ -33,23 +36,40 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
     check_one_table(table)
     if hasattr(table, "iloc"):
         return _of_pandas(table, name, options)
-    tables: Iterable[Any] = [table]
     if hasattr(table, "merge_sorted"):  # of Polars
         table = table.lazy().collect()
-        tables = [table.select(options.wanted_columns(table.columns))]
+        table = table.select(options.wanted_columns(table.columns))
     elif hasattr(table, "with_format"):  # of Hugging Face; a streamed one may not know its columns
         if hasattr(table, "set_format"):
             table = table.select_columns(options.wanted_columns(table.column_names))
         # Iterating over a dataset itself makes Python objects, row by row.
-        tables = table.with_format("arrow").iter(_BATCH)
-    elif isinstance(table, Iterable) and not (
-        hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
-    ):
-        tables = table
+        table = table.with_format("arrow").iter(_BATCH)
     formats.arrow()
     from lshdb.read import arrow_rows
 
-    return arrow_rows.documents_of_tables(tables, name, options)
+    return arrow_rows.documents_of_tables(table, name, options)
+
+
+def documents_of_rows(
+    count: int,
+    rows: Callable[[slice], Iterable[Record]],
+    name: str,
+    options: RecordOptions,
+) -> Iterator[Batch]:
+    """The documents of rows of a program, which are numbered from 1.
+
+    Args:
+        count: the number of rows.
+        rows: gives some of them.
+        name: of the rows, as printed.
+        options: how they become documents.
+    """
+    for part in chunks(count, _ROWS):
+        numbers = range(part.start + 1, min(part.stop, count) + 1)
+        documents = Collector(options, Origin(name, numbers, in_file=False))
+        for index, record in enumerate(rows(part)):
+            documents.take(index, record)
+        yield documents.batch()
 
 
 def check_one_table(rows: object) -> None:
