@@ -69,11 +69,11 @@ def _what_reindex_takes(
 def _write_constructions(constructions: list[choices.Tuned], form: Form) -> None:
     numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
     curve = {f"{similarity:g}": float for similarity in choices.SIMILARITIES}
-    costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
+    costs = {"bytes": int, "candidates": float, "named": bool}
     rows = (
         (
             *(str(shape), shape.lanes, shape.bands, shape.rows, tuned.recall),
-            *(*tuned.curve, tuned.bytes, tuned.candidates, tuned.chosen, tuned.named),
+            *(*tuned.curve, tuned.bytes, tuned.candidates, tuned.named),
         )
         for tuned in constructions
         for shape in (tuned.construction,)

@@ -34,7 +34,6 @@ class Tuned(Result):
         candidates: expected candidates of a query; None without a database.
         work: rows that a query is expected to read: a bucket per band, their rows, candidates;
             None without a database.
-        chosen: whether it is the best.
         named: whether the caller named it.
     """
 
@@ -44,7 +43,6 @@ class Tuned(Result):
     bytes: int
     candidates: float | None
     work: float | None
-    chosen: bool = False
     named: bool = False
 
 
@@ -104,34 +102,27 @@ def ranked(
     usual = resolve.choose_construction(threshold, recall, lanes)
 
     def described(construction: Construction) -> Tuned:
-        return describe(construction, threshold, lanes, distribution, documents, lane_bits)
+        tuned = describe(construction, threshold, lanes, distribution, documents, lane_bits)
+        return dataclasses.replace(tuned, named=construction == named)
 
-    judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
-    for construction in _constructions_reaching(threshold, recall, lanes):
-        judged[construction] = described(construction)
-        candidates = judged[construction].candidates
-        costs[construction] = (
-            analysis.mean_below(threshold, construction) if candidates is None else candidates
-        )
+    def cost(tuned: Tuned) -> tuple[float, int, str]:
+        shape, candidates = tuned.construction, tuned.candidates
+        if candidates is None:
+            candidates = analysis.mean_below(threshold, shape)
+        return candidates, shape.bands, str(shape)
+
+    shapes = {*_constructions_reaching(threshold, recall, lanes)}
     kept, fewest = [], MAX_LANES + 1
-    for construction in sorted(
-        judged,
-        key=lambda construction: (costs[construction], construction.bands, str(construction)),
-    ):
-        if construction.bands < fewest or construction == usual:
-            fewest = min(fewest, construction.bands)
-            kept.append(judged[construction])
-    best = judged[usual]
-    if distribution is not None:
-        kept.sort(key=lambda tuned: tuned.work or 0)
-        best = kept[0]
-    others = [tuned for tuned in kept if tuned is not best]
-    if named is not None and named not in (tuned.construction for tuned in kept):
-        others.append(described(named))
-    return [
-        dataclasses.replace(tuned, chosen=tuned is best, named=tuned.construction == named)
-        for tuned in (best, *others)
-    ]
+    for tuned in sorted(map(described, shapes), key=cost):
+        bands = tuned.construction.bands
+        if bands < fewest or tuned.construction == usual:
+            kept.append(tuned)
+        fewest = min(fewest, bands)
+    # The usual one comes first where nothing is known of the documents.
+    kept.sort(key=lambda tuned: tuned.construction != usual if tuned.work is None else tuned.work)
+    if named is not None and not any(tuned.named for tuned in kept):
+        kept.append(described(named))
+    return kept
 
 
 def describe(
