@@ -332,6 +332,43 @@ def unmeasured(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {name: variables[name] for name in variables if not name.startswith(MEASURING)}
 
 
+def hide(*packages: str) -> None:
+    """Load lshdb again without some packages; only in a process that was forked for it."""
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("lshdb", *packages):
+            del sys.modules[name]
+    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]
+
+
+def mount(kind: str, target: Path, *, source: Path | None = None, options: str = "") -> None:
+    """Mount a file system, or `source` itself, in a process with its own mounts."""
+    flags = 0 if source is None else 0x1000
+    names = [os.fsencode(name) for name in (source or "none", target)]
+    done = ctypes.CDLL(None).mount(*names, kind.encode(), flags, options.encode())
+    assert done == 0, f"cannot mount {target}"
+
+
+def with_own_mounts(work: Callable[[], object]) -> None:
+    """Call a function in a forked process, whose mounts nobody else sees; skip if it may not."""
+    not_permitted = 77
+
+    def run() -> None:
+        user, system = os.geteuid(), ctypes.CDLL(None)
+        new_mounts, new_users, private = 0x20000, 0x10000000, 0x44000
+        if system.unshare(new_mounts | (new_users if user else 0)) != 0:
+            sys.exit(not_permitted)
+        if user:
+            Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        if system.mount(b"none", b"/", None, private, None) != 0:
+            sys.exit(not_permitted)
+        work()
+
+    status = status_of(forked(run)) if sys.platform == "linux" else not_permitted
+    if status == not_permitted:
+        pytest.skip("a process may not have its own mounts here")
+    assert status == 0
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command printed and how it ended."""
@@ -479,10 +516,7 @@ class Command:
             return err.read().decode()
 
     def _fail_without(self, package: str, arguments: Sequence[str], err: int) -> None:
-        for name in [*sys.modules]:
-            if name.partition(".")[0] in ("lshdb", package):
-                del sys.modules[name]
-        sys.modules[package] = None  # type: ignore[assignment]
+        hide(package)
         fresh = import_module("lshdb.cli.app")
         with TemporaryFile() as out, mock.patch.object(app, "main", fresh.main):
             given = os.open(os.devnull, os.O_RDONLY)
@@ -509,8 +543,14 @@ class Command:
         """The keys in the file, sorted."""
         return sorted(key for (key,) in self.rows("SELECT key FROM documents", name))
 
+    def forked(
+        self, *arguments: Argument, streams: Mapping[int, int | None] = MappingProxyType({})
+    ) -> BaseProcess:
+        """Run a command in a process that is forked, and that ends with its status."""
+        return forked(lambda: sys.exit(self(*arguments, streams=streams).status))
+
     def start(self, *arguments: Argument, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command in its own process group, as a shell does."""
+        """Start the installed command in its own process group, as a shell does."""
         return subprocess.Popen(
             [installed(), *arguments],
             cwd=self.directory,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import pytest
-from helpers import Command, database_of, finish
+from helpers import Command, database_of
 
 SETS = {
     "a": [*range(10)],
@@ -50,19 +49,3 @@ def test_below_the_index_it_works_and_warns(command: Command) -> None:
     warning = "the index is made for similarity 0.8: of the documents at 0.5 it finds about "
     assert done.err.startswith(warning)
     assert command.done("pairs", "--threshold", "0.9").err == ""
-
-
-def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:
-    """4.5 million pairs, of which the reader wants one."""
-    documents = ((f"copy {i}", ["a", "b"]) for i in range(3000))
-    database_of(tmp_path / "lsh.db", documents, shingle="set").close()
-    for interrupted in (False, True):
-        process = Command(tmp_path).start("pairs", stdout=-1, stderr=-1)
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"1.000000\tidentical\tcopy 0\tcopy 1\n"
-        if interrupted:
-            process.send_signal(signal.SIGINT)
-        else:
-            process.stdout.close()
-            process.stdout = None
-        assert finish(process) == (-signal.SIGINT if interrupted else 0, "")

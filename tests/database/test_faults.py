@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
@@ -17,7 +16,16 @@ from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, barrier, database_of, forked, status_of, unprivileged
+from helpers import (
+    Command,
+    barrier,
+    database_of,
+    forked,
+    mount,
+    status_of,
+    unprivileged,
+    with_own_mounts,
+)
 
 import lshdb
 from lshdb.errors import StoreError
@@ -45,36 +53,6 @@ def command(tmp_path: Path) -> Command:
 # full disks
 
 
-@functools.cache
-def may_mount() -> bool:
-    """Whether a file system can be mounted that only a process of ours sees."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt"]
-    if shutil.which("unshare") is None or not Path("/mnt").is_dir():
-        return False
-    private = [*NAMESPACE, *mount]
-    return subprocess.run(private, capture_output=True, check=False).returncode == 0
-
-
-NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-MOUNT = 'mount -t tmpfs -o size=$1 none "$2" && cd "$2" && exec "$3" -c "$4"'
-
-
-def on_disk_of(size: str, index: Path, test: Callable[[], None]) -> None:
-    """Call a function of this module in a process whose current directory is a small disk."""
-    if not may_mount():
-        pytest.skip("mounting a small file system is not permitted here")
-    paths = [str(HERE), str(HERE.parent)]
-    call = f"import sys; sys.path[:0] = {paths!r}; import test_faults as t; "
-    arguments: list[str | Path] = [size, index, sys.executable, f"{call}t.{test.__name__}()"]
-    done = subprocess.run(
-        [*NAMESPACE, "sh", "-c", MOUNT, "sh", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def _fill(path: Path, leave: int = 0) -> None:
     """Make a file that takes the room of the disk."""
     with path.open("wb", buffering=0) as file, suppress(OSError):
@@ -83,8 +61,8 @@ def _fill(path: Path, leave: int = 0) -> None:
     os.truncate(path, max(0, path.stat().st_size - leave))
 
 
-def _on_full_disk() -> None:
-    here = Path.cwd()
+def _on_full_disk(here: Path) -> None:
+    mount("tmpfs", here, options="size=1500k")
     command = Command(here)
     command.done("add", "-", stdin=lines(60, "s"))
     before = inspection.contents(here / "lsh.db")
@@ -132,7 +110,7 @@ def _on_full_disk() -> None:
 @pytest.mark.app("dedup")
 def test_a_full_disk_is_reported_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     (index := tmp_path / "disk").mkdir()
-    on_disk_of("1500k", index, _on_full_disk)
+    with_own_mounts(lambda: _on_full_disk(index))
     assert list(tmp_path.iterdir()) == [index]
 
 

@@ -31,7 +31,8 @@ class TestLogs:
         """What the log has after a quiet command that writes to it, opened for append."""
         before = os.stat(command.path("log")).st_ino
         with command.path("log").open("ab") as log:
-            assert command.start(*arguments, "--quiet", stdout=log, stderr=log).wait() == 0
+            streams = dict.fromkeys((1, 2), log.fileno())
+            assert command(*arguments, "--quiet", streams=streams).status == 0
         assert os.stat(command.path("log")).st_ino == before
         return command.path("log").read_text()
 

@@ -10,13 +10,21 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from extras import if_there
-from helpers import Command, add_late, add_without_bands, database_of, leave_a_log, unprivileged
+from helpers import (
+    Command,
+    add_late,
+    add_without_bands,
+    database_of,
+    leave_a_log,
+    mount,
+    unprivileged,
+    with_own_mounts,
+)
 from sql_faults import Faults
 from sql_faults import faults as faults
 
@@ -101,18 +109,8 @@ def test_there_is_no_directory_for_temporary_files(monkeypatch: pytest.MonkeyPat
         lshdb.dedup([{"id": "a", "text": "a b c d"}])
 
 
-@cache
-def may_mount() -> bool:
-    mount = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
-    try:
-        return subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        return False
-
-
 def test_the_disk_for_temporary_files_is_full_while_rows_are_sorted(command: Command) -> None:
-    if not may_mount():
-        pytest.skip("mounting a small file system is not permitted here")
+    """In Python of its own: SQLite asks for the directory once."""
     command.path("tiny").mkdir()
     code = (
         "import lshdb\n"
@@ -121,18 +119,23 @@ def test_the_disk_for_temporary_files_is_full_while_rows_are_sorted(command: Com
         "    try: list(db.sql(numbers + 'SELECT hex(randomblob(100)) AS r FROM n ORDER BY r'))\n"
         "    except lshdb.StoreError as error: print(error)"
     )
-    script = 'mount -t tmpfs -o size=200k none tiny && TMPDIR="$PWD/tiny" exec "$1" -c "$2"'
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, code],
-        cwd=command.directory,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == (
-        "lsh.db: a disk is full, its own or that of temporary files (the variable TMPDIR names "
-        "another directory for these); nothing of the last batch was written\n"
-    )
+
+    def run() -> None:
+        mount("tmpfs", command.path("tiny"), options="size=200k")
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=command.directory,
+            env={**os.environ, "TMPDIR": str(command.path("tiny"))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == (
+            "lsh.db: a disk is full, its own or that of temporary files (the variable TMPDIR names "
+            "another directory for these); nothing of the last batch was written\n"
+        )
+
+    with_own_mounts(run)
 
 
 # each call

@@ -6,33 +6,32 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command, text_families
+from helpers import Command, status_of, text_families
 
 import lshdb
+from lshdb.apps.dedup import adding, run
 from lshdb.keys import distinct_key
+from lshdb.store.partial_files import PartialFile
 from lshdb.text.content import digest
 
 ROWS = [
     {"id": f"row {number}", "text": text}
     for number, text in enumerate(
-        text_families(5, families=150, copies=3, words=40, most_edits=6).values()
+        text_families(5, families=75, copies=3, words=40, most_edits=6).values()
     )
 ]
 OLD = [{"id": "old 1", "text": f"{ROWS[3]['text']} !"}, {"id": "old 2", "text": "not in any row"}]
-
-
-def start(directory: Path, *words: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "lshdb", "dedup", *words]
-    return subprocess.Popen(command, cwd=directory, stdout=-3, stderr=-3)
 
 
 def test_a_killed_run_changes_nothing_and_the_next_one_is_complete(command: Command) -> None:
@@ -41,8 +40,8 @@ def test_a_killed_run_changes_nothing_and_the_next_one_is_complete(command: Comm
     command.write("rows.jsonl", ROWS)
     command.write("old.jsonl", OLD)
     command.done("add", "-d", "expected.db", "old.jsonl")
-    words = ["rows.jsonl", "--keep", "longest", "-o", "out.jsonl"]
-    assert start(directory, *words, "-d", "expected.db").wait() == 0
+    words = ["dedup", "rows.jsonl", "--keep", "longest", "-o", "out.jsonl"]
+    command.done(*words, "-d", "expected.db")
     expected = command.path("out.jsonl").read_bytes()
     assert len(expected) > 10_000
     for _ in range(2):
@@ -50,54 +49,53 @@ def test_a_killed_run_changes_nothing_and_the_next_one_is_complete(command: Comm
             path.unlink()
         command.path("out.jsonl").unlink(missing_ok=True)
         command.done("add", "-d", "seen.db", "old.jsonl")
-        process = start(directory, *words, "-d", "seen.db")
-        time.sleep(chosen.uniform(0.2, 1))
+        process = command.forked(*words, "-d", "seen.db")
+        time.sleep(chosen.uniform(0, 0.3))
         with lshdb.open(command.path("seen.db")) as database:
             database.add("beside", "another document of another process, at the same time")
-        process.send_signal(chosen.choice([signal.SIGKILL, signal.SIGINT]))
-        process.wait()
+        assert process.pid is not None
+        os.kill(process.pid, chosen.choice([signal.SIGKILL, signal.SIGINT]))
+        status_of(process)
         keys = {*command.keys("seen.db")} - {"beside"}
         is_merged = keys != {"old 1", "old 2"}
         if command.path("out.jsonl").exists():
             assert command.path("out.jsonl").read_bytes() == expected
         else:
             assert not is_merged
-        assert start(directory, *words, "-d", "seen.db").wait() == 0
+        command.done(*words, "-d", "seen.db")
         assert command.path("out.jsonl").read_bytes() == expected
         assert {*command.keys("seen.db")} - {"beside"} == {*command.keys("expected.db")}
         command.done("check", "-d", "seen.db", "--deep")
     assert [path for path in directory.iterdir() if "partial" in path.name] == []
 
 
-STEPS = [
-    ("lshdb.store.partial_files.PartialFile", "take_name", "before", 1),
-    ("lshdb.store.partial_files.PartialFile", "take_name", "before", 2),
-    ("lshdb.store.partial_files.PartialFile", "take_name", "before", 3),
-    ("lshdb.apps.dedup.run.Run", "merge", "before", 1),
-    ("lshdb.apps.dedup.adding", "note_run", "before", 1),
-    ("lshdb.apps.dedup.adding", "note_run", "after", 1),
-    ("lshdb.apps.dedup.run.Run", "merge", "after", 1),
-    ("lshdb.apps.dedup.run.Run", "__exit__", "after", 1),
+STEPS: list[tuple[Any, str, str, int]] = [
+    (PartialFile, "take_name", "before", 1),
+    (PartialFile, "take_name", "before", 2),
+    (PartialFile, "take_name", "before", 3),
+    (run.Run, "merge", "before", 1),
+    (adding, "note_run", "before", 1),
+    (adding, "note_run", "after", 1),
+    (run.Run, "merge", "after", 1),
+    (run.Run, "__exit__", "after", 1),
 ]
 """What a run does at its end: a class or module, its function, and before or after which call."""
-_KILLED = """
-import os, pydoc, signal, sys
-from lshdb.cli.app import main
 
-name, method, when, number, *sys.argv[1:] = sys.argv[1:]
-owner, calls = pydoc.locate(name), []
-call = getattr(owner, method)
 
-def killed(*arguments, **options):
-    calls.append(method)
-    if when == "before" and len(calls) == int(number):
-        os.kill(os.getpid(), signal.SIGKILL)
-    call(*arguments, **options)
-    os.kill(os.getpid(), signal.SIGKILL) if when == "after" else None
+@contextmanager
+def killed(owner: Any, method: str, when: str, number: int) -> Iterator[None]:
+    """Die at a step of a run."""
+    call, calls = getattr(owner, method), count(1)
 
-setattr(owner, method, killed)
-main()
-"""
+    def step(*arguments: Any, **options: Any) -> None:
+        if when == "before" and next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        call(*arguments, **options)
+        if when == "after":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with mock.patch.object(owner, method, step):
+        yield
 
 
 @pytest.mark.parametrize(
@@ -106,7 +104,7 @@ main()
     ids=lambda given: given if isinstance(given, str) else " ".join(map(str, given[1:])),
 )
 def test_the_same_command_after_a_kill_at_any_step_has_the_same_output(
-    command: Command, step: tuple[str, str, str, int], order: str
+    command: Command, step: tuple[Any, str, str, int], order: str
 ) -> None:
     """Also when it is given once more, and beside rows of an earlier run to the same file."""
     command.write("old.jsonl", [*OLD, *ROWS[40:60]])
@@ -123,8 +121,8 @@ def test_the_same_command_after_a_kill_at_any_step_has_the_same_output(
     expected = written()
     assert len(expected["out.jsonl"]) > 10_000
     command.done("dedup", "old.jsonl", "-d", "seen.db", "-o", "out.jsonl")
-    killed = [sys.executable, "-c", _KILLED, *map(str, step), *words, "seen.db"]
-    assert subprocess.run(killed, cwd=command.directory, check=False).returncode == -signal.SIGKILL
+    with killed(*step):
+        assert status_of(command.forked(*words, "seen.db")) == -signal.SIGKILL
     for _ in range(2):
         command.done(*words, "seen.db")
         assert written() == expected

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import time
 from collections.abc import Iterable
 
-from helpers import Command, finish
+from helpers import Command, status_of, until
 
 import lshdb
 
@@ -119,15 +117,12 @@ def test_what_sync_replaces_and_leaves_is_counted(command: Command) -> None:
 
 def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
     write_many(command, range(2_000))
-    process = command.start("sync", "d", stderr=subprocess.PIPE)
+    process = command.forked("sync", "d")
     # It has begun to read when the file is there.
-    while not command.path("lsh.db").exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    status, said = finish(process)
-    assert status == 130, said
-    assert said.startswith("lshdb: interrupted")
+    until(command.path("lsh.db").exists)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGINT)
+    assert status_of(process) == 130
     again = command.done("sync", "d", "--json").record
     assert again["added"] + again["unchanged"] == len(command.keys()) == 2_000
     assert command.done("check").err.startswith("lsh.db is whole: 2,000 documents")

@@ -9,8 +9,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -20,7 +18,7 @@ from typing import Any
 import documents
 import inspection
 import pytest
-from helpers import Command, database_of, new_session, unprivileged
+from helpers import Command, database_of, forked, new_session, status_of, unprivileged
 
 import lshdb
 from lshdb.apps.folders.sync import SyncReport
@@ -212,14 +210,13 @@ def test_several_at_once_and_killed_ones_end_in_the_same_database() -> None:
     for number in range(1, 200, 3):
         write(f"d/{number % 20}/{number}.txt", f"new text {number}")
     shutil.rmtree("d/19")
-    code = "import lshdb\nwith lshdb.open('lsh.db') as db: db.sync(['d'], workers=0)"
     for sign in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
-        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-        time.sleep(rng.uniform(0.3, 0.9))
-        process.send_signal(sign)
-        process.wait()
-    processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
-    assert [process.wait() for process in processes] == [0, 0]
+        process = forked(sync, "d")
+        time.sleep(rng.uniform(0, 0.1))
+        assert process.pid is not None
+        os.kill(process.pid, sign)
+        status_of(process)
+    assert [status_of(process) for process in [forked(sync, "d"), forked(sync, "d")]] == [0, 0]
     with lshdb.open("new.db") as new:
         new.sync(["d"])
     assert stored() == stored("new.db")
