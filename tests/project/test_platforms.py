@@ -5,16 +5,19 @@ Imports nothing of the other tests, which use what only POSIX has.
 
 from __future__ import annotations
 
+import io
 import json
 import ntpath
 import os
 import posixpath
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from lshdb.cli import running
 from lshdb.read.paths import key_of
 
 LACKING = """
@@ -105,8 +108,11 @@ def test_a_backslash_stays_in_a_key_elsewhere() -> None:
 
 
 def test_output_has_newlines_on_windows() -> None:
-    code = "from lshdb.cli.running import open_streams; open_streams('nt'); print('é ☃')"
-    program = [sys.executable, "-c", code]
-    variables = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
-    done = subprocess.run(program, env=variables, capture_output=True, check=True)
-    assert done.stdout == "é ☃\n".encode()
+    written = io.BytesIO()
+    with (
+        redirect_stdout(io.TextIOWrapper(written, "cp1252", newline="\r\n")),
+        redirect_stderr(io.StringIO()),
+    ):
+        running.open_streams("nt")
+        print("é ☃", flush=True)
+        assert written.getvalue() == "é ☃\n".encode()

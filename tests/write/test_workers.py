@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import inspection
 import pytest
 from extras import if_there
-from helpers import is_running, signed_elsewhere, until
+from helpers import forked, is_running, signed_elsewhere, status_of, until
 
 import lshdb
 from lshdb.model import Failure
@@ -139,44 +140,49 @@ def test_what_a_dead_worker_leaves_is_done_here_and_all_end_with_the_work(
 SCRIPT = """
 import sys, lshdb
 print("run")
-with lshdb.open(sys.argv[1]) as db:
+with lshdb.open(sys.argv[-1]) as db:
     texts = ((f"k{i}", f"the fox and {i} grapes") for i in range(9000))
     print(db.add_many(texts, workers=1).added)
 """
 
 
-@pytest.mark.parametrize("how", ["interactive", "thread"])
-def test_it_works_wherever_it_is_called_from(tmp_path: Path, how: str) -> None:
-    """In a script without a main guard, which is run once; interactively; in a thread."""
-    program = SCRIPT
-    if how == "thread":
-        program = (
-            f"import threading\nthread = threading.Thread(target=exec, args=({SCRIPT!r}, {{}}))"
-        )
-        program += "\nthread.start()\nthread.join()\n"
-    (tmp_path / "script.py").write_text(program)
-    command = [sys.executable, "-"] if how == "interactive" else [sys.executable, "script.py"]
+def test_it_works_wherever_it_is_called_from(tmp_path: Path) -> None:
+    """Interactively, by a script without a main guard, which is run once, and in a thread.
+
+    In Python of its own: the tests are none of these.
+    """
+    (tmp_path / "script.py").write_text(SCRIPT)
+    program = (
+        "import runpy, threading\n"
+        "run = lambda: runpy.run_path('script.py', run_name='__main__')\n"
+        "run()\nthread = threading.Thread(target=run)\nthread.start()\nthread.join()\n"
+    )
     done = subprocess.run(
-        [*command, "x.db"],
-        input=program if how == "interactive" else "",
+        [sys.executable, "-", "x.db"],
+        input=program,
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert (done.stdout, done.stderr) == ("run\n9000\n", "")
+    assert (done.stdout, done.stderr) == ("run\n9000\nrun\n0\n", "")
 
 
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_process_that_is_ended_leaves_none_behind(tmp_path: Path, number: int) -> None:
-    program = SCRIPT.replace("range(9000)", "range(300_000)")
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, "x.db"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
-    found = started(process.pid, set())
-    process.send_signal(number)
-    _, error = process.communicate(timeout=60)
-    assert "KeyboardInterrupt" in error or number == signal.SIGKILL
-    assert error.count("Traceback") <= 1, "workers say nothing"
-    wait_until_gone(found)
+    with TemporaryFile() as said:
+
+        def add() -> None:
+            os.dup2(said.fileno(), 2)
+            with lshdb.open(tmp_path / "x.db") as db:
+                db.add_many(documents(300_000), workers=1)
+
+        process = forked(add)
+        assert process.pid is not None
+        found = started(process.pid, set())
+        os.kill(process.pid, number)
+        assert status_of(process) == (1 if number == signal.SIGINT else -number)
+        wait_until_gone(found)
+        said.seek(0)
+        assert said.read() == b"", "workers say nothing"

@@ -6,12 +6,11 @@ import json
 import os
 import resource
 import signal
-import subprocess
 from pathlib import Path
 
 import documents
 import pytest
-from helpers import Command, is_running, limited, until
+from helpers import Command, is_running, limited, status_of, until
 
 
 def converting(command: Command, script: str) -> list[str]:
@@ -64,12 +63,12 @@ def test_a_program_ends_with_all_that_it_started(command: Command, script: str) 
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_programs_end_with_lshdb(command: Command, number: signal.Signals) -> None:
-    """In a process that the signal can end, as Ctrl-C and a service manager do."""
     options = converting(command, "wait")
-    process = command.start("add", "d", *options, stderr=subprocess.DEVNULL)
+    process = command.forked("add", "d", *options)
     until(lambda: len(pids(command)) == 2)
-    process.send_signal(number)
-    process.wait(timeout=30)
+    assert process.pid is not None
+    os.kill(process.pid, number)
+    status_of(process)
     assert all_end(command)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -169,62 +170,31 @@ def test_the_informative_order_begins_nearest_the_threshold(command: Command) ->
     assert nearest.a in command(*words, stdin="").out
 
 
-@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "xterm"}])
-def test_what_is_in_documents_never_reaches_the_terminal(
-    command: Command, variables: dict[str, str]
+def test_a_review_at_a_terminal_shows_no_control_characters_and_ends_by_interrupt(
+    command: Command,
 ) -> None:
-    has_colours = "TERM" in variables
-    with session(command, "review", variables=variables) as screen:
-        for keys in ("s", "\x1b[A", "kkk", "q"):
+    """By the installed command: the process of the tests reads lines by another library."""
+    with session(command, "review", at_terminal=True) as screen:
+        for keys in ("s", "\x1b[A", "kkk", "u", "n"):
             screen.type(keys)
+        screen.interrupt()
+    assert screen.status == 130
+    assert "interrupted" in screen.shown
     plain = ESCAPES.sub("", screen.shown)
-    assert bool(re.search(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d", screen.shown)) == has_colours
+    assert re.search(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d", screen.shown)
     assert screen.shown.count("is not an answer; ? lists them") == 2
     assert not {letter for letter in plain if not letter.isprintable()} - {"\n"}
     assert r"\x1b[2J" in plain
     assert ("\x1b[2J" in screen.shown, "\x1b]0;" in screen.shown) == (False, False)
     assert "{+" in plain, "signs mark the words"
     assert max(len(line) for line in plain.split("\n") if PROMPT not in line) <= 80
-    assert verdicts(command) == [], "no arrow and no other word decides"
-
-
-def test_a_review_at_a_terminal_ends_by_interrupt_and_keeps_what_was_decided(
-    command: Command,
-) -> None:
-    with session(command, "review") as screen:
-        screen.type("n")
-        interrupt(screen.process)
-    assert screen.status == 130
-    assert "interrupted" in screen.shown
-    assert verdicts(command) == [("different", "essays/anna", "essays/ben")]
-    process = command.start("review", stdin=-1, stdout=-1, stderr=-1)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(b"d\n")
-    process.stdin.flush()
-    shown = b""
-    while shown.count(PROMPT.encode()) < 2:
-        shown += os.read(process.stdout.fileno(), 65536)
-    interrupt(process)
-    assert finish(process)[0] == 130
-
-
-def interrupt(process: subprocess.Popen[bytes]) -> None:
-    """Send Ctrl-C until the command ends.
-
-    Python's input() clears one that comes while it flushes standard error.
-    """
-    for _ in range(50):
-        process.send_signal(signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.5)
-            return
+    assert verdicts(command) == [("different", "essays/anna", "essays/cora")], "the one answer"
 
 
 class Session:
-    """A command on a terminal of 80 columns that gets a line when it asks for one."""
+    """A command that gets a line when it asks for one."""
 
-    def __init__(self, ours: int, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, ours: int, process: BaseProcess | subprocess.Popen[bytes]) -> None:
         self._ours = ours
         self.process = process
         self.shown = ""
@@ -243,6 +213,13 @@ class Session:
         if keys != "q":
             self.read(until=wanted)
 
+    def interrupt(self) -> None:
+        """Send Ctrl-C: Python's input() clears one that comes while it flushes standard error."""
+        while isinstance(self.process, subprocess.Popen) and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.5)
+
     def read(self, until: int | None = None) -> None:
         """Read until a number of questions have come, or to the end."""
         piece = b""
@@ -256,20 +233,25 @@ class Session:
 
 
 @contextmanager
-def session(
-    command: Command, *arguments: str, variables: dict[str, str] | None = None
-) -> Iterator[Session]:
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    command = Command(command.directory, variables)
-    process = command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
+def session(command: Command, *arguments: str, at_terminal: bool = False) -> Iterator[Session]:
+    """A command in another process: a terminal of 80 columns, or a socket, is its streams."""
+    process: BaseProcess | subprocess.Popen[bytes]
+    if at_terminal:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+        process = command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
+    else:
+        ours, theirs = (end.detach() for end in socket.socketpair())
+        process = command.forked(*arguments, streams=dict.fromkeys(range(3), theirs))
     screen = Session(ours, process)
     try:
         yield screen
         os.close(theirs)
         screen.read()
-        screen.status = finish(process)[0]
+        if isinstance(process, subprocess.Popen):
+            screen.status = finish(process)[0]
     finally:
         os.close(ours)
         process.kill()
-        process.wait()
+        if isinstance(process, subprocess.Popen):
+            process.wait()

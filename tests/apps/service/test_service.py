@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from itertools import count, groupby
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import inspection
 import pytest
-from helpers import add_without_bands, until
+from helpers import add_without_bands, barrier, forked, status_of, until
 from sql_faults import Faults
 from sql_faults import faults as faults
 
@@ -146,45 +148,45 @@ def test_closing_finishes_what_was_asked_for_and_leaves_no_log(path: Path) -> No
         lshdb.Service(__file__)
 
 
-LEAVES = """
-import os, sys, lshdb
-service = lshdb.Service(sys.argv[1])
-service.add("kept", "the fox and the grapes")
-if sys.argv[2] == "killed":
-    os._exit(0)
-"""
+def test_what_was_answered_is_in_the_file_however_the_process_ends(path: Path) -> None:
+    """Python of its own, which closes the service when it ends, and a process that is killed."""
+    add = "import sys, lshdb; lshdb.Service(sys.argv[1]).add('ended', 'the fox and the grapes')"
+    subprocess.run([sys.executable, "-c", add, path], check=True, timeout=60)
+    assert not (path.parent / f"{path.name}-wal").exists()
 
+    def leave() -> None:
+        service = lshdb.Service(path)
+        service.add("killed", FOX)
+        os._exit(0)
 
-@pytest.mark.parametrize("how", ["killed", "ended"])
-def test_what_was_answered_is_in_the_file_however_the_process_ends(path: Path, how: str) -> None:
-    subprocess.run([sys.executable, "-c", LEAVES, path, how], check=True, timeout=60)
-    assert (path.parent / f"{path.name}-wal").exists() == (how == "killed")
+    assert status_of(forked(leave)) == 0
+    assert (path.parent / f"{path.name}-wal").exists()
     with lshdb.open(path, mode="read") as db:
-        assert db.keys() == ["kept"]
-
-
-ADDS = """
-import sys, threading, lshdb
-from itertools import count
-service = lshdb.Service(sys.argv[1])
-def client(number):
-    for i in count():
-        key = f"k{number}-{i}"
-        service.add(key, f"the fox and the grapes {key}")
-        print(f"{key}\\n", end="", flush=True)
-for number in range(32):
-    threading.Thread(target=client, args=(number,)).start()
-"""
+        assert sorted(db.keys()) == ["ended", "killed"]
 
 
 def test_a_process_killed_amid_many_clients_loses_nothing_that_it_answered(path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", ADDS, path], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    with process.stdout:
-        answered = [process.stdout.readline() for _ in range(300)]
+    ours, theirs = os.pipe()
+
+    def add() -> None:
+        service = lshdb.Service(path)
+
+        def client(number: int) -> None:
+            for i in count():
+                key = f"k{number}-{i}"
+                service.add(key, f"the fox and the grapes {key}")
+                os.write(theirs, f"{key}\n".encode())
+
+        for number in range(32):
+            threading.Thread(target=client, args=(number,)).start()
+
+    process = forked(add)
+    os.close(theirs)
+    with open(ours, "rb") as pipe:
+        answered = [pipe.readline() for _ in range(300)]
         process.kill()
-        answered += process.stdout.readlines()
-    process.wait()
+        answered += pipe.readlines()
+    assert status_of(process) == -signal.SIGKILL
     keys = {line.decode().strip() for line in answered if line.endswith(b"\n")}
     assert len(keys) >= 300
     with lshdb.open(path) as db:
@@ -194,41 +196,26 @@ def test_a_process_killed_amid_many_clients_loses_nothing_that_it_answered(path:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_process_is_told_to_open_its_own(path: Path) -> None:
-    code = """
-import os, sys, lshdb
-service = lshdb.Service(sys.argv[1])
-service.add("before", "the fox and the grapes")
-child = os.fork()
-if not child:
-    for use in (lambda: service.query("the fox"), lambda: lshdb.Service(sys.argv[1])):
-        try:
-            use()
-        except lshdb.UsageError as error:
-            print(str(error).replace(sys.argv[1], "FILE"), flush=True)
+    service = lshdb.Service(path)
+    service.add("before", FOX)
+
+    def refused() -> None:
+        with pytest.raises(lshdb.UsageError, match="open the service after the fork, in each"):
+            service.query("the fox")
+        with pytest.raises(lshdb.UsageError, match="locks do not pass a fork: close it before"):
+            lshdb.Service(path)
+        service.close()
+
+    def add(key: str) -> None:
+        with lshdb.Service(path) as service:
+            assert service.add(key, "the crow and the cheese").outcome == "added"
+
+    assert status_of(forked(refused)) == 0
+    assert service.add("after", "the ant and the dove").outcome == "added"
     service.close()
-    sys.exit()
-os.waitpid(child, 0)
-print(service.add("after", "the ant and the dove").outcome)
-service.close()
-child = os.fork()
-with lshdb.Service(sys.argv[1]) as service:
-    print(service.add(f"both {child > 0}", "the crow and the cheese").outcome, flush=True)
-if child:
-    os.waitpid(child, 0)
-"""
-    ended = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, path],
-        check=True, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert ended.stdout.splitlines() == [
-        "FILE was open as a service when this process was forked: open the service after the fork, "
-        "in each process",
-        "FILE was open when this process was forked, and SQLite's locks do not pass a fork: close "
-        "it before, or start processes with spawn",
-        "added",
-        "added",
-        "added",
-    ]
+    child = forked(add, "child")
+    add("parent")
+    assert status_of(child) == 0
     inspection.check(path)
 
 
@@ -238,19 +225,6 @@ if child:
 DOCUMENTS = [
     (f"d{i}", f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}") for i in range(200)
 ]
-KILLED = """
-import os, sys, lshdb
-from lshdb.database import store_of
-from lshdb.write.add import add_documents
-from lshdb.options import AddManyOptions
-from lshdb.store import late
-late.complete = lambda store, *_: os._exit(9) if store.indexed_to is not None else None
-limits = lshdb.Limits(batch_documents=50, late_from=50)
-texts = [f"the {i // 3} fox and the {i // 3} grapes hung {i % 3}" for i in range(200)]
-documents = [(f"d{i}", text) for i, text in enumerate(texts)]
-with lshdb.open(sys.argv[1], shingle="word:2", limits=limits) as db:
-    add_documents(store_of(db), documents, AddManyOptions(workers=0), late_bands=True)
-"""
 
 
 @pytest.fixture
@@ -267,11 +241,20 @@ def unindexed(path: Path) -> int:
 
 
 def test_a_service_writes_them_and_answers_meanwhile(pending: Path) -> None:
+    limits = lshdb.Limits(batch_documents=50, late_from=50)
+    more = [(f"e{key}", text) for key, text in DOCUMENTS]
+
+    def add(step: Barrier) -> None:
+        step.wait()
+        add_without_bands(pending, more, limits=limits)
+
+    killed = forked(add, step := barrier())
     with lshdb.Service(pending) as service:
         assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 3
         until(lambda: service.add("more", "a crow") and not unindexed(pending))
         # Of an addition by another process, once that has ended.
-        subprocess.run([sys.executable, "-c", KILLED.replace('f"d', 'f"e'), pending], check=False)
+        step.wait()
+        assert status_of(killed) == 0
         until(lambda: not unindexed(pending))
         assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 6
     inspection.check(pending)

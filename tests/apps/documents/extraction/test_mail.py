@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import signal
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from documents import answer, refused, text_of
-from helpers import Command
+from helpers import Command, forked, status_of
 
 import lshdb
-from lshdb.apps.documents.extracting import PROGRAM
 from lshdb.apps.documents.extraction import mail, process
 from lshdb.read.kinds import kind_of
 
@@ -293,25 +293,22 @@ def test_a_crash_and_a_slow_message_cost_one_each(command: Command) -> None:
 def test_the_limit_is_of_a_message_not_of_a_mailbox(tmp_path: Path) -> None:
     # An alarm of the process itself, of some seconds more, began with the mailbox.
     box(tmp_path / "d/in.mbox", [whole_message(number) for number in range(3)])
-    program = (
-        "import runpy, signal, sys\n"
-        "armed = []\n"
-        "signal.alarm = armed.append\n"
-        f"runpy.run_path({PROGRAM!r}, run_name='__main__')\n"
-        "print(armed, file=sys.stderr)\n"
-    )
     job = (
         b'{"path": "%s", "kind": "mbox", "quotes": true, "seconds": 9, "largest": 999, "start": 0}'
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        input=job % str(tmp_path / "d/in.mbox").encode(),
-        capture_output=True,
-        check=True,
-    )
-    # It runs while the process reads, and not while it waits for its reader.
-    assert done.stderr.decode().strip() == str([14, 0] * 7)
-    assert done.stdout.count(b'"text"') == 3
+    (tmp_path / "job").write_bytes(job % str(tmp_path / "d/in.mbox").encode())
+
+    def run() -> None:
+        armed: list[int] = []
+        os.dup2(os.open(tmp_path / "out", os.O_CREAT | os.O_WRONLY), 1)
+        sys.argv[1:] = [str(os.open(tmp_path / "job", os.O_RDONLY))]
+        with mock.patch.object(signal, "alarm", armed.append):
+            process.main()
+        # It runs while the process reads, and not while it waits for its reader.
+        assert armed == [14, 0] * 7
+
+    assert status_of(forked(run)) == 0
+    assert (tmp_path / "out").read_bytes().count(b'"text"') == 3
 
 
 def test_a_message_that_is_too_large_costs_itself(
