@@ -301,9 +301,6 @@ class RecordOptions:
             option = self.option("--set-item", "set_item=")
             return InputError(f"no field {content_field!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
-        for path in field_paths(content_field, record):
-            if reason := _why_missing(record, path, content_field):
-                return InputError(reason)
         if other not in record:
             option = self.naming.format("set" if self.of_sets else "text")
             return InputError(f"no field {content_field!r}: name it with {option}")
@@ -478,31 +475,10 @@ def _texts_in(name: str, value: list[object]) -> list[str]:
         elif isinstance(element, list):
             texts += _texts_in(name, element)
         elif element is not None:
-            hint = ""
-            if isinstance(element, dict) and element:
-                sizes = {n: isinstance(v, str) and len(v) for n, v in element.items()}
-                inner = f"{name}{LIST}.{max(element, key=sizes.__getitem__)}"
-                hint = f"; for a field of it write {inner!r}"
+            hint = f"; {name}{LIST}.NAME is a field of it" if isinstance(element, dict) else ""
             kind = kind_of(element)
             raise InputError(f"element {index} of field {name!r} is {kind}, not a string{hint}")
     return texts
-
-
-def _why_missing(record: Mapping[str, object], path: Path, name: str) -> str:
-    """Why a record has no field of this name, where a null or a list is on the way to it."""
-    parts, value = list[str](), cast(object, record)
-    for part in (inner.removesuffix(LIST) for inner in path):
-        if value is None:
-            return f"field {'.'.join(parts)!r} is null, so there is no {name!r}"
-        if isinstance(value, list):
-            parts[-1] += LIST
-            value = next((e for e in value if isinstance(e, dict) and part in e), None)
-        if not isinstance(value, dict) or part not in value:
-            return ""
-        parts.append(part)
-        value = value[part]
-    shown = ".".join(parts)
-    return f"no field {name!r}: in a list it is {shown!r}" if LIST in shown else ""
 
 
 def _without(record: Record, path: Path) -> Record:

@@ -521,6 +521,9 @@ class Shouting:
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
         return "loud" if path.endswith(".loud") and start else None
 
+    def guessed(self, data: bytes | bytearray, stored: str | None) -> None:
+        """No text is guessed."""
+
     def read(self, source: Input, _kind: str) -> Iterator[Batch]:
         for number, line in enumerate(source.whole_text().splitlines()):
             if line.isupper():
