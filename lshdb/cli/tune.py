@@ -20,7 +20,7 @@ def tune(
     top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
     form: Form,
 ) -> None:
-    """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
+    """Show which bands and rows fit a threshold and a recall, best first.
 
     A line has the construction, the recall at the threshold, the probability that pairs of
     similarity 0.3, 0.5 and 0.7 become candidates, the bytes of index per document, and, with a

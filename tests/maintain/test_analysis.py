@@ -72,7 +72,6 @@ def test_constructions_reach_the_recall_and_none_is_worse_in_all(
 ) -> None:
     found = tune(threshold=threshold, recall=recall, permutations=lanes)
     assert found[0].construction == choose_construction(threshold, recall, lanes)
-    assert threshold == 1 or any(tuned.construction.higher for tuned in found)
     for tuned in found:
         construction = tuned.construction
         assert construction.lanes <= lanes
