@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import Command
+from hypothesis import given
+from hypothesis import strategies as st
 from rows import as_file
 
 import lshdb
-from lshdb.read.paths import key_of, path_of_key
+from lshdb.read.paths import escaped, key_of, path_of_key
 
 NAMES = (b"caf\xe9.txt", b"new\nline.txt", b"back\\xe9slash.txt", b"in \xff/\xe9.txt")
 """As they are on the disk; the third has a backslash itself."""
@@ -26,6 +31,19 @@ def test_a_key_leads_back_to_its_file(command: Command, name: bytes) -> None:
     path, root = str(command.path(os.fsdecode(name))), str(command.directory)
     assert path_of_key(key_of(path, root), root) == path
     assert not os.path.lexists(path_of_key("none/\\xe9.txt", root))
+
+
+@given(st.text())
+def test_an_escaped_text_is_printable_and_tells_what_it_was(text: str) -> None:
+    shown = escaped(text)
+    assert not [letter for letter in shown if not letter.isprintable() and not is_space(letter)]
+    marked = re.sub(r"\\", r"\\\\", text)  # a backslash of its own would end up as an escape
+    quoted = escaped(marked).replace('"', '\\"')
+    assert ast.literal_eval(f'"{quoted}"') == text
+
+
+def is_space(letter: str) -> bool:
+    return unicodedata.category(letter) == "Zs"
 
 
 # columns in the names of directories
