@@ -18,6 +18,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from functools import cache
 from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
@@ -111,6 +112,7 @@ def _of_function(node: ast.FunctionDef, indent: str = "") -> Iterator[str]:
     yield f"{indent}def {node.name}({ast.unparse(node.args)}) -> {returned}: ..."
 
 
+@cache
 def _written(group: Any) -> dict[str, ast.AnnAssign]:
     """The declarations of a group, by the names of its fields."""
     (found,) = ast.parse(textwrap.dedent(inspect.getsource(group))).body
