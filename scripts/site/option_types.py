@@ -139,7 +139,8 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
         return
     options_of = declared(group)
     yield from _constructor(
-        (_written(one.group)[one.name], one.kw_only) for one in options_of.values()
+        (_written(one.group)[one.name], one.kw_only)  # type: ignore[arg-type]
+        for one in options_of.values()
     )
     # A part as a whole can be left out if none of its options must be given.
     yield from _constructor(

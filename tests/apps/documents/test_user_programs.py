@@ -61,7 +61,7 @@ def test_a_program_ends_with_all_that_it_started(command: Command, script: str) 
 
 
 @needs_proc
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_programs_end_with_lshdb(command: Command, number: signal.Signals) -> None:
     options = converting(command, "wait")
     process = command.forked("add", "d", *options)

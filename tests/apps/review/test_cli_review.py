@@ -27,6 +27,7 @@ TEXT = "\n".join(f"{n}. {WORDS} of town {n}." for n in range(9))
 OTHER = "Fry the onions slowly, add stock and thyme, simmer for half an hour, serve with bread"
 HOSTILE = "x\x1b]0;evil\x07\u202e"
 PROMPT = "help [?]: "
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -181,7 +182,7 @@ def test_a_review_at_a_terminal_shows_no_control_characters_and_ends_by_interrup
     assert screen.status == 130
     assert "interrupted" in screen.shown
     plain = ESCAPES.sub("", screen.shown)
-    assert re.search(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d", screen.shown)
+    assert COLOUR.search(screen.shown)
     assert screen.shown.count("is not an answer; ? lists them") == 2
     assert not {letter for letter in plain if not letter.isprintable()} - {"\n"}
     assert r"\x1b[2J" in plain
@@ -189,6 +190,13 @@ def test_a_review_at_a_terminal_shows_no_control_characters_and_ends_by_interrup
     assert "{+" in plain, "signs mark the words"
     assert max(len(line) for line in plain.split("\n") if PROMPT not in line) <= 80
     assert verdicts(command) == [("different", "essays/anna", "essays/cora")], "the one answer"
+
+
+def test_a_review_does_without_colours(command: Command) -> None:
+    command.variables["NO_COLOR"] = "1"
+    shown, _ = command.on_terminal("review", typed=b"s\nq\n", columns=80)
+    assert not COLOUR.search(shown)
+    assert "{+" in shown, "signs mark the words"
 
 
 class Session:
