@@ -6,6 +6,7 @@ import os
 import sys
 from itertools import count
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from extras import pytest_addoption as pytest_addoption
@@ -16,6 +17,9 @@ from extras import refuse_missing
 from helpers import Command
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+from lshdb import workers
+from lshdb.write import batches
 
 # Pytest takes seconds to compile the tests: only the first run should do so.
 sys.dont_write_bytecode = False
@@ -49,6 +53,10 @@ settings.register_profile(
 settings.register_profile(
     "mutations", settings.get_profile("lshdb"), phases=(Phase.explicit, Phase.generate)
 )
+
+# A worker process takes longer to start than most tests: those start one that ask for it.
+for module in (workers, batches):
+    mock.patch.object(module, "default_workers", return_value=0).start()
 
 LONGEST = ("test_deletions", "test_spark", "test_browser", "test_run", "test_app")
 """Files of tests that take the longest, of which one at the end would keep a processor waiting."""
