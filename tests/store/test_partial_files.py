@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from pathlib import Path
 
 import pytest
 from helpers import forked, status_of
 
-from lshdb.store.partial_files import alone, is_second_name, rename_new
+from lshdb.errors import StoreError
+from lshdb.store.partial_files import (
+    PartialFile,
+    alone,
+    is_second_name,
+    rename_new,
+    temporary_directory,
+)
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
 
@@ -67,3 +76,44 @@ def test_a_child_that_leaves_the_block_does_not_end_its_parents_lock(tmp_path: P
     with alone(path) as is_free:
         assert not is_free
     block.__exit__(None, None, None)
+
+
+def test_a_completed_file_takes_its_name_with_the_mode_of_one_that_it_replaces(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "out"
+    for mode, replace in ((0o600, True), (0o640, True), (0o640, False)):
+        partial = PartialFile(target, private=True)
+        partial.file.write(TEXT.encode())
+        if replace:
+            partial.take_name()
+        else:
+            with pytest.raises(FileExistsError):
+                partial.take_name(replace=False)
+            partial.discard()
+        assert target.read_text() == TEXT
+        assert stat.S_IMODE(target.stat().st_mode) == mode
+        target.chmod(0o640)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_temporary_directory_is_deleted_by_its_run_or_once_nobody_has_it(tmp_path: Path) -> None:
+    with temporary_directory(tmp_path) as left:
+        pass
+    left.mkdir()  # as a killed run leaves it
+    (left / "file").touch()
+    (others := tmp_path / "others").mkdir()
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(3):
+        with temporary_directory(tmp_path) as first, temporary_directory(tmp_path) as second:
+            assert {*tmp_path.iterdir()} == {first, second, others}
+            assert len(os.listdir("/dev/fd")) == before + 2
+    assert [*tmp_path.iterdir()] == [others]
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_an_error_in_a_temporary_directory_says_how_another_is_chosen(tmp_path: Path) -> None:
+    for named, ends in ((True, "TMPDIR names another directory for it)"), (False, "is full")):
+        says = pytest.raises(StoreError, match=f"{re.escape(ends)}$")
+        with says, temporary_directory(tmp_path) as directory:
+            raise StoreError(f"{directory if named else 'a disk'} is full")

@@ -59,6 +59,7 @@ def test_all_give_what_the_formula_gives(db: lshdb.Database) -> None:
 
 
 def test_the_order_and_the_minimum_are_of_what_is_asked_for(db: lshdb.Database) -> None:
+    db = lshdb.open(db.path)  # read at once, not in many pieces
     every: list[Any] = [*db.passage_pairs()]
     pairs = sorted(every, key=lambda pair: (-pair.weighted, -pair.share))
     assert [*db.passage_pairs(sort="weighted", top=9)] == pairs[:9]
@@ -74,6 +75,7 @@ def test_the_order_and_the_minimum_are_of_what_is_asked_for(db: lshdb.Database) 
     assert not [*db.passages(key="d4", min_weighted=0.99)]
     shares = [pair.share for pair in db.passage_pairs(top=10)]
     assert shares == sorted(shares, reverse=True)
+    db.close()
 
 
 def test_two_documents_are_no_class(tmp_path: Path) -> None:
