@@ -22,6 +22,8 @@ from lshdb.apps.passages.passage_results import PassageResults
 from lshdb.apps.review.decisions import Decision
 from lshdb.apps.signatures.model import SignatureSet
 from lshdb.apps.signatures.signature_sets import Sketching
+from lshdb.apps.tables.options import AddTableOptions
+from lshdb.apps.words.model import WordMatches
 from lshdb.groups import takes
 from lshdb.model import AddReport
 from lshdb.model import Verdict
@@ -34,6 +36,8 @@ class AppMethods:
     def add_decisions(self, decisions: Iterable[Decision]) -> int: ...
     @takes()
     def add_signatures(self, keys: Iterable[Any], signatures: 'ArrayLike', made_with: Sketching, *, shingles: 'ArrayLike | None'=None, digests: Sequence[bytes] | None=None, on_batch: Callable[[AddReport], None] | None=None) -> AddReport: ...
+    @takes(AddTableOptions)
+    def add_table(self, table: object, options: AddTableOptions) -> AddReport: ...
     @takes(AdmissionOptions)
     def add_unless_similar(self, options: AdmissionOptions) -> Admission: ...
     @takes()
@@ -43,6 +47,8 @@ class AppMethods:
     def decisions(self) -> list[Decision]: ...
     @takes(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]: ...
+    @takes()
+    def find_words(self, words: Sequence[str], *, top: int=10, after: int=0, seconds: float | None=None) -> WordMatches: ...
     @takes(MeasureOptions)
     def measure(self, options: MeasureOptions) -> Measured: ...
     @takes(PassagePairsOptions)

@@ -3,7 +3,7 @@
 Methods import what only they need, which halves the time to start a query.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -13,11 +13,9 @@ from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.keys import key_argument
 from lshdb.limits import Limits
-from lshdb.offers import SELECTING, offered
 from lshdb.options import (
     AddFilesOptions,
     AddManyOptions,
-    AddTableOptions,
     BackupOptions,
     ClustersOptions,
     FileName,
@@ -45,17 +43,8 @@ if TYPE_CHECKING:
         Results,
         SqlRows,
     )
-    from lshdb.write.add import Select
 
 Documents = Iterable[model.Document | tuple[object, Content] | Mapping[str, object]]
-
-
-def _selecting(options: AddManyOptions) -> "Select | None":
-    """What adds only documents that are not similar to others; None to add all."""
-    if options.on_similar == "keep":
-        return None
-    select: Select = offered(SELECTING, "on_similar")(options)
-    return select
 
 
 class Database(AppMethods):
@@ -168,7 +157,7 @@ class Database(AppMethods):
         """
         from lshdb.write.add import add_many
 
-        return add_many(self._store, documents, options, _selecting(options))
+        return add_many(self._store, documents, options)
 
     @takes(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> model.AddReport:
@@ -191,37 +180,7 @@ class Database(AppMethods):
         """
         from lshdb.write.add import add_files
 
-        return add_files(self._store, paths, options, _selecting(options.add))
-
-    @takes(AddTableOptions)
-    def add_table(self, table: object, options: AddTableOptions) -> model.AddReport:
-        """Add the rows of a table. Needs the extra `arrow` (pyarrow).
-
-        The other columns are kept as metadata, like those of a file. With `set_key` and `set_item`
-        the rows of a key make one set.
-
-        Args:
-            table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or
-                RecordBatchReader, a pandas or Polars DataFrame, a DuckDB relation; an iterable
-                of these, read as needed; or a Hugging Face dataset.
-
-        Raises:
-            UsageError: this is not a table, or pyarrow is not installed.
-            InputError: the table lacks a column, has it in another type, or cannot be read;
-                earlier batches stay.
-            ContentError: a database of signatures that were made elsewhere.
-
-        >>> import lshdb, pyarrow
-        >>> table = pyarrow.table({"id": [1, 2], "text": ["The fox and the grapes", None]})
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_table(table, on_failure=print)
-        Failure(where='table:2', reason="field 'text' is null, not a string")
-        >>> report.added, report.failed
-        (1, 1)
-        """
-        from lshdb.write.tables import add_table
-
-        return add_table(self._store, table, options, _selecting(options.add))
+        return add_files(self._store, paths, options)
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
@@ -291,48 +250,6 @@ class Database(AppMethods):
         """
         with self._store.reading():
             return [*self]
-
-    @takes()
-    def key_of(self, doc_id: int) -> str:
-        """The key of the document with a doc_id, which SQL and `get` show; KeyNotFound if none.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     db.key_of(1)
-        'fox'
-        """
-        from lshdb.search.stored_documents import key_of
-
-        return key_of(self._store, doc_id)
-
-    @takes()
-    def find_words(
-        self, words: Sequence[str], *, top: int = 10, after: int = 0, seconds: float | None = None
-    ) -> model.WordMatches:
-        """The stored documents whose contents have all of some words, in the order of addition.
-
-        Contents are read one after another, as there is no index of words. A word may be a part of
-        a longer one; its case does not matter.
-
-        Args:
-            words: any texts; of a set, parts of its JSON.
-            top: the maximum number of documents.
-            after: the doc_id after which the search begins: `following` of an earlier answer.
-            seconds: when the search ends, if it is not complete by then; None for no limit.
-
-        Raises:
-            UsageError: the database keeps no contents, or `top` is below 1.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("fox", "The fox and the grapes"), ("ant", "The ant")])
-        ...     db.find_words(["Grapes", "fox"])
-        WordMatches(documents=(('fox', 'The fox and the grapes'),), following=None)
-        """
-        from lshdb.search.stored_documents import documents_with
-
-        return documents_with(self._store, words, top, after, seconds)
 
     # similar documents
 

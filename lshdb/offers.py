@@ -25,18 +25,18 @@ class Command(NamedTuple):
 
 NEEDS = {
     "compare": {"passages", "programs"},
-    "dedup": {"merging", "passages", "review", "signatures"},
+    "dedup": {"merging", "passages", "review", "signatures", "tables"},
     "folders": {"passages", "programs", "review"},
-    "frames": {"dedup"},
+    "frames": {"dedup", "tables"},
     "gate": {"folders", "passages", "programs"},
-    "mcp": {"compare"},
+    "mcp": {"compare", "words"},
     "passages": {"programs"},
     "records": {"passages"},
     "report": {"compare", "folders", "passages", "programs", "review", "web"},
     "review": {"compare", "merging"},
     "service": {"compare"},
-    "spark": {"dedup", "passages"},
-    "web": {"compare", "folders", "passages", "review"},
+    "spark": {"dedup", "passages", "tables"},
+    "web": {"compare", "folders", "passages", "review", "words"},
 }
 """The apps that an app imports, without which it is as good as missing."""
 COMMANDS: dict[str, dict[str, Command]] = {
@@ -101,18 +101,18 @@ LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",
-    "tables": "lshdb.apps.dedup.tables:documents_of_table",
 }
-"""The readers of files that the core does not read: see lshdb.read.formats. `tables` is a function
-that reads the tables of more libraries than read.arrow_rows.documents_of_tables."""
+"""The readers of files that the core does not read: see lshdb.read.formats."""
 METHODS = {
     "add_decisions": "lshdb.apps.review.methods:add_decisions",
     "add_signatures": "lshdb.apps.signatures.methods:add_signatures",
+    "add_table": "lshdb.apps.tables.methods:add_table",
     "add_unless_similar": "lshdb.apps.compare.methods:add_unless_similar",
     "compare": "lshdb.apps.compare.methods:compare",
     "decide": "lshdb.apps.review.methods:decide",
     "decisions": "lshdb.apps.review.methods:decisions",
     "dedup_files": "lshdb.apps.dedup.methods:dedup_files",
+    "find_words": "lshdb.apps.words.methods:find_words",
     "measure": "lshdb.apps.measuring.methods:measure",
     "passage_pairs": "lshdb.apps.passages.methods:passage_pairs",
     "passages": "lshdb.apps.passages.methods:passages",
@@ -140,6 +140,7 @@ _NAMES = {
     "lshdb.apps.signatures.model": "SignatureSet",
     "lshdb.apps.service.arrivals": "Arrived",
     "lshdb.apps.service.service": "Service ServiceStats",
+    "lshdb.apps.words.model": "WordMatches",
     "lshdb.database": "Database",
     "lshdb.errors": """
         Busy ColumnWarning ContentError Cut DamagedFile FailureWarning IgnoreWarning InputError
@@ -154,7 +155,6 @@ _NAMES = {
     "lshdb.maintain.restoring": "Restored restore_backup",
     "lshdb.model": """
         AddReport Bucket Cluster Document Failure Info Match Pair Reindexed StoredDocument
-        WordMatches
     """,
     "lshdb.opening": "open",
     "lshdb.search.result_tables": "Matches Results SqlRows",
@@ -183,6 +183,7 @@ _OPTIONS = {
     "review": "GroupingOptions ClusteringOptions",
     "service": "ArrivalOptions",
     "folders": "SyncOptions",
+    "tables": "ColumnOptions AddTableOptions",
     "spark": """
         SparkOptions SparkWriteOptions BucketOptions SparkRuleOptions SparkPairsOptions
         SparkDedupOptions SparkPassagesOptions

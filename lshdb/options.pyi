@@ -38,6 +38,8 @@ from lshdb.apps.review.options import GroupingOptions as GroupingOptions
 from lshdb.apps.review.options import ClusteringOptions as ClusteringOptions
 from lshdb.apps.service.options import ArrivalOptions as ArrivalOptions
 from lshdb.apps.folders.options import SyncOptions as SyncOptions
+from lshdb.apps.tables.options import ColumnOptions as ColumnOptions
+from lshdb.apps.tables.options import AddTableOptions as AddTableOptions
 from lshdb.apps.spark.options import SparkOptions as SparkOptions
 from lshdb.apps.spark.options import SparkWriteOptions as SparkWriteOptions
 from lshdb.apps.spark.options import BucketOptions as BucketOptions
@@ -455,48 +457,6 @@ class AddFilesOptions(Options):
         add: AddManyOptions = ...,
         root: Root = None,
         reader: AnyReader = None,
-        on_failure: OnFailure = None,
-    ) -> None: ...
-
-class ColumnOptions(Options):
-    key: str = 'id'
-    text: str | None = None
-    set: str | None = None
-
-class AddTableOptions(Options):
-    sets: LongTableOptions
-    columns: ColumnOptions
-    add: AddManyOptions
-    metadata: bool
-    metadata_fields: Sequence[str]
-    on_failure: OnFailure
-    @overload
-    def __init__(
-        self,
-        *,
-        set_key: str | None = None,
-        set_item: str | None = None,
-        key: str = 'id',
-        text: str | None = None,
-        set: str | None = None,
-        workers: WorkerCount = None,
-        on_batch: Callable[[AddReport], None] | None = None,
-        progress: OnProgress = False,
-        on_similar: Literal['keep', 'skip'] = 'keep',
-        on_skip: Callable[[Any], None] | None = None,
-        metadata: bool = True,
-        metadata_fields: Sequence[str] = (),
-        on_failure: OnFailure = None,
-    ) -> None: ...
-    @overload
-    def __init__(
-        self,
-        *,
-        sets: LongTableOptions = ...,
-        columns: ColumnOptions = ...,
-        add: AddManyOptions = ...,
-        metadata: bool = True,
-        metadata_fields: Sequence[str] = (),
         on_failure: OnFailure = None,
     ) -> None: ...
 

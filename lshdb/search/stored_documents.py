@@ -1,10 +1,6 @@
 """Stored documents by their keys: their fields and buckets; documents by words."""
 
-from collections.abc import Sequence
-from math import inf
-
 from lshdb import model
-from lshdb.errors import KeyNotFound, UsageError
 from lshdb.read.metadata import from_json
 from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
@@ -30,14 +26,6 @@ def stored_document(store: Store, key: str) -> model.StoredDocument:
     )
 
 
-def key_of(store: Store, doc_id: int) -> str:
-    """The key of the document with a doc_id; KeyNotFound if there is none."""
-    key = store.key_of(doc_id) if 0 < doc_id <= _MAX_ROWS else None
-    if key is None:
-        raise KeyNotFound(f"no document has the number {doc_id}")
-    return key
-
-
 def count_distinct(store: Store, document: model.StoredDocument) -> int | None:
     """How many distinct shingles a document has; None without its content, or without its app."""
     shingling = store.settings.shingling
@@ -56,20 +44,3 @@ def buckets_of_key(store: Store, key: str) -> list[model.Bucket]:
         if row.signature is None:
             return []
         return store.bucket_sizes(buckets_of(store, row.signature))
-
-
-def documents_with(
-    store: Store, words: Sequence[str], top: int, after: int, seconds: float | None
-) -> model.WordMatches:
-    """The documents that have all of some words; see Database.find_words."""
-    if top < 1:
-        raise UsageError(f"top {top} is below 1")
-    if not 0 <= after <= _MAX_ROWS:
-        raise UsageError(f"after {after} is no doc_id: give `following` of an earlier answer")
-    with store.reading():
-        if not store.settings.content:
-            raise UsageError("words are found in contents, and this database keeps signatures only")
-        matches, following = store.documents_with(
-            words, after, min(top, _MAX_ROWS), inf if seconds is None else seconds
-        )
-    return model.WordMatches(tuple(matches), following)

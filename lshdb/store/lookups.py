@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
-from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -432,12 +430,6 @@ class StoreReader:
                 raise errors.DamagedFile(f"{self.path} is damaged: {sqlite_errors.RESTORE}")
             last = doc_ids[-1]
 
-    def key_of(self, doc_id: int) -> str | None:
-        """The key of a document; None if there is none with this doc_id."""
-        for next_id, key in self.rows(sql.KEYS_AFTER, doc_id - 1, 1):
-            return checked(key, str) if next_id == doc_id else None
-        return None
-
     def doc_ids(self, min_shingles: int = 0) -> IntArray:
         """All documents with at least this many shingles, in the order of addition: int64[n]."""
         return self.integers(sql.DOC_IDS, min_shingles)
@@ -445,27 +437,6 @@ class StoreReader:
     def not_found(self, key: str) -> errors.KeyNotFound:
         """The error for a missing key."""
         return errors.KeyNotFound(f"no document has the key {key!r}")
-
-    def documents_with(
-        self, words: Sequence[str], after: int, max_rows: int, seconds: float
-    ) -> tuple[list[tuple[str, str]], int | None]:
-        """Documents whose contents have all of some words, whatever their case, in order.
-
-        Scans documents after the doc_id `after`, until `max_rows` are found or the time is over.
-
-        Returns:
-            Keys and contents, and the doc_id after which to go on; None at the end.
-        """
-        folded_words = [normalize("NFC", word).casefold() for word in words]
-        matches: list[tuple[str, str]] = []
-        end = time.monotonic() + seconds
-        for row in self._connection.lazy_rows(sql.DOCUMENTS_AFTER, after):
-            doc_id, key, content = typed(row, int, str, str)
-            if all(map(normalize("NFC", content).casefold().__contains__, folded_words)):
-                matches.append((key, content))
-            if len(matches) == max_rows or time.monotonic() > end:
-                return matches, doc_id
-        return matches, None
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""

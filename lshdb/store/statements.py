@@ -151,10 +151,6 @@ ALL_SIGNATURES = "SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDE
 KEYS_AFTER = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 DOC_IDS = "SELECT doc_id FROM documents WHERE shingles >= ? ORDER BY doc_id"
-# For a very long document the first million characters.
-DOCUMENTS_AFTER = """
-    SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
-    WHERE doc_id > ? AND content IS NOT NULL ORDER BY doc_id"""
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

@@ -9,5 +9,5 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     doc_ids     which documents a run has written, to count keys that repeat
     temporary   a private file of documents
 
-Doors: add, batches, doc_ids, parts, queries, tables, temporary, writing.
+Doors: add, batches, doc_ids, parts, queries, temporary, writing.
 """

@@ -94,13 +94,20 @@ def added(
     late.complete(store, job.progress)
 
 
+def _adding(options: AddManyOptions) -> Select:
+    """What adds documents: all of them, or only those that are not similar to others."""
+    if options.on_similar == "keep":
+        return added
+    select: Select = offers.offered(offers.SELECTING, "on_similar")(options)
+    return select
+
+
 def add_documents(
     store: Store,
     items: Iterable[Addable],
     options: AddManyOptions,
     on_failure: Callable[[Failure], None] | None = None,
     *,
-    select: Select | None = None,
     progress: Progress = silent,
     late_bands: bool = False,
 ) -> AddReport:
@@ -111,14 +118,13 @@ def add_documents(
         items: the documents.
         options: how they are added.
         on_failure: called with each item that gives no document.
-        select: adds some of them only; None to add all.
         progress: called with the number of documents.
         late_bands: whether the band rows of a large addition may be written later.
     """
     failures = counts.Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
     job = Job(store, options.write.workers, failures, late_bands, progress)
-    return _summed(job, (select or added)(job, items), options, failures, count)
+    return _summed(job, _adding(options)(job, items), options, failures, count)
 
 
 def _summed(
@@ -143,21 +149,19 @@ def add_many(
     store: Store,
     documents: Iterable[Addable],
     options: AddManyOptions,
-    select: Select | None = None,
 ) -> AddReport:
     """Add documents of a program; see Database.add_many.
 
     Their band rows are written with them: the program may query what it added while it gives more.
     """
     with shown(options.write.progress, "adding") as report:
-        return add_documents(store, documents, options, select=select, progress=report)
+        return add_documents(store, documents, options, progress=report)
 
 
 def add_files(
     store: Store,
     paths: Iterable[str],
     options: AddFilesOptions,
-    select: Select | None = None,
 ) -> AddReport:
     """Add the documents of files; see Database.add_files."""
     store.check_root(options.root)
@@ -172,7 +176,7 @@ def add_files(
     ).like(stored_guess=store.extracted_of, root=store.root)
     skipped = session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
-    add = select or added
+    add = _adding(options.add)
 
     def reports(job: Job) -> Iterator[AddReport]:
         """Add files in batches, and each database among them by merging it, in their order."""

@@ -36,7 +36,6 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "sync": {"directories": ["missing"]},
     "remove": {"keys": ["a"]},
     "get": {"key": "a"},
-    "key_of": {"doc_id": 1},
     "buckets": {"key": "a"},
     "find_words": {"words": ["fox"]},
     "query": {"content": "the fox and the grapes"},

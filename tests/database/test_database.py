@@ -386,25 +386,6 @@ def test_an_unchanged_document_writes_nothing(path: Path) -> None:
 # looking inside
 
 
-def test_a_document_is_named_by_its_number(path: Path) -> None:
-    with database_of(path, dict.fromkeys("abc", "The fox and the grapes")) as db:
-        assert [db.key_of(db.get(key).doc_id) for key in "cab"] == ["c", "a", "b"]
-        for doc_id in (0, 99, 1 << 70):
-            with pytest.raises(KeyNotFound, match=f"no document has the number {doc_id}"):
-                db.key_of(doc_id)
-
-
-def test_words_are_searched_for_a_part_at_a_time(path: Path) -> None:
-    texts = {str(number): f"The {'FOX' * (number % 3 == 0)} and grapes" for number in range(20)}
-    with database_of(path, texts) as db:
-        first = db.find_words(["fox", "Grape"], top=3)
-        rest = db.find_words(["fox", "Grape"], top=9, after=first.following or 0)
-        keys = [key for key, _ in first.documents + rest.documents]
-        assert (keys, rest.following) == (["0", "3", "6", "9", "12", "15", "18"], None)
-        in_no_time = db.find_words(["fox"], seconds=-1)
-        assert (len(in_no_time.documents), in_no_time.following) == (1, 1)
-
-
 def test_info_counts_documents_and_bytes(path: Path) -> None:
     with database_of(path, [("a", "the fox and the grapes"), ("b", ""), ("c", "\u200b")]) as db:
         info = db.info()

@@ -55,6 +55,8 @@ APPS = {
     app: NEEDS.get(app, set[str]())
     for app in (
         *(
+            "tables",
+            "words",
             "documents",
             "merging",
             "programs",

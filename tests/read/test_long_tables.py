@@ -41,6 +41,7 @@ def test_each_user_is_a_set_whatever_the_order_of_rows(tmp_path: Path, suffix: s
     inspection.check(tmp_path / "films.db")
 
 
+@pytest.mark.app("tables")
 def test_the_rows_of_a_frame(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(DICTS).astype({"film": object})

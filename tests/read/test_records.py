@@ -308,6 +308,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
     assert found == [True, "b", True, True]
 
 
+@pytest.mark.app("tables")
 def test_strings_of_arrow_are_utf8_and_bytes_may_be_texts(tmp_path: Path) -> None:
     strings = pa.array([b"ok", b"\xff"]).view(pa.string())
     with lshdb.open(tmp_path / "x.db") as db:
@@ -320,6 +321,7 @@ def test_strings_of_arrow_are_utf8_and_bytes_may_be_texts(tmp_path: Path) -> Non
         assert db.get("c").content == "caf\ufffd\ncaf\u00e9"
 
 
+@pytest.mark.app("tables")
 def test_a_lone_surrogate_costs_a_row_of_pandas_its_key(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": ["a\ud800", "b"], "text": ["one", "two"]})

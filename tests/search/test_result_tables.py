@@ -113,6 +113,7 @@ def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> No
     assert repr(db).endswith(", closed>")
 
 
+@pytest.mark.app("tables")
 @pytest.mark.parametrize(
     ("module", "advice", "times"),
     [

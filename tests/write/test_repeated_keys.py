@@ -39,13 +39,14 @@ def repeated_in(rows: Rows) -> int:
 
 
 SKIP = pytest.param("skip", marks=pytest.mark.app("dedup"))
+TABLE = pytest.param("table", marks=pytest.mark.app("tables"))
 
 
 def dicts_of(rows: Rows) -> list[dict[str, str]]:
     return [{"id": key, "text": text} for key, text in rows]
 
 
-@pytest.mark.parametrize("door", ["pairs", "dicts", "table", "files", "files, signed", SKIP])
+@pytest.mark.parametrize("door", ["pairs", "dicts", TABLE, "files", "files, signed", SKIP])
 @pytest.mark.parametrize("batch", [7, 1000])
 def test_repeated_keys_are_counted_across_batches(tmp_path: Path, door: str, batch: int) -> None:
     """Exactly, and only those of the same call."""

@@ -14,7 +14,7 @@ dropped because of another; files of rows; the database with what was kept.
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   files as the source of a run, for Database.dedup_files
-    rows, tables, data_frames, row_sinks, arrow_tables  rows of files and of a program; writers
+    rows, data_frames, row_sinks, arrow_tables  rows of files and of a program; writers
     input_tables, run_outputs, cutting  what the command's job reads and writes
     adding, versions, locations  what a run kept, in a database; under which keys; where it is from
     spool       documents that wait until they are decided on, in a temporary file

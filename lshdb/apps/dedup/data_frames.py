@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lshdb.apps.dedup.tables import check_one_table, documents_of_rows, documents_of_table
+from lshdb.apps.tables.tables import check_one_table, documents_of_rows, documents_of_table
 from lshdb.errors import UsageError
 from lshdb.read import formats
 from lshdb.read.batch import Batch

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 from lshdb.apps.dedup.options import ComparisonOptions, DedupOptions, RowsOptions, RuleOptions
+from lshdb.apps.tables.options import ColumnOptions
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
 from lshdb.options import (
     BaseTexts,
-    ColumnOptions,
     FieldOptions,
     FileName,
     OnFailure,

@@ -18,9 +18,10 @@ from lshdb.text.shingling import Content
 from lshdb.options import *
 from typing import Annotated
 from lshdb.apps.dedup.options import ComparisonOptions, DedupOptions, RowsOptions, RuleOptions
+from lshdb.apps.tables.options import ColumnOptions
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
-from lshdb.options import BaseTexts, ColumnOptions, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount, WritingOptions
+from lshdb.options import BaseTexts, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount, WritingOptions
 
 class DataOptions(Options):
     columns: ColumnOptions

@@ -23,6 +23,7 @@ from lshdb import (
     formatting,
 )
 from lshdb.apps.compare.differences import changed_words
+from lshdb.apps.mcp.statements import KEY_OF_NUMBER
 from lshdb.keys import key_argument, key_arguments
 from lshdb.search.query import comparison_at
 from lshdb.sketch.settings import settings_record
@@ -285,8 +286,9 @@ def named(database: Database, key: str) -> str:
         return key
     if key.startswith(NUMBER):
         digits = key.removeprefix(NUMBER)
-        if digits.isdecimal() and len(digits) < 19:
-            return database.key_of(int(digits))
+        number = int(digits) if digits.isdecimal() and len(digits) < 19 else 0
+        for (stored_key,) in database.sql(KEY_OF_NUMBER, [number]):
+            return str(stored_key)
         raise KeyNotFound(f"no document has the number {digits:.20}")
     return unquote(key.removeprefix(URI)) if key.startswith(URI) else key
 

@@ -20,9 +20,10 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from lshdb.apps.dedup.options import DropOptions, EstimateOptions, RuleOptions
 from lshdb.apps.passages.options import CopiedOptions
+from lshdb.apps.tables.options import ColumnOptions
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
-from lshdb.options import ColumnOptions, FileName, Threshold
+from lshdb.options import FileName, Threshold
 from lshdb.sketch.settings import Settings
 Keep = Literal['first', 'longest', 'last']
 

@@ -38,6 +38,7 @@ from lshdb.apps.web import page_file
 from lshdb.apps.web.computing import ResultCache, Stage
 from lshdb.apps.web.rendering import Page, similarity_scale, snippet
 from lshdb.apps.web.statements import KEYS_CONTAINING
+from lshdb.apps.words.model import WordMatches
 from lshdb.database import store_of
 from lshdb.errors import limits_noted
 from lshdb.options import (
@@ -354,7 +355,7 @@ def find(visit: Visit) -> Page:
         return Page("find", "", redirect=("document", {"key": search}))
     keys = _keys_containing(visit.database, search) if words and not after else []
     contents = visit.database.settings.content
-    matches = lshdb.WordMatches((), None)
+    matches = WordMatches((), None)
     if words and contents:
         matches = visit.database.find_words(words, after=after, top=_MAX_HITS, seconds=_LOOKING)
     data = {

@@ -1,0 +1,3 @@
+"""SQL of the tools."""
+
+KEY_OF_NUMBER = "SELECT key FROM documents WHERE doc_id = ?"
