@@ -85,6 +85,8 @@ COMMANDS: dict[str, dict[str, Command]] = {
 """Every command, under the heading of `lshdb --help`."""
 FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
+OF_OPTIONS = {"files": "lshdb.apps.review.cli.proving:print_dropped"}
+"""What does the work of options that commands of the core have."""
 DATABASES = {
     "documents": "lshdb.apps.merging.merging:merged",
     "settings": "lshdb.apps.merging.merging:first_settings",

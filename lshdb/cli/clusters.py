@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
+from lshdb import offers
 from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import store_of
@@ -10,7 +11,8 @@ from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
-from lshdb.read.paths import escaped
+from lshdb.read.files import file_identity
+from lshdb.read.paths import escaped, path_of_key
 from lshdb.search import result_tables
 
 
@@ -22,6 +24,10 @@ def clusters(
         bool,
         Option("Print only keys of documents that can be removed."),
     ] = False,
+    files: Annotated[
+        bool,
+        Option("With --drop-list: print the files of the documents that can be deleted."),
+    ] = False,
     null: Null = False,
     form: Form,
 ) -> None:
@@ -32,11 +38,17 @@ def clusters(
     cluster, the similarity to the kept one, the role (or the decision), and the key.
 
     --drop-list prints keys, for lshdb remove or lshdb decide; at threshold 1, those of files with
-    the same bytes as the kept one, not of others with the same text.
+    the same bytes as the kept one, not of others with the same text. With --files it prints paths
+    from here, of files that can be deleted: each has the bytes that were compared, and so has the
+    kept file. Both are read now. Others are named with the reason, with exit status 1.
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
+
+    Example: lshdb clusters --star --drop-list --files -0 | xargs -0 -r rm
     """
     join = options.join
+    if files and not (drop_list and form.is_text):
+        raise UsageError("--files goes with --drop-list, and prints paths only")
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
     if drop_list and join.similar.fields:
@@ -44,8 +56,12 @@ def clusters(
     with file.reading(form, temporary=join.group_by is not None) as database:
         minimum = similar.minimum(database, join.similar.threshold)
         similar_clusters = database.clusters(options)
+        if files:
+            print_dropped = offers.offered(offers.OF_OPTIONS, "files")
+            print_dropped(database, similar_clusters, minimum, null=null)
+            return
         if drop_list:
-            _write_dropped(similar_clusters, minimum, form, null=null)
+            _write_dropped(similar_clusters, minimum, form, store_of(database).root, null=null)
             return
         results.write_results(
             similar_clusters.columns,
@@ -63,17 +79,24 @@ def clusters(
 
 
 def _write_dropped(
-    clusters: Iterable[Cluster], threshold: float, form: Form, *, null: bool
+    clusters: Iterable[Cluster], threshold: float, form: Form, root: str, *, null: bool
 ) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
-    below = unprintable = 0
+    below = unprintable = same = 0
+
+    def file_of(key: str) -> object:
+        return file_identity(path_of_key(key, root))
 
     def dropped() -> Iterator[tuple[str]]:
-        nonlocal below, unprintable
+        nonlocal below, unprintable, same
         for cluster in clusters:
             below += result_tables.roles(cluster, threshold).count("below")
-            for key in result_tables.dropped_members(cluster, threshold):
-                if form.is_text and not null and escaped(key) != key:
+            keys = result_tables.dropped_members(cluster, threshold)
+            kept = {*map(file_of, {*cluster.members}.difference(keys))} - {None}
+            for key in keys:
+                if file_of(key) in kept:
+                    same += 1
+                elif form.is_text and not null and escaped(key) != key:
                     unprintable += 1
                 else:
                     yield (key,)
@@ -82,6 +105,8 @@ def _write_dropped(
         results.print_names((key for (key,) in dropped()), null=True)
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
+    if same:
+        messages.message(f"not listed, as already one file with a kept one: {same:,}")
     if below:
         messages.message(f'"below", so not listed: {below:,}; with --star there are none')
     if unprintable:

@@ -10,6 +10,7 @@ from inspect import Parameter, Signature, signature
 from itertools import chain
 from math import isfinite
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Annotated, Any, ParamSpec, get_args, get_origin
 
 import typer
@@ -114,10 +115,12 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
         is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
     metavar = option.metavar or _METAVARS.get(kind, "")
+    completion: Any = _completing(metavar) if "|" in metavar else None
     info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,
         help=option.help,
         metavar=metavar or None,
+        autocompletion=completion,
         parser=None if parse is None else _parser(parse),
         show_default="default" not in option.help,
         envvar=option.variable,
@@ -140,6 +143,16 @@ def flags_of(name: str, default: object, option: groups.Option) -> tuple[str, ..
         return ()
     off = "no-" if default is True else ""
     return option.flags or (f"--{off}{name.replace('_', '-')}",)
+
+
+def _completing(metavar: str) -> Callable[[str], list[str]]:
+    """What completes a value, of those that a metavar lists: `keep|drop|word:W`."""
+
+    def completed(incomplete: str) -> list[str]:
+        values = [value.rstrip(ascii_uppercase) for value in metavar.split("|")]
+        return [value for value in values if value.islower() and value.startswith(incomplete)]
+
+    return completed
 
 
 def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -12,11 +12,13 @@ from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
+from lshdb.formatting import percent
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.read.paths import key_of
 from lshdb.search import result_tables
 from lshdb.search.query import search
+from lshdb.sketch.constructions import candidate_probability
 from lshdb.text import shingling
 
 if TYPE_CHECKING:
@@ -238,7 +240,11 @@ def _note_containment_recall(database: Database, containment: float) -> None:
             "long they are; --exhaustive also finds those that hold only shorter pieces"
         )
         return
+    shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
+    construction = database.settings.construction
+    recalls = [candidate_probability(share, construction) for share in shares]
     messages.message(
-        f"a document that holds {containment:g} of the query and is much longer is seldom found; "
-        "--exhaustive finds all, and an index of passages finds runs of words"
+        f"a document that holds {containment:g} of the query's shingles is found with probability "
+        f"{', '.join(map(percent, recalls))} if it is 1, 2, 5 times as long as the query; "
+        "--exhaustive finds all"
     )

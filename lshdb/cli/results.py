@@ -33,8 +33,11 @@ _LONGEST_CELL = 160
 """Characters of a text that a table on a terminal shows, half of them from its end."""
 _LONGEST_WORDS = 60
 """Characters of a document's title or first words, below its key."""
-_TEXT = "text"
-"""The column of a passage, which a table on a terminal shows without line ends."""
+_SHORT: Mapping[str, Callable[[str], str]] = {
+    "text": lambda text: " ".join(text.split()),
+    "decided": lambda time: time[:16].replace("T", " "),
+}
+"""What a table on a terminal shows of columns: a passage without line ends, a time in minutes."""
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -281,8 +284,8 @@ def _print_table(
     for row in rows:
         cells = []
         for index, value in enumerate(row):
-            if names[index] == _TEXT and isinstance(value, str):
-                value = " ".join(value.split())
+            if isinstance(value, str) and names[index] in _SHORT:
+                value = _SHORT[names[index]](value)
             text = formatting.shortened(paths.escaped(formatting.plain(value)), _LONGEST_CELL)
             cell = Text(text, justify="left" if isinstance(value, str | tuple) else "right")
             if index in keys and value in words:

@@ -121,6 +121,19 @@ def test_commands_and_flags_are_completed(command: Command) -> None:
     assert completed(command, "query", "--exh") == ["--exhaustive"]
 
 
+def test_the_values_of_an_option_are_completed(command: Command) -> None:
+    assert completed(command, "init", "--for", "s") == ["short-text", "scans"]
+    assert completed(command, "init", "--shingle", "") == ["word:", "char:", "code:", "set", "bag"]
+
+
+@pytest.mark.app("dedup")
+def test_the_values_of_an_option_of_an_app_are_completed(command: Command) -> None:
+    assert completed(command, "dedup", "x.csv", "--keep", "l") == ["last", "longest"]
+    rules = ["similar", "identical", "contained", "copied:"]
+    assert completed(command, "dedup", "x.csv", "--rule", "") == rules
+    assert completed(command, "dedup", "x.csv", "--against", "") == []
+
+
 def test_results_in_a_file_are_whole_beside_a_progress_bar(command: Command) -> None:
     command.write("in.jsonl", ({"id": number, "text": TEXT} for number in range(600)))
     output = command.path("out.txt")

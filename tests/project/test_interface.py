@@ -76,7 +76,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         },
     ),
     "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field"}),
-    "clusters": (set(), {"drop_list"}),
+    "clusters": (set(), {"drop_list", "files"}),
     "compare": (set(), {"buckets", "encoding", "strict", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top"}),

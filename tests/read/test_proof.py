@@ -76,11 +76,12 @@ def test_files_that_were_exchanged_stay(command: Command, suffix: str, goes: boo
     only, copy, kept = make(command, suffix)
     names = {path: str(path.relative_to(command.directory)) for path in (only, copy, kept)}
     command.done("decide", "drop", names[copy])
-    assert command.done(*LIST).lines == [names[copy]]
+    for name in LISTS:
+        assert command.done(*name, "--files").lines == [names[copy]]
     exchange(only, copy if goes else kept)
     left = {path.read_bytes() for path in (only, copy, kept)}
     why = CHANGED if goes else f"{names[kept]} does not stay for it: {CHANGED}"
-    for arguments in (LIST, ("trash",), ("trash", "--link")):
+    for arguments in (*((*name, "--files") for name in LISTS), ("trash",), ("trash", "--link")):
         done = command(*arguments)
         assert done.out == "", arguments
         (reason,) = left_files(done).values()
@@ -88,7 +89,7 @@ def test_files_that_were_exchanged_stay(command: Command, suffix: str, goes: boo
     assert {path.read_bytes() for path in (only, copy, kept)} == left
 
 
-LIST = ("decisions", "--drop", "--files")
+LISTS = (("clusters", "--drop-list"), ("decisions", "--drop"))
 
 
 def test_a_file_that_was_renamed_is_no_copy_of_its_old_name(command: Command) -> None:
@@ -129,9 +130,7 @@ def test_a_copy_in_a_bin_is_never_what_stays(command: Command) -> None:
     done = command("dedup", "d/$RECYCLE.BIN", "d/z.txt", "--format", "text", "-0")
     assert (done.out, left_files(done)) == ("", {"d/z.txt": why})
     command.done("add", "d/$RECYCLE.BIN/a.txt", "d/z.txt")
-    command.done("decide", "drop", "d/$RECYCLE.BIN/a.txt")
-    assert command.done(*LIST).lines == ["d/$RECYCLE.BIN/a.txt"]
-    command.done("decide", "--undo")
+    assert command.done("clusters", "--drop-list", "--files").lines == ["d/$RECYCLE.BIN/a.txt"]
     command.done("decide", "drop", "d/z.txt")
     assert left_files(command("trash")) == {"d/z.txt": why + YES}
 
@@ -169,10 +168,11 @@ def test_without_a_stored_digest_the_text_is_compared(command: Command) -> None:
 
     with sqlite3.connect(command.path("lsh.db")) as connection:
         connection.execute("UPDATE files SET file_digest = NULL")
-    assert command.done(*LIST).lines == ["copy.txt"]
+    for name in LISTS:
+        assert command.done(*name, "--files").lines == ["copy.txt"]
     command.path("kept.txt").write_text(A.swapcase())
     why = f"kept.txt does not stay for it: {CHANGED}"
-    assert left_files(command(*LIST)) == {"copy.txt": why + YES}
+    assert left_files(command("clusters", "--drop-list", "--files")) == {"copy.txt": why}
 
 
 def test_rows_messages_and_members_are_named_as_keys(command: Command) -> None:
@@ -185,8 +185,7 @@ def test_rows_messages_and_members_are_named_as_keys(command: Command) -> None:
     command.done("add", "--archives", "in.zip", "in.mbox", "rows.jsonl")
     keys = ["in.zip/member.txt", "in.mbox#<m@n>", "r"]
     assert {*command.done("clusters", "--drop-list").lines} == {*keys}
-    command.done("decide", "drop", *keys)
-    done = command.done(*LIST)
+    done = command.done("clusters", "--drop-list", "--files")
     assert (done.out, "left 3 documents: no file of its own" in done.err) == ("", True)
     dropped = command.done("dedup", "a.txt", "in.mbox", "--format", "text", "-0")
     assert dropped.out == "in.mbox#<m@n>\0"
@@ -197,13 +196,13 @@ def test_lists_are_paths_from_here(command: Command) -> None:
     command.write("d/b.txt", A)
     command.done("add", "d")
     command.path("else").mkdir()
-    command.done("decide", "drop", "d/b.txt")
-    assert Command(command.path("d")).done(*LIST, "-d", "../lsh.db").lines == ["b.txt"]
-    elsewhere = Command(command.path("else")).done(*LIST, "-d", "../lsh.db")
+    drop_list = ("clusters", "-d", "../lsh.db", "--drop-list", "--files")
+    assert Command(command.path("d")).done(*drop_list).lines == ["b.txt"]
+    elsewhere = Command(command.path("else")).done(*drop_list)
     assert elsewhere.lines == [str(command.path("d/b.txt").resolve())]
-    assert command.done(*LIST).lines == ["d/b.txt"]
-    wrong = command.fails(*LIST, "--json", status=2)
-    assert wrong.startswith("--files goes with --drop")
+    assert command.done("clusters", "--drop-list", "--files").lines == ["d/b.txt"]
+    wrong = command.fails("clusters", "--drop-list", "--files", "--json", status=2)
+    assert wrong.startswith("--files goes with --drop-list")
 
 
 def test_folders_count_files_only_as_they_were_compared(command: Command) -> None:

@@ -163,7 +163,7 @@ def test_what_the_text_does_not_show_is_not_identical(command: Command) -> None:
         row["identical"] == (row["key"] == row["keep"])
         for row in command.done("clusters", "--json").records
     )
-    assert not command.done("clusters", "--threshold", "1", "--drop-list").lines
+    assert not command.done("clusters", "--threshold", "1", "--drop-list", "--files").lines
     assert not command.done("dedup", "d", "--threshold", "1").lines
     assert "0 identical copies" in command.done("review", stdin="i\n").out
 

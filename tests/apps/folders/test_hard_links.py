@@ -40,6 +40,9 @@ def test_no_list_and_no_trash_names_one_for_deletion(linked: Command) -> None:
     done = linked.done("dedup", "d", "e", "f", "-0")
     assert (done.out, "already one file" in done.err) == ("f/a.txt\0", True)
     linked.done("add", "d", "e", "f")
+    done = linked.done("clusters", "--drop-list")
+    assert done.out == "f/a.txt\n"
+    assert "not listed, as already one file with a kept one: 1" in done.err
     linked.done("decide", "drop", "e/a.txt")
     for arguments in (("decisions", "--drop", "--files"), ("trash",), ("trash", "--link")):
         done = linked.done(*arguments)

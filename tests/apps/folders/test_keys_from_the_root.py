@@ -39,13 +39,15 @@ def test_a_file_has_one_document_from_wherever_it_is_added(notes: Command) -> No
     within(notes, "else").done("add", "-d", "../n.db", "../notes/a.txt", str(notes.path("notes")))
     assert notes.keys("n.db") == ["notes/a.txt", "notes/sub/b.txt"]
     synced(within(notes, "notes"), "-d", "../n.db", "sub", ".", unchanged=2)
-    # No list names the only copy, and a second one is listed by its key.
-    assert notes.done("clusters", "-d", "n.db", "--drop-list").out == ""
+    # No list names the only copy, and a second one is listed by a path from there.
+    for form in ([], ["--files"]):
+        assert notes.done("clusters", "-d", "n.db", "--drop-list", *form).out == ""
     notes.write("notes/sub/copy.txt", A)
     notes.done("add", "-d", "n.db", "notes")
     here = within(notes, "notes")
-    listed = here.done("clusters", "-d", "../n.db", "--star", "--drop-list")
-    assert listed.lines == ["notes/sub/copy.txt"]
+    for form, name in (([], "notes/sub/copy.txt"), (["--files"], "sub/copy.txt")):
+        listed = here.done("clusters", "-d", "../n.db", "--star", "--drop-list", *form)
+        assert listed.lines == [name]
 
 
 @pytest.mark.parametrize("root", [None, "..", "notes"])

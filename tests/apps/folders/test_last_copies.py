@@ -296,9 +296,6 @@ class Tree:
         if not texts:
             return
         keys = [*dict.fromkeys([*texts][number % len(texts)] for number in numbers)]
-        self._decide(verdict, keys, texts)
-
-    def _decide(self, verdict: str, keys: list[str], texts: dict[str, str]) -> None:
         if verdict == "drop":
             self.dropped.update(texts[key].strip() for key in keys)
         self.run(".", "decide", verdict, *keys)
@@ -333,12 +330,17 @@ class Tree:
 
     def drop_list(self, start: str, threshold: str, keeping: list[str]) -> None:
         options = ["-d", str(self.path("lsh.db")), "--threshold", threshold, *keeping]
-        keys = self.run(start, "clusters", *options, "--drop-list", "-0").out.split("\0")[:-1]
-        assert len(keys) == len({*keys})
-        if keys:
-            rows = Command(self.directory).rows("SELECT key, content FROM documents ORDER BY key")
-            self._decide("drop", keys, dict(rows))
-        self.decisions(yes=False)
+        clusters = self.run(start, "clusters", *options, "--json").records
+        rows = {row["key"]: row for row in clusters}
+        done = self.run(start, "clusters", *options, "--drop-list", "--files", "-0")
+        paths = [self.path(start) / name for name in done.out.split("\0")[:-1]]
+        names = [os.path.relpath(path, self.directory) for path in paths]
+        assert len(names) == len({*names})
+        self.delete(
+            {name: rows[name]["keep"] for name in names},
+            float(threshold),
+            identical={name for name in names if rows[name]["identical"]},
+        )
 
     def decisions(self, yes: bool) -> None:
         done = self.run(".", "decisions", "--drop", "--files", "-0", *["--yes"] * yes)

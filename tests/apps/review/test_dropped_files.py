@@ -45,7 +45,9 @@ def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> N
     paths = {b"d/" + name for name in NAMES}
     assert {*piped(copies, "dedup", "-0", "a", "d")} == paths
     copies.done("add", "a", "d")
-    copies.done("decide", "drop", *map(os.fsdecode, paths))
+    dropped = piped(copies, "clusters", "--drop-list", "--files", "-0", "--keep", "first")
+    assert set(dropped) == paths
+    copies.done("decide", "drop", *map(os.fsdecode, dropped))
     assert set(piped(copies, "decisions", "--drop", "--files", "-0")) == paths
     listed = copies.done("decisions", "--drop", "--files")
     assert len(listed.lines) == 4
@@ -62,7 +64,8 @@ def test_a_key_of_two_files_names_the_one_that_is_written_so(command: Command) -
         command.write(name, "a text that both of them have, under two names with one key")
     command.done("add", "a.txt", "\\xe9.txt")
     command.done("decide", "drop", "\\xe9.txt")
-    assert command.done("decisions", "--drop", "--files", "-0").out == "\\xe9.txt\0"
+    for arguments in (("decisions", "--drop"), ("clusters", "--drop-list", "--keep", "first")):
+        assert command.done(*arguments, "--files", "-0").out == "\\xe9.txt\0"
     command.done("trash")
     assert names_below(command.directory) >= {b"a.txt", b"\xe9.txt"}
     assert not command.path("\\xe9.txt").exists()

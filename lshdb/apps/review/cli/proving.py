@@ -1,13 +1,17 @@
 """What commands print of files that can be deleted, and of those that cannot."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import typer
 
 from lshdb.cli import messages, results, running
+from lshdb.database import Database, store_of
 from lshdb.formatting import counted
+from lshdb.model import Cluster
+from lshdb.read import proof
 from lshdb.read.paths import escaped, path_from_here, printable_path
 from lshdb.read.proof import LeftFile, ProvedFile
+from lshdb.search import result_tables
 
 
 def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
@@ -31,6 +35,27 @@ def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
         )
     if report_left(left):
         raise typer.Exit(running.FAILED)
+
+
+def print_dropped(
+    database: Database, clusters: Iterable[Cluster], threshold: float, *, null: bool
+) -> None:
+    """Print the files that can be deleted of the members of clusters, and name the others."""
+    store = store_of(database)
+    proofs, root = proof.proof_of(store), store.root
+
+    def files() -> Iterator[ProvedFile | LeftFile]:
+        for cluster in clusters:
+            keys = result_tables.dropped_members(cluster, threshold)
+            with store.reading():
+                stored = store.files_of_keys([*keys, cluster.keep])
+            documents = {file.key: proof.compared(file, root) for file in stored}
+            stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
+            for key in keys:
+                if key in documents:  # else removed meanwhile
+                    yield proofs.check(documents[key], filter(None, stays))
+
+    print_files(files(), null=null)
 
 
 def report_left(left: Sequence[LeftFile]) -> int:
