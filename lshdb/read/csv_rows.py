@@ -5,15 +5,15 @@ newlines and doubled quotes. The first record names the columns; if it has semic
 comma, these delimit the fields of CSV. A line before it may name the delimiter, as Excel writes it:
 sep=;
 
-Fields between tabs are written by the rules of CSV, and as they are. The first megabyte
-decides: where only the rules of CSV give each row its fields, the file is read by them. Else each
-line is a row, and a quote at the beginning of a field quotes it only if the field ends with one.
+Fields between tabs are written by the rules of CSV, and as they are: a quote at the beginning of a
+field quotes it only if the field ends with a quote, see `_tab_fields` and `_joined`.
 """
 
 import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import NoneType
 from typing import Any, Self, cast
 
@@ -31,8 +31,12 @@ _NAMED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 _QUOTED = re.compile(rb'"[^"]*"?')
 _TAB_FIELD = re.compile(r'(?:^|\t)(?:"((?:[^"]++|"")*+)"(?=\t|\Z)|([^\t]*+))')
 """A field between tabs: what is in its quotes, or the field as it is."""
-_SAMPLE = 1 << 19
-"""Bytes, at least, that say whether a file with tabs is by the rules of CSV."""
+_OPEN_FIELD = re.compile(r'(?:^|\t)(?:"(?:[^"]++|"")*+"(?=\t|\Z)|("(?:[^"]++|"")*+\Z)|[^\t]*+)')
+"""A field between tabs; the group is not empty if it has a first quote, and no last one."""
+_END_OF_FIELD = re.compile(r'(?:[^"]++|"")*+(?:\Z|("(?=\t|\r?\n?\Z)))')
+"""A line that begins in quotes, up to their end or its own."""
+_JOINED = 1_000
+"""Lines of a row between tabs; and lines that say whether a file is by the rules of CSV."""
 _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _PLAIN = frozenset((int, float, NoneType))
@@ -43,7 +47,8 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
     """The documents of a file, in batches of the rows that end in a chunk of it.
 
     Raises:
-        InputError: no heading, or one without the columns of documents.
+        InputError: no heading, or one without the columns of documents; a record of several
+            lines that is too long, which may have no end.
     """
     options = source.options
     lines = _Lines(source, format)
@@ -52,12 +57,16 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
         yield batch.Batch(origin=batch.Origin(source.name, (), schema=schema))
     reader = _reader(lines, schema)
     while lines.read():
-        before, numbers, texts = lines.bytes_taken, list[int](), list[bytes]()
+        before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
         origin = batch.Origin(source.name, numbers, schema=schema)
         documents = records.Collector(options, origin)
         while lines.waiting:
             number, index = lines.number, len(numbers)
-            row = _row(reader, lines)
+            try:
+                row = _row(reader, lines, schema)
+            except InputError as error:
+                problem = error
+                break
             if row is None and not options.whole:
                 continue
             numbers.append(number)
@@ -70,11 +79,8 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
             if isinstance(row, str):
                 documents.fail(index, row)
             elif len(row) != len(schema.columns):
-                reason = f"{len(row)} fields, and the heading names {len(schema.columns)}"
-                if schema.quoting == "tab" and b'"' in lines.record:
-                    option = options.option("--quotes csv", "quoting='csv'")
-                    reason += f"; {option} reads lines within quotes"
-                documents.fail(index, reason)
+                named = len(schema.columns)
+                documents.fail(index, f"{len(row)} fields, and the heading names {named}")
             elif not options.only_rows:
                 record = dict(zip(schema.columns, row, strict=True))
                 is_invalid_utf8 = lines.is_invalid_utf8 and not records.is_utf8(lines.record)
@@ -82,9 +88,13 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
         if numbers:
             size = (lines.bytes_taken - before) * (1 + options.whole) + OBJECT_BYTES * len(numbers)
             yield documents.batch(size, texts if options.whole else None)
+        if problem is not None:
+            raise problem
 
 
-def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None:
+def _row(
+    reader: Iterator[list[str]], lines: "_Lines", schema: batch.TableSchema
+) -> list[str] | str | None:
     """The fields of the next record, why it cannot be read, or None for a blank one."""
     lines.begin_record()
     first = lines.waiting[-1]
@@ -94,11 +104,29 @@ def _row(reader: Iterator[list[str]], lines: "_Lines") -> list[str] | str | None
     try:
         row = next(reader)
     except csv.Error as error:
-        reason = _reason(error, lines.format)
-        if more := lines.number - lines.first - 1:
-            reason += f"; {counted(more, 'line after it was', 'lines after it were')} not read"
-        return reason
+        return _reason(error, lines.format) + _without_first_line(lines, schema)
+    except _TooLong as error:
+        if _without_first_line(lines, schema):
+            raise InputError(f"{error}; the lines after it were not read") from error
+        return f"a record {records.longer_than(lines.largest)}"
     return row if len(row) > 1 or (row and row[0].strip()) else None
+
+
+def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
+    """Give the lines after a quote that never closes back if they are rows; else say their count.
+
+    They are rows if each has the header's number of fields. Lines of a text that is cut off have
+    not.
+    """
+    others = json_rows.lines_in(bytes(lines.record))[1:]
+    try:
+        rows = csv.reader(map(_text_of, others), **_dialect(schema))
+        if all(len(row) == len(schema.columns) or not any(row) for row in rows):
+            lines.give_back()
+            return ""
+    except csv.Error:
+        pass
+    return f"; {counted(len(others), 'line after it was', 'lines after it were')} not read"
 
 
 def _heading(lines: "_Lines") -> batch.TableSchema:
@@ -116,12 +144,13 @@ def _heading(lines: "_Lines") -> batch.TableSchema:
             continue
         delimiter = chosen_delimiter or _delimiter(first, lines.format)
         number = lines.number
-        quoting: Any = options.quoting or "csv"
-        if options.quoting is None and delimiter == "\t" and options.escape is None:
-            lines.read(_SAMPLE - sum(map(len, filter(None, lines.waiting))))
-            waiting = [_text_of(line or b"") for line in reversed(lines.waiting)]
-            quoting = "csv" if _is_csv(waiting) else "tab"
-        schema = batch.TableSchema((), delimiter=delimiter, escape=options.escape, quoting=quoting)
+        is_by_rule = delimiter == "\t" and options.escape is None
+        schema = batch.TableSchema(
+            (),
+            delimiter=delimiter,
+            escape=options.escape,
+            quoting=options.quoting or ("tab" if is_by_rule else "csv"),
+        )
         try:
             names = next(_reader(lines, schema))
         except csv.Error as error:
@@ -148,6 +177,10 @@ def _delimiter(first: bytes, format: str) -> str:
     return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
 
 
+class _TooLong(InputError):
+    """A record has more bytes than it may have."""
+
+
 @dataclass(eq=False)
 class _Lines:
     """An iterator over the lines of a text.
@@ -159,9 +192,11 @@ class _Lines:
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
         bytes_taken: of lines so far.
-        first: the number of the line at which the record began.
         record: the lines taken since it began, as they are in the file.
         is_invalid_utf8: whether there were bytes that are not UTF-8; they become U+FFFD.
+        tried: lines before this number are not joined with the next ones, see `_joined`.
+        is_csv: whether the file is by the rules of CSV, although tabs delimit its fields; None if
+            there was no quote.
         largest: bytes of a line, and of a record.
     """
 
@@ -173,6 +208,8 @@ class _Lines:
         self.waiting: list[bytes | None] = []
         self.bytes_taken = 0
         self.is_invalid_utf8 = False
+        self.tried = 0
+        self.is_csv: bool | None = None
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self.begin_record()
@@ -180,19 +217,33 @@ class _Lines:
     def begin_record(self) -> None:
         """Begin a record, whose length is limited, at the next line."""
         # Not a list: to join a million lines takes a hundred bytes more for each.
-        self.first, self.record = self.number, bytearray()
+        self._first, self.record = self.number, bytearray()
 
     def skip(self) -> None:
         """Leave out the next line."""
         self.waiting.pop()
         self.number += 1
 
-    def read(self, size: int = 0) -> bool:
-        """Read until lines wait, and at least bytes of this size in all; False at the end."""
-        while (size > 0 or not self.waiting) and (block := next(self._blocks, b"")) != b"":
-            self.waiting[:0] = [None] if block is None else reversed(json_rows.lines_in(block))
-            size -= len(block or b"")
+    def read(self) -> bool:
+        """Read until lines wait; False at the end."""
+        if not self.waiting and (block := next(self._blocks, b"")) != b"":
+            self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
         return bool(self.waiting)
+
+    def further(self) -> Iterator[str]:
+        """Take further lines of the record, as many as it may have bytes."""
+        while self.read() and (line := self.waiting[-1]) is not None:
+            if len(self.record) + len(line) > self.largest:
+                break
+            yield next(self)
+
+    def give_back(self) -> None:
+        """Make the first line of the record all of it; the others are read again."""
+        first, *others = json_rows.lines_in(bytes(self.record))
+        self.record = bytearray(first)
+        self.waiting += reversed(others)
+        self.number -= len(others)
+        self.bytes_taken -= sum(map(len, others))
 
     def __iter__(self) -> Self:
         return self
@@ -202,7 +253,7 @@ class _Lines:
             raise StopIteration
         line = self.waiting[-1]
         if line is None or len(self.record) + len(line) > self.largest:
-            raise csv.Error(f"a record {records.longer_than(self.largest)}")
+            raise _TooLong(f"line {self._first}: a record {records.longer_than(self.largest)}")
         self.waiting.pop()
         self.number += 1
         self.bytes_taken += len(line)
@@ -228,7 +279,7 @@ def _text_of(line: bytes) -> str:
 def _reader(lines: "_Lines", schema: batch.TableSchema) -> Iterator[list[str]]:
     if schema.quoting == "tab":
         count = len(schema.columns)
-        return (_tab_fields(line, count) for line in lines)
+        return (_joined(line, lines, count) or _tab_fields(line, count) for line in lines)
     return csv.reader(lines, strict=True, **_dialect(schema))
 
 
@@ -263,17 +314,59 @@ def _tab_fields(text: str, count: int) -> list[str]:
     return fields
 
 
-def _is_csv(lines: list[str]) -> bool:
-    """Whether the rules of CSV give each row between tabs its fields, and tabs alone do not.
+def _joined(line: str, lines: "_Lines", count: int) -> list[str]:
+    """The fields of a line of TSV and the next ones, if one of these closes a quote in it.
 
-    The first row names the columns; the last one may be cut off.
+    The row has the header's number of fields, and none of the further lines has it, unless the file
+    is by the rules of CSV. Lines that were tried in vain are not tried again: they would lead to
+    the same end, and take quadratic time.
+
+    Args:
+        line: the first one.
+        lines: the next ones, of which those of the row are taken.
+        count: the header's number of fields; 0 for the header itself.
+
+    Returns:
+        None of them if the line is a row by itself.
     """
-    reader, count = csv.reader(lines, strict=True, delimiter="\t"), 0
+    if '"' not in line or lines.number <= lines.tried:
+        return []
+    if lines.is_csv is None and count:
+        lines.is_csv = _is_csv([line, *islice(lines.further(), _JOINED)], count)
+        lines.give_back()
+    if not _has_open_field(line):
+        return []
+    parts = [line]
+    for further in lines.further():
+        if not lines.is_csv and (len(parts) > _JOINED or len(_tab_fields(further, count)) == count):
+            break
+        parts.append(further)
+        in_quotes = _END_OF_FIELD.match(further)
+        if in_quotes is None:  # behind the next quote there is more: the first one is data
+            break
+        if in_quotes[1] and not _has_open_field(further[in_quotes.end() :]):
+            fields = _tab_fields("".join(parts), count)
+            if len(fields) == (count or len(fields)):
+                return fields
+            break
+    lines.give_back()
+    lines.tried = lines.number + len(parts) - 2
+    return []
+
+
+def _has_open_field(text: str) -> bool:
+    return any(_OPEN_FIELD.findall(text.removesuffix("\n").removesuffix("\r")))
+
+
+def _is_csv(lines: list[str], count: int) -> bool:
+    """Whether the rules of CSV give each row its number of fields, and tabs alone do not.
+
+    The last row may be cut off.
+    """
+    reader = csv.reader(lines, strict=True, delimiter="\t")
     try:
-        for row in reader:
-            count = count or len(row)
-            if len(row) != count and any(row):
-                return False
+        if any(len(row) != count and any(row) for row in reader):
+            return False
     except csv.Error:
         if reader.line_num < len(lines):
             return False
