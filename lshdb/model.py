@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -178,6 +178,10 @@ Verdict = Literal["keep", "drop", "different"]
 """A verdict: keep a document, drop it, or documents are not duplicates of each other."""
 
 
+NAMED_CONFLICTS = 3
+"""Keys of documents that differ that are named."""
+
+
 @dataclass(frozen=True)
 class AddReport(Result):
     """The results of `add_many` or `add_files`.
@@ -188,7 +192,12 @@ class AddReport(Result):
         empty: written documents without a shingle, which are similar to nothing.
         replaced: documents read from files with bytes that are not Unicode.
         skipped: documents left out because they are similar to a document that is kept.
+        kept: documents left out because their keys have another content or metadata, by
+            `on_conflict`.
         decisions: decisions of reviewers that were added from other databases.
+        conflicts: the kept documents, and of added databases those that replaced another content
+            or metadata.
+        conflict_keys: the first three keys of these.
         repeated: how many of the updated documents took the place of another text that the same
             call had added under the same key.
         failures: where the first 10,000 failures are, and why; empty in the reports that
@@ -204,7 +213,10 @@ class AddReport(Result):
     empty: int = 0
     replaced: int = 0
     skipped: int = 0
+    kept: int = 0
     decisions: int = 0
+    conflicts: int = 0
+    conflict_keys: tuple[str, ...] = field(default=(), repr=False)
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     damaged: int = 0
     guessed: int = 0
@@ -212,12 +224,13 @@ class AddReport(Result):
 
     def __add__(self, other: AddReport) -> AddReport:
         names = [count.name for count in fields(self)]  # not astuple, which copies deeply
-        return AddReport(*(getattr(self, name) + getattr(other, name) for name in names))
+        total = AddReport(*(getattr(self, name) + getattr(other, name) for name in names))
+        return replace(total, conflict_keys=total.conflict_keys[:NAMED_CONFLICTS])
 
     @property
     def documents(self) -> int:
         """How many documents were given."""
-        return self.added + self.updated + self.unchanged + self.skipped
+        return self.added + self.updated + self.unchanged + self.skipped + self.kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ def __getattr__(name: str) -> object:
     return offered(OPTIONS, name)
 
 
-"""What happens where two databases have different documents under one key."""
+OnConflict = Literal["replace", "keep", "error"]
+"""What happens to a document whose key has another content or metadata."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
@@ -515,6 +516,19 @@ class AddManyOptions(Options):
         Callable[[Any], None] | None,
         argument("Called with a DroppedRow for each document left out, once its batch is stored."),
     ] = None
+    on_conflict: Annotated[
+        OnConflict,
+        Option(
+            "For a key that has another document. [default: replace]",
+            metavar="replace|keep|error",
+        ),
+    ] = "replace"
+
+    def __post_init__(self) -> None:
+        if self.on_similar == "skip" and self.on_conflict != "replace":
+            raise UsageError(
+                f"on_conflict {self.on_conflict} cannot be combined with on_similar skip"
+            )
 
 
 class AddFilesOptions(Options):

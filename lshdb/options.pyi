@@ -47,6 +47,7 @@ from lshdb.apps.spark.options import SparkRuleOptions as SparkRuleOptions
 from lshdb.apps.spark.options import SparkPairsOptions as SparkPairsOptions
 from lshdb.apps.spark.options import SparkDedupOptions as SparkDedupOptions
 from lshdb.apps.spark.options import SparkPassagesOptions as SparkPassagesOptions
+OnConflict = Literal['replace', 'keep', 'error']
 Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow', 'xlsx']
 Mode = Literal['create', 'read', 'write']
 FileName = str | os.PathLike[str]
@@ -381,6 +382,7 @@ class AddManyOptions(Options):
     write: WritingOptions
     on_similar: Literal['keep', 'skip']
     on_skip: Callable[[Any], None] | None
+    on_conflict: OnConflict
     @overload
     def __init__(
         self,
@@ -390,6 +392,7 @@ class AddManyOptions(Options):
         progress: OnProgress = False,
         on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
+        on_conflict: OnConflict = 'replace',
     ) -> None: ...
     @overload
     def __init__(
@@ -398,6 +401,7 @@ class AddManyOptions(Options):
         write: WritingOptions = ...,
         on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
+        on_conflict: OnConflict = 'replace',
     ) -> None: ...
 
 class AddFilesOptions(Options):
@@ -443,6 +447,7 @@ class AddFilesOptions(Options):
         progress: OnProgress = False,
         on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
+        on_conflict: OnConflict = 'replace',
         root: Root = None,
         reader: AnyReader = None,
         on_failure: OnFailure = None,

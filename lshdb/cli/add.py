@@ -51,7 +51,7 @@ def add(
 
     Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url
 
-    Example: lshdb add -d all.db monday.db tuesday.db
+    Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
     inputs = _inputs_of(paths or [], options, key, files_from, null=null)
     with _opened_like(file, paths or [], options.root) as database:
@@ -162,7 +162,20 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
+    if total.conflicts:
+        _report_conflicts(total)
     if total.decisions:
         decisions = formatting.counted(total.decisions, "decision")
         messages.message(f"added {decisions} of added databases")
     documents.report_reading(skipped_files, total.replaced, total.empty)
+
+
+def _report_conflicts(total: AddReport) -> None:
+    """Note the documents whose keys have another one, and which of both stay."""
+    action, count = "kept" if total.kept else "replaced", total.conflicts
+    subject = "document that has" if count == 1 else "documents that have"
+    named_keys = ", ".join(map(escaped, total.conflict_keys))
+    dots = ", ..." if count > len(total.conflict_keys) else ""
+    messages.message(
+        f"{action} {count:,} {subject} another content or metadata in an input: {named_keys}{dots}"
+    )

@@ -71,7 +71,7 @@ def added(
                     if writer is None or is_shared or is_late != writer.late:
                         if writer is not None:
                             writer.finish()
-                        writer = writing.Writer(store, is_late, job.of_run)
+                        writer = writing.Writer(store, is_late, job.of_run, job.on_conflict)
                     # The first parts are written while the last ones are still being signed.
                     for part in batch:
                         if locate is not None:
@@ -123,8 +123,20 @@ def add_documents(
     """
     failures = counts.Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, options.write.workers, failures, late_bands, progress)
+    job = _job(store, options, failures, late_bands, progress)
     return _summed(job, _adding(options)(job, items), options, failures, count)
+
+
+def _job(
+    store: Store,
+    options: AddManyOptions,
+    on_failure: counts.Failures,
+    late_bands: bool,
+    progress: Progress,
+) -> Job:
+    """How documents are added by these options."""
+    on_conflict = None if options.on_conflict == "replace" else options.on_conflict
+    return Job(store, options.write.workers, on_failure, late_bands, progress, on_conflict)
 
 
 def _summed(
@@ -193,7 +205,7 @@ def add_files(
                 yield from add(job, session.of_files(of_kind))
 
     with session.shown(options.add.write.progress, "adding", paths) as progress:
-        job = Job(store, options.add.write.workers, session.counts.failures, True, progress)
+        job = _job(store, options.add, session.counts.failures, True, progress)
         total = _summed(job, reports(job), options.add, session.counts.failures)
     return replace(
         total, damaged=skipped["damaged"] - damaged, guessed=skipped["guessed"] - guessed

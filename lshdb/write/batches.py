@@ -17,6 +17,7 @@ from lshdb import keys
 from lshdb.errors import ContentError, InputError
 from lshdb.limits import OBJECT_BYTES, Limits
 from lshdb.model import Document, Failure
+from lshdb.options import OnConflict
 from lshdb.progress import Progress, silent
 from lshdb.read.batch import Batch
 from lshdb.read.metadata import to_json
@@ -55,6 +56,8 @@ class Job:
         on_failure: called with each line, row or file that gives no document.
         late: whether the band rows of a large addition may be written later, all at once.
         progress: called with the documents that were read, and the band rows written later.
+        on_conflict: what happens to a document whose key has another one; None if it replaces
+            that, and such keys are not counted.
         of_run: the documents that the run has written so far, or found unchanged.
     """
 
@@ -63,6 +66,7 @@ class Job:
     on_failure: Callable[[Failure], object] | None = None
     late: bool = False
     progress: Progress = silent
+    on_conflict: OnConflict | None = None
     of_run: DocIds = field(default_factory=DocIds)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lshdb.model import AddReport, Outcome
+from lshdb.errors import ContentError
+from lshdb.model import NAMED_CONFLICTS, AddReport, Outcome
+from lshdb.options import OnConflict
 from lshdb.read.batch import Batch
 from lshdb.search.query import QueryBatch
 from lshdb.sketch import signing
@@ -34,6 +36,8 @@ class Writer:
         late: whether band rows of new documents are left to lshdb.store.late, if they can be.
         of_run: the documents that the run has written so far, or found unchanged; None if nobody
             wants to know which keys repeat, or they may.
+        on_conflict: what happens to a document whose key has another one; None if it replaces
+            that, and such keys are not counted.
         report: the counts of documents so far.
         signed: how many needed a signature; the others were stored with the same content.
         next_id: the doc_id of the next new document.
@@ -42,6 +46,7 @@ class Writer:
     store: Store
     late: bool = False
     of_run: DocIds | None = None
+    on_conflict: OnConflict | None = None
 
     def __post_init__(self) -> None:
         if self.store.keys_repeat:
@@ -64,9 +69,22 @@ class Writer:
 
         Returns:
             The counts of this part.
+
+        Raises:
+            ContentError: `on_conflict` is `error`, and a key has another document.
         """
         store = self.store
         known = {} if store.keys_repeat else store.known([*dict.fromkeys(part.keys)])
+        conflicts = {} if self.on_conflict is None else conflicts_of(part, known)
+        conflict_keys = [*conflicts.values()][:NAMED_CONFLICTS]
+        if conflicts and self.on_conflict == "error":
+            raise ContentError(
+                f"{differ(store, conflict_keys)}; this batch is not added, earlier ones stay"
+            )
+        kept = len(conflicts) if self.on_conflict == "keep" else 0
+        if kept:
+            part = part.take([i for i in range(len(part.keys)) if i not in conflicts])
+            known = {key: known[key] for key in dict.fromkeys(part.keys) if key in known}
         index_of_key = {key: index for index, key in enumerate(part.keys)}
         indices: Sequence[int] = [
             index
@@ -100,6 +118,9 @@ class Writer:
             len(part.batch.failures),
             empty,
             part.batch.replaced,
+            kept=kept,
+            conflicts=len(conflicts),
+            conflict_keys=tuple(conflict_keys),
             repeated=0 if self.of_run is None else repeated,
         )
         self.report += report
@@ -181,6 +202,26 @@ class Writer:
             ids, keys = ids[was_stored], keys[was_stored]
         self.store.note_indexed(ids.tolist())
         self._bands.append(codes_of_keys(ids, keys))
+
+
+def conflicts_of(part: SignedPart, known: Mapping[str, KnownDocument]) -> dict[int, str]:
+    """The documents whose keys have another one, stored or earlier in the part: keys by index."""
+    first = {key: (document.digest, document.metadata) for key, document in known.items()}
+    rows = zip(part.digests, part.batch.all_metadata(), strict=True)
+    return {
+        index: key
+        for index, (key, row) in enumerate(zip(part.keys, rows, strict=True))
+        if first.setdefault(key, row) != row
+    }
+
+
+def differ(store: Store, keys: Sequence[str]) -> str:
+    """That other documents have some keys, in words."""
+    named = ", ".join(f"{key!r:.100}" for key in keys)
+    return (
+        f"other documents than in {store.path} have the same keys ({named}): take these instead "
+        "(replace), or keep those there (keep)"
+    )
 
 
 def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from lshdb import errors, offers
 from lshdb.keys import key_fault
 from lshdb.limits import DEFAULTS, OBJECT_BYTES, Limits
-from lshdb.model import AddReport
+from lshdb.model import NAMED_CONFLICTS, AddReport
 from lshdb.options import AddFilesOptions
 from lshdb.read import counts, paths
 from lshdb.read.batch import Batch
@@ -39,6 +39,7 @@ from lshdb.text.content import digest, from_stored
 from lshdb.write.add import added
 from lshdb.write.batches import PARTS, Job
 from lshdb.write.parts import SignedPart
+from lshdb.write.writing import conflicts_of, differ
 
 _OF_FOREIGN = ("shingle", "permutations")
 _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed")
@@ -70,7 +71,7 @@ def merged(
             if options.add.on_similar == "skip":
                 skip = session.options.option("--on-similar skip", "on_similar")
                 raise errors.InputError(f"a database, which is added whole: leave out {skip}")
-            yield from _merged(job, file)
+            yield from _merged(replace(job, on_conflict=options.add.on_conflict), file)
         except (errors.ContentError, errors.InputError, errors.SettingsMismatch) as error:
             failure = errors.InputError(str(error).removeprefix(f"{file.path} "))
             session.counts.failures(counts.failure_of(file.path, failure))
@@ -90,6 +91,8 @@ def _merged(job: Job, file: File) -> Iterator[AddReport]:
         parts = [part for part in offers.MERGED if part in source.parts]
         merges = [offers.offered(offers.MERGED, part) for part in parts]
         new_keys = rebased(source, store.root)
+        if job.on_conflict == "error":
+            _check_keys(store, source, new_keys)
         yield from added(job, documents_of(source, store.settings, new_keys))
         for merge in merges:
             yield merge(store, source, new_keys)
@@ -172,6 +175,18 @@ def documents_of(
             sizes = source.lengths(doc_ids) + source.settings.signature_bytes + OBJECT_BYTES
             for chunk in chunks_of(sizes, source.limits.batch_bytes // PARTS):
                 yield _part(source, doc_ids[chunk], settings, new_keys, bool(differences))
+
+
+def _check_keys(store: Store, source: Store, new_keys: Rebased | None) -> None:
+    """ContentError if keys of another database have other contents or metadata here."""
+    keys: list[str] = []
+    count = 0
+    for part in documents_of(source, store.settings, new_keys):
+        conflicts = conflicts_of(part, store.known(part.keys))
+        count += len(conflicts)
+        keys += [*conflicts.values()][: NAMED_CONFLICTS - len(keys)]
+    if keys:
+        raise errors.ContentError(f"{differ(store, keys)}; {count:,} in all")
 
 
 def _part(

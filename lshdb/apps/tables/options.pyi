@@ -47,6 +47,7 @@ class AddTableOptions(Options):
         progress: OnProgress = False,
         on_similar: Literal['keep', 'skip'] = 'keep',
         on_skip: Callable[[Any], None] | None = None,
+        on_conflict: OnConflict = 'replace',
         metadata: bool = True,
         metadata_fields: Sequence[str] = (),
         on_failure: OnFailure = None,

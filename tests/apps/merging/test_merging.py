@@ -145,7 +145,8 @@ def test_the_index_of_the_open_database_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.app("passages", "review")
-def test_keys_with_other_documents(tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
+def test_keys_with_other_documents(tmp_path: Path, on_conflict: Any) -> None:
     settings = {"shingle": "word:2", "passages": 4}
     changed = [(key, f"{text} again", fields) for key, text, fields in TEXTS[5:8]]
     described = [(*TEXTS[9][:2], {"n": "other"})]
@@ -155,16 +156,24 @@ def test_keys_with_other_documents(tmp_path: Path) -> None:
         database.decide("keep", ["t11"])
         database.decide("different", ["t12", "t13"])
     merged = made(tmp_path / "merged.db", TEXTS[:20], **settings)
-    report = merge(merged, source)
+    before = tables(merged)
+    if on_conflict == "error":
+        reason = refused(merged, source, on_conflict=on_conflict)
+        assert "('t5', 't6', 't7')" in reason
+        assert reason.endswith("; 4 in all")
+        assert tables(merged) == before
+        return
+    report = merge(merged, source, on_conflict=on_conflict)
+    assert (report.conflicts, report.conflict_keys) == (4, ("t5", "t6", "t7"))
     assert (report.added, report.unchanged, report.decisions) == (20, 10, 2)
-    assert report.updated == 4
+    assert (report.updated, report.kept) == ((4, 0) if on_conflict == "replace" else (0, 4))
     assert report.documents == len(theirs)
-    stays = {row[0]: row for row in [*changed, *described]}
+    stays = {} if on_conflict == "keep" else {row[0]: row for row in [*changed, *described]}
     rows = [stays.get(row[0], row) for row in TEXTS[:40]]
     with lshdb.open(merged, mode="read") as database:
         decided = [(one.verdict, one.keys, one.state) for one in database.decisions()]
     assert decided == [("keep", ("t11",), "holds"), ("different", ("t12", "t13"), "holds")]
-    assert merge(merged, source).decisions == 0
+    assert merge(merged, source, on_conflict=on_conflict).decisions == 0
     # Replaced documents keep their numbers, so the tables are those of the final documents.
     expected = tables(made(tmp_path / "expected.db", rows, **settings))
     assert tables(merged) == expected | {"decisions": tables(source)["decisions"]}
@@ -180,8 +189,9 @@ OTHER: list[dict[str, Any]] = [
 
 @pytest.mark.app("passages", "review")
 @pytest.mark.parametrize("settings", OTHER, ids=str)
+@pytest.mark.parametrize("on_conflict", ["replace", "keep"])
 def test_texts_are_signed_again_where_settings_differ(
-    tmp_path: Path, settings: dict[str, Any]
+    tmp_path: Path, settings: dict[str, Any], on_conflict: Any
 ) -> None:
     """The file is the one that adding the texts gives, with what else the source has of them."""
     changed = ("t2", "another text", {"n": 0})
@@ -189,9 +199,11 @@ def test_texts_are_signed_again_where_settings_differ(
     with lshdb.open(source) as database:
         database.decide("drop", ["t4"], who="ann")
     target = made(tmp_path / "target.db", TEXTS[:20], passages=4)
-    report = merge(target, source)
-    assert (report.added, report.updated, report.unchanged, report.decisions) == (40, 1, 17, 1)
-    rows = [*TEXTS[:2], changed, *TEXTS[3:]]
+    assert "('t2')" in refused(target, source, on_conflict="error")
+    report = merge(target, source, on_conflict=on_conflict)
+    assert (report.added, report.unchanged, report.decisions) == (40, 17, 1)
+    assert (report.conflicts, report.conflict_keys) == (1, ("t2",))
+    rows = [*TEXTS[:2], TEXTS[2] if on_conflict == "keep" else changed, *TEXTS[3:]]
     expected = tables(made(tmp_path / "expected.db", rows, passages=4))
     assert tables(target) == expected | {"decisions": tables(source)["decisions"]}
     inspection.check(target)
@@ -364,10 +376,11 @@ def two(command: Command) -> Command:
 
 
 @pytest.mark.app("review")
-def test_its_documents_and_decisions_are_added(two: Command) -> None:
+def test_its_documents_are_added_and_equal_keys_named(two: Command) -> None:
     done = two.done("add", "-d", "a.db", "b.db")
     assert done.err.splitlines() == [
         "added 4, updated 1, unchanged 1, failed 0",
+        "replaced 1 document that has another content or metadata in an input: d4",
         "added 1 decision of added databases",
     ]
     two.done("add", "-d", "expected.db", "a.jsonl", "b.jsonl")
@@ -377,17 +390,33 @@ def test_its_documents_and_decisions_are_added(two: Command) -> None:
     assert (merged, decided[:6]) == (expected, later[:6])
     assert decided[6] < later[6]
     report = two.done("add", "-d", "a.db", "b.db", "--json").record
-    assert (report["unchanged"], report["decisions"]) == (6, 0)
+    names = ("unchanged", "decisions", "conflicts", "conflict_keys")
+    assert [report[name] for name in names] == [6, 0, 0, []]
+
+
+@pytest.mark.app("review")
+def test_conflicts_are_counted_and_three_keys_named(two: Command) -> None:
+    texts = {f"d{number}": f"text {number} of its own" for number in range(5)}
+    two.write("c.jsonl", rows_of([], **texts))
+    two.done("add", "-d", "c.db", "c.jsonl")
+    done = two.done("add", "-d", "a.db", "c.db", "--on-conflict", "keep")
+    assert done.err.splitlines()[1] == (
+        "kept 5 documents that have another content or metadata in an input: d0, d1, d2, ..."
+    )
+    report = two.done("add", "-d", "a.db", "c.db", "--json").record
+    assert (report["conflicts"], report["conflict_keys"]) == (5, ["d0", "d1", "d2"])
 
 
 @pytest.mark.app("review")
 def test_several_databases_and_files_in_their_order(two: Command) -> None:
     two.write("more.jsonl", rows_of([10]))
     names = ["more.jsonl", "a.db", "[b].db", "-", "./a.db"]
-    two.done("add", "-d", "c.db", *names, stdin='{"id": "d11", "text": "last"}')
+    keep = ["--on-conflict", "keep"]
+    done = two.done("add", "-d", "c.db", *names, *keep, stdin='{"id": "d11", "text": "last"}')
+    assert "kept 1 document that has another content" in done.err
     with lshdb.open(two.path("c.db"), mode="read") as database:
         assert list(database) == ["d10", *(f"d{i}" for i in range(10)), "d11"]
-        assert database["d4"].content == "other grapes"
+        assert database["d4"].content == GRAPES["d4"]
 
 
 @pytest.mark.app("review")
@@ -455,10 +484,12 @@ def test_keys_of_files_are_rebased(command: Command) -> None:
     # What is not below the root of the new one has absolute keys.
     beside.done("add", "../notes/other.db")
     assert beside.keys() == [*(str(command.path(name).resolve()) for name in texts), "a row"]
-    # What is replaced has the new key.
+    # Conflicts are those of the new keys.
     command.write("a.txt", "a file of the name that a key in the other database has, too")
     command.done("add", "-d", "all.db", "a.txt", "notes/other.db")
     assert command.keys("all.db") == ["a row", "a.txt", *texts]
     command.write("notes/a.txt", "it has changed since the other database read it, altogether")
     command.done("add", "-d", "new.db", "notes/a.txt")
-    assert "updated 1, " in command.done("add", "-d", "new.db", "notes/other.db").err
+    refused = command("add", "-d", "new.db", "--on-conflict", "error", "notes/other.db")
+    assert (refused.status, command.keys("new.db")) == (1, ["notes/a.txt"])
+    assert "notes/a.txt" in refused.err
