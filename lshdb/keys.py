@@ -9,29 +9,30 @@ A key is a text. An id of another type becomes one:
 | boolean | `true` or `false`, as in JSON |
 | bytes | hexadecimal digits |
 | date | `2024-01-31` |
-| timestamp | `2024-01-31T12:00:00`; with a time zone, in UTC: `2024-01-31T12:00:00+00:00` |
-| decimal, UUID | `1.50`; as `str` writes it |
+| timestamp | as `key_of_instant` writes it; with a time zone, in UTC: `2024-01-31 12:00:00+00:00` |
+| decimal, UUID, others with a text of their own | as `str` writes it |
 | None, NaN, NaT, NA | no key: the id is missing |
-| any other, such as 1.5, lists and objects | as `lshdb.json_text` writes it, else as `str` does |
+| any other, such as 1.5, lists and objects | as JSON, without blanks, with sorted keys |
 
-Floats that may be rounded, from 2^53 on, fail, and so do values without such a text.
+Floats that may be rounded, from 2^53 on, fail, and so do durations and values without such a text.
 """
 
+import json
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain, count
-from typing import Any
+from numbers import Integral
 
 import numpy as np
 
 from lshdb.errors import InputError, UsageError
-from lshdb.json_text import encode, loads, without_surrogates
+from lshdb.json_text import without_surrogates
 
 MISSING = frozenset(("NoneType", "NAType", "NaTType"))
 """Types of values that are missing: None, and those of pandas."""
-_NUMBERS = float, Decimal, np.generic
-"""Types of which a value may be no number, or no time: it is not even equal to itself."""
+_DAYS = frozenset("YMWD")
+"""Units of NumPy's dates."""
 
 
 def key_of_id(value: object) -> str | None:
@@ -45,10 +46,7 @@ def key_of_id(value: object) -> str | None:
     """
     kind = type(value)
     if kind is int:
-        try:
-            return str(value)
-        except ValueError as error:
-            raise InputError("is an integer of too many digits") from error
+        return _digits(value)
     if kind is not str:
         text = _text_of(value)
         if text is None:
@@ -103,33 +101,103 @@ def shown(value: object) -> str:
         return type(value).__name__
 
 
-def _text_of(value: Any) -> str | None:
-    """The text of a value that is neither an int nor a str itself; None if it is missing."""
-    kind: type[object] = type(value)
-    if hasattr(value, "as_py"):
-        return key_of_id(value.as_py())  # a scalar of pyarrow
+def _digits(value: object) -> str:
+    try:
+        return str(int(value))  # type: ignore[call-overload]
+    except ValueError as error:
+        raise InputError("is an integer of too many digits") from error
+
+
+def _text_of(value: object) -> str | None:
+    """The text of a value that is neither an int nor a str itself."""
+    kind = type(value)
+    if kind.__name__ in MISSING:
+        return None
     if isinstance(value, str):
         return str.__str__(value)  # of an enumeration, not its name
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
+        return None
+    if isinstance(value, timedelta | np.timedelta64):  # that of NumPy is an Integral, too
+        raise InputError("is a duration, which gives no key")
+    if isinstance(value, date | time | np.datetime64):
+        return _text_of_time(value)
+    if isinstance(value, Integral):
+        return _digits(value)
+    if isinstance(value, float | np.floating):
+        return _text_of_float(value)
+    if isinstance(value, Decimal):
+        if value.is_infinite():
+            raise InputError("is infinite")
+        return None if value.is_nan() else str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).hex()
-    if kind.__name__ in MISSING or (isinstance(value, _NUMBERS) and value != value):
-        return None
-    if isinstance(value, float | np.floating):
-        if abs(float(value)) >= 1 << 53:
-            raise InputError(
-                f"is {float(value)!r}, a float that may be rounded: write it as an integer or a "
-                "string"
-            )
-        return str(value) if value % 1 else str(int(value))
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC)
-    try:
-        data = encode(value)
-    except (RecursionError, TypeError, ValueError) as error:
-        if kind.__str__ is object.__str__:
-            raise InputError(f"is of type {kind.__name__}, which gives no key") from error
+    if hasattr(value, "tolist"):
+        return key_of_id(value.tolist())  # an array of NumPy
+    if hasattr(value, "as_py"):
+        return key_of_id(value.as_py())  # a scalar of pyarrow
+    if not isinstance(value, list | tuple | dict) and kind.__str__ is not object.__str__:
         return str(value)
-    return str(loads(data)) if data.startswith(b'"') else data.decode()
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_in_json
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"is of type {kind.__name__}, which gives no key") from error
+
+
+def _in_json(value: object) -> object:
+    """A value within an id that JSON does not have: that of NumPy, or its text as an id."""
+    is_time = isinstance(value, np.datetime64 | np.timedelta64)
+    if isinstance(value, np.generic | np.ndarray) and not is_time:
+        return value.tolist()
+    if type(value).__str__ is object.__str__ and not isinstance(value, bytes):
+        raise TypeError
+    return _text_of(value)
+
+
+def _text_of_float(value: float | np.floating) -> str | None:
+    """The text of a float; None for NaN."""
+    if value != value:
+        return None
+    is_double = isinstance(value, float)
+    bits = 53 if is_double else min(53, np.finfo(type(value)).nmant + 1)
+    if abs(float(value)) >= 1 << bits:
+        raise InputError(
+            f"is {float(value)!r}, a float that may be rounded: write it as an integer or a string"
+        )
+    if value == int(value):
+        return str(int(value))
+    return repr(float(value)) if is_double else str(value)
+
+
+def _text_of_time(value: date | time | np.datetime64) -> str:
+    """The text of a date, a timestamp or a time of day."""
+    if isinstance(value, np.datetime64):
+        unit = np.datetime_data(value.dtype)[0]
+        if unit in _DAYS:
+            return str(value.astype("datetime64[D]"))
+        return key_of_instant(str(value.astype("datetime64[s]") if unit in "hm" else value))
+    if isinstance(value, datetime) and value.utcoffset() is not None:
+        value = value.astimezone(UTC)
+    return str(value)
+
+
+def key_of_instant(text: str) -> str:
+    """The key of a timestamp, or a time of day, in the form of ISO 8601, in UTC if it has a zone.
+
+    A space is between date and time; seconds have no fraction if it is 0, else 6 digits of it, or
+    9 if there are nanoseconds: as `str` of Python's datetime and of pandas.
+
+    >>> key_of_instant("2024-01-31T12:00:00.120000000")
+    '2024-01-31 12:00:00.120000'
+    """
+    seconds, dot, digits = text.replace("T", " ").partition(".")
+    fraction = digits.removesuffix("Z").rstrip("0")
+    if dot and fraction:
+        seconds += "." + fraction.ljust(6 if len(fraction) <= 6 else 9, "0")
+    return seconds.removesuffix("Z") + "+00:00" * text.endswith("Z")
 
 
 DIGEST_SHOWN = 8
