@@ -91,37 +91,44 @@ def test_sql_functions_are_there_for_lshdbs_databases_only(all_of_them: Site) ->
     assert "no such function" in ask("foreign", "select lsh_similarity(1, 2)").text
 
 
-def test_the_owner_says_who_sees_tables_and_allows_other_host_names(directory: Path) -> None:
+@pytest.fixture(scope="module")
+def configured(directory: Path) -> Iterator[Site]:
+    """Datasette as an owner configures it, below the address /under/."""
     owner = {
         "databases": {"sets": {"tables": {"documents": {"allow": False}}}},
         "plugins": {"lshdb": {"hosts": ["Data.example"]}},
     }
     (directory / "metadata.json").write_text(json.dumps(owner))
-    with datasette(directory, "texts.db", "sets.db", "--metadata", "metadata.json") as site:
-        for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
-            assert site.ask(f"/-/lshdb/{page}").status == 403
-        assert site.post("sets/query", text='["milk"]').status == 403
-        assert site.get("texts").status == 200
-        for path in ("/texts/documents", "/-/lshdb/texts"):
-            for host, status in (("data.example:443", 200), ("other.data.example", 403)):
-                assert site.ask(path, headers={"Host": host}).status == status
-        headers = {"Host": "data.example", "Origin": "https://data.example"}
-        form = "/-/lshdb/texts/query"
-        assert site.ask(form, b"text=a+b+c", headers).status == 303
+    words = ("--metadata", "metadata.json", "--setting", "base_url", "/under/")
+    with datasette(directory, "texts.db", "sets.db", *words) as site:
+        yield site
 
 
-def test_pages_know_the_base_url(directory: Path) -> None:
-    prefix = ["--setting", "base_url", "/under/"]
-    with datasette(directory, "texts.db", *prefix) as site:
-        answer = check(site.ask("/under/-/lshdb/texts"))
-        links = [link for link in answer.page.values("href") if not link.startswith("#")]
-        assert all(link.startswith("/under/") for link in links)
-        for link in set(links):
-            assert site.ask(link).status == 200
-        form = answer.page.values("action")[0].replace("find", "query")
-        answer = site.ask(form, b"text=the+quick+brown+fox")
-        assert answer.headers["location"].startswith("/under/-/lshdb/texts/query?")
-        assert follow(site, answer).status == 200
+def test_the_owner_says_who_sees_tables_and_allows_other_host_names(configured: Site) -> None:
+    site = configured
+    for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
+        assert site.ask(f"/-/lshdb/{page}").status == 403
+    assert site.post("sets/query", text='["milk"]').status == 403
+    assert site.get("texts").status == 200
+    for path in ("/texts/documents", "/-/lshdb/texts"):
+        for host, status in (("data.example:443", 200), ("other.data.example", 403)):
+            assert site.ask(path, headers={"Host": host}).status == status
+    headers = {"Host": "data.example", "Origin": "https://data.example"}
+    form = "/-/lshdb/texts/query"
+    assert site.ask(form, b"text=a+b+c", headers).status == 303
+
+
+def test_pages_know_the_base_url(configured: Site) -> None:
+    site = configured
+    answer = check(site.ask("/under/-/lshdb/texts"))
+    links = [link for link in answer.page.values("href") if not link.startswith("#")]
+    assert all(link.startswith("/under/") for link in links)
+    for link in set(links):
+        assert site.ask(link).status == 200
+    form = answer.page.values("action")[0].replace("find", "query")
+    answer = site.ask(form, b"text=the+quick+brown+fox")
+    assert answer.headers["location"].startswith("/under/-/lshdb/texts/query?")
+    assert follow(site, answer).status == 200
 
 
 @pytest.mark.parametrize("host", ["LOCALHOST:80", "[::1]"])
