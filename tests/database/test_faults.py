@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import product
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -118,16 +119,16 @@ def test_a_full_disk_is_reported_and_leaves_the_file_as_it_was(tmp_path: Path) -
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-@pytest.mark.parametrize("call", ["pwrite64", "fdatasync"])
-def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
-    command: Command, call: str
-) -> None:
-    """From the n-th call on; the last ones copy the log into the file."""
+def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(command: Command) -> None:
+    """From the n-th call on; the last ones copy the log into the file.
+
+    Of Python that strace starts: it makes the calls fail.
+    """
     path, pristine = command.path("lsh.db"), command.path("lsh.db").read_bytes()
     reindex = [sys.executable, "-m", "lshdb", "reindex", "--threshold", "0.5", "-d", str(path)]
     trace = command.path("trace")
 
-    def run(*inject: str) -> subprocess.CompletedProcess[str]:
+    def run(calls: str, *inject: str) -> subprocess.CompletedProcess[str]:
         for suffix in ("-wal", "-shm"):
             path.with_name(f"lsh.db{suffix}").unlink(missing_ok=True)
         path.write_bytes(pristine)
@@ -135,7 +136,7 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
             "-f",
             "--seccomp-bpf",
             "-e",
-            f"trace={call}",
+            f"trace={calls}",
             "-P",
             str(path),
             "-P",
@@ -145,10 +146,11 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
         traced = ["strace", *options, "-o", str(trace), *reindex]
         return subprocess.run(traced, capture_output=True, text=True, check=False)
 
-    assert run().returncode == 0
-    calls = len(trace.read_text().splitlines())
-    for number in (calls // 2, calls - 2):
-        done = run("-e", f"inject={call}:error=EIO:when={number}+")
+    calls = ("pwrite64", "fdatasync")
+    assert run(",".join(calls)).returncode == 0
+    count = {call: trace.read_text().count(f" {call}(") for call in calls}
+    for call, number in product(calls, (lambda n: n // 2, lambda n: n - 2)):
+        done = run(call, "-e", f"inject={call}:error=EIO:when={number(count[call])}+")
         assert done.returncode == 1
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"lshdb: {path}"), line

@@ -27,6 +27,8 @@ PIECES = re.compile(r"""(?:'[^']*'|"[^"]*"|[^|'"])+""")
 """The commands of a pipe."""
 QUOTED = re.compile("'[^']*'" r'|"([^"$`\\]|\$[.\[])*"')
 """What a shell passes on as it is."""
+LINE = re.compile(r"(?:\(cd (\w+) && )?(.*?)(?: ([<>]) ([\w.]+)|\))?")
+"""A command, perhaps in another directory, or with a file in place of a standard stream."""
 IDS = {"ids": lambda page: page.name}
 MODULES = sorted(
     module.name
@@ -77,9 +79,14 @@ def shown(command: str, directory: Path) -> str:
 
 def ran(command: str, given: str, directory: Path) -> tuple[str, str]:
     """What a command prints on standard error and output: one of lshdb alone takes no shell."""
-    if command.startswith("lshdb ") and not set(QUOTED.sub("", command)) & set("|<>&;$*`\\"):
-        done = Command(directory)(*shlex.split(command)[1:], stdin=given)
-        return done.err, done.out
+    within, plain, end, name = LINE.fullmatch(command.replace("$PWD", str(directory))).groups()  # type: ignore[union-attr]
+    if plain.startswith("lshdb ") and not set(QUOTED.sub("", plain)) & set("|<>&;$*`\\"):
+        if end == "<":
+            given = (directory / name).read_text("utf-8")
+        done = Command(directory / (within or ""))(*shlex.split(plain)[1:], stdin=given)
+        if end == ">":
+            (directory / name).write_text(done.out, "utf-8")
+        return done.err, "" if end == ">" else done.out
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     result = subprocess.run(
         command,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from helpers import ROOT
+from helpers import ROOT, forked, status_of
 
 import lshdb
 from lshdb.cli.app import make_app
@@ -121,12 +121,12 @@ def test_what_is_generated_is_up_to_date(tmp_path: Path) -> None:
     """Who changes the interface, help or titles of pages runs these scripts of scripts/site."""
     import yaml  # noqa: F401  one of them reads the titles of pages by it
 
-    code = "; ".join(
-        f"sys.argv[1:] = [{str(tmp_path / script)!r}]; "
-        f"runpy.run_path({str(ROOT / 'scripts' / 'site' / script)!r}, run_name='__main__')"
-        for script in GENERATED
-    )
-    subprocess.run([sys.executable, "-c", f"import runpy, sys; {code}"], check=True)
+    def run() -> None:
+        for script in GENERATED:
+            sys.argv[1:] = [str(tmp_path / script)]
+            runpy.run_path(str(ROOT / "scripts" / "site" / script), run_name="__main__")
+
+    assert status_of(forked(run)) == 0
     for script, made in GENERATED.items():
         written = tmp_path / script
         for file in [one for one in [written, *written.rglob("*")] if one.is_file()]:
