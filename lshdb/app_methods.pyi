@@ -24,10 +24,10 @@ from lshdb.apps.signatures.model import SignatureSet
 from lshdb.apps.signatures.signature_sets import Sketching
 from lshdb.apps.tables.options import AddTableOptions
 from lshdb.apps.words.model import WordMatches
-from lshdb.groups import takes
 from lshdb.model import AddReport
 from lshdb.model import Verdict
 from lshdb.search import result_tables
+from lshdb.taking import takes
 from numpy.typing import ArrayLike
 from typing import Any
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 from lshdb import model
 from lshdb.app_methods import AppMethods
 from lshdb.errors import UsageError
-from lshdb.groups import takes
 from lshdb.keys import key_argument
 from lshdb.limits import Limits
 from lshdb.options import (
@@ -31,6 +30,7 @@ from lshdb.options import (
 from lshdb.search.query import search
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
+from lshdb.taking import takes
 from lshdb.text.shingling import Content
 
 if TYPE_CHECKING:

@@ -1,36 +1,32 @@
-"""Groups of options: what an option is, its checks, and methods that have a group as arguments.
+"""Groups of options: what an option is, and its checks.
 
 A group is a frozen dataclass. A field is an option, with its type and default; an `Option` beside
 the type adds the range, one line of help, and how the command line writes it. Or a field is another
 group, whose options are then options of this one, too: code reads `options.walk.hidden`, and users
-write `hidden=True`. A method that `takes` a group has all of these as arguments, or the group
-itself. A command whose parameter is a group has its options (lshdb.cli.parameters). The groups
-of the core are in lshdb.options, those of an app in its folder.
+write `hidden=True`. A method that takes a group (lshdb.taking) has all of these as arguments, or
+the group itself. A command whose parameter is a group has its options (lshdb.cli.parameters). The
+groups of the core are in lshdb.options, those of an app in its folder.
 """
 
 import dataclasses
 import functools
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from inspect import Parameter, Signature, cleandoc, get_annotations, signature
+from inspect import Parameter, Signature, get_annotations
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
-    Concatenate,
     Literal,
     NamedTuple,
     NoReturn,
-    ParamSpec,
-    Protocol,
     Self,
     TypeVar,
     Union,
     dataclass_transform,
     get_args,
     get_origin,
-    overload,
 )
 
 from lshdb.errors import UsageError
@@ -38,16 +34,6 @@ from lshdb.errors import UsageError
 ValueKind = tuple[str, Callable[[object], bool]]
 """What the values of a type are called in messages, and whether a value is one."""
 
-_P = ParamSpec("_P")
-_Q = ParamSpec("_Q")
-_P2 = ParamSpec("_P2")
-_Q2 = ParamSpec("_Q2")
-_Subject = TypeVar("_Subject")
-_Other = TypeVar("_Other")
-_Group = TypeVar("_Group")
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_Result = TypeVar("_Result")
-_Returned = TypeVar("_Returned", covariant=True)
 _Changed = TypeVar("_Changed", bound="Options")
 
 
@@ -219,7 +205,7 @@ class Options:
         for name, value in keywords.items():
             target = fields_of.get(name)
             if target is None:
-                raise _unexpected(caller, name, self._declared)
+                raise unexpected(caller, name, self._declared)
             if target == name:
                 values[name] = value
             else:
@@ -301,7 +287,7 @@ def unfold(group: Any) -> Signature:
     return Signature(sorted(parameters, key=lambda parameter: parameter.kind))
 
 
-def _unexpected(function: str, name: str, known_names: Iterable[str]) -> TypeError:
+def unexpected(function: str, name: str, known_names: Iterable[str]) -> TypeError:
     """The error for an argument that a function does not have."""
     from difflib import get_close_matches  # no command needs it
 
@@ -409,99 +395,3 @@ _KINDS: dict[object, ValueKind] = {
         lambda value: isinstance(value, Mapping) and _are_texts([*value, *value.values()]),
     ),
 }
-
-
-# functions and methods whose arguments are a group
-
-
-class Taking(Protocol[_P, _Q, _Returned]):
-    """A function that takes the options of a group one by one, or the group."""
-
-    @overload
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _Returned: ...
-    @overload
-    def __call__(self, *args: _Q.args, **kwargs: _Q.kwargs) -> _Returned: ...
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> Self: ...
-    @overload
-    def __get__(
-        self: "Taking[Concatenate[_Subject, _P2], Concatenate[_Subject, _Q2], _Result]",
-        instance: _Subject,
-        owner: type | None = None,
-        /,
-    ) -> "Taking[_P2, _Q2, _Result]": ...
-
-
-class _Giving(Protocol[_P, _Group]):
-    """What makes such a function of one whose last argument is the group.
-
-    Up to two arguments come before it, that of the object among them.
-    """
-
-    @overload
-    def __call__(
-        self, function: Callable[[_Group], _Result], /
-    ) -> Taking[_P, [_Group], _Result]: ...
-    @overload
-    def __call__(
-        self, function: Callable[[_Subject, _Group], _Result], /
-    ) -> Taking[Concatenate[_Subject, _P], [_Subject, _Group], _Result]: ...
-    @overload
-    def __call__(
-        self, function: Callable[[_Subject, _Other, _Group], _Result], /
-    ) -> Taking[Concatenate[_Subject, _Other, _P], [_Subject, _Other, _Group], _Result]: ...
-
-
-@overload
-def takes() -> Callable[[_Function], _Function]: ...
-@overload
-def takes(group: Callable[_P, _Group]) -> _Giving[_P, _Group]: ...
-def takes(group: Any = None) -> Any:
-    """Give a function or a method the options of a group as arguments, which it gets as one object.
-
-    Its signature shows all of them, and its docstring gets a line for each. Other arguments come
-    before the group, and their types are checked by their annotations. Without a group, that is
-    all.
-
-    Raises:
-        UsageError: an argument has another type; the message names it.
-        TypeError: an argument is unknown, missing or given twice; the message names the function.
-    """
-
-    def with_arguments(function: Callable[..., Any]) -> Any:
-        written = signature(function)
-        parameters_before = [*written.parameters.values()][: -1 if group else None]
-        leading_part, count = Signature(parameters_before), len(parameters_before)
-        caller = function.__name__
-
-        @functools.wraps(function)
-        def call(*args: Any, **keywords: Any) -> Any:
-            leading, option_args = (args[:count], args[count:]) if group else (args, ())
-            named = {
-                name: keywords.pop(name) for name in leading_part.parameters if name in keywords
-            }
-            if keywords and group is None:
-                raise _unexpected(caller, next(iter(keywords)), leading_part.parameters)
-            try:
-                bound = leading_part.bind(*leading, **named)
-            except TypeError as error:
-                raise TypeError(f"{caller}(): {error}") from None
-            for name, value in bound.arguments.items():
-                check_value(name, value, leading_part.parameters[name].annotation)
-            if group is None:
-                return function(*bound.args, **bound.kwargs)
-            if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
-                return function(*bound.args, *option_args)
-            return function(*bound.args, group.of_call(caller, option_args, keywords))
-
-        if group:
-            lines = [
-                f"    {option.name}: {option.option.help}" for option in declared(group).values()
-            ]
-            call.__signature__ = written.replace(  # type: ignore[attr-defined]
-                parameters=[*parameters_before, *unfold(group).parameters.values()]
-            )
-            call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
-        return call
-
-    return with_arguments

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from lshdb import errors
 from lshdb.database import Database
-from lshdb.groups import takes
 from lshdb.maintain.resolve import check_against, resolve, with_passages
 from lshdb.options import OpenOptions
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store
+from lshdb.taking import takes
 
 
 @takes(OpenOptions)

@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 
 from lshdb import errors
-from lshdb.groups import takes
 from lshdb.maintain import examining, reindex
 from lshdb.maintain.examining import Examination, batches, is_derivable
 from lshdb.maintain.findings import CheckReport, Repair
@@ -26,6 +25,7 @@ from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, Index
 from lshdb.store.parts import part as part_of_index
 from lshdb.store.store import Store
+from lshdb.taking import takes
 from lshdb.text.arrays import int_array
 from lshdb.text.content import encoded
 

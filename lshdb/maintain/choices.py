@@ -3,12 +3,12 @@
 import dataclasses
 
 from lshdb.errors import UsageError
-from lshdb.groups import takes
 from lshdb.maintain import analysis, resolve, sampling
 from lshdb.options import TuneOptions
 from lshdb.results import Result
 from lshdb.sketch.constructions import MAX_LANES, Construction, candidate_probability
 from lshdb.store.store import Store
+from lshdb.taking import takes
 
 BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lshdb import errors
-from lshdb.groups import takes
 from lshdb.maintain.check import check
 from lshdb.options import RestoreOptions
 from lshdb.progress import shown
 from lshdb.read.files import is_same_file
 from lshdb.results import Result
 from lshdb.store import backup, connection, partial_files
+from lshdb.taking import takes
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from lshdb.apps.compare.compare import compare as compare_sides
 from lshdb.apps.compare.model import Comparison
 from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.database import Database, store_of
-from lshdb.groups import takes
 from lshdb.keys import key_argument
 from lshdb.model import Document
+from lshdb.taking import takes
 
 
 @takes()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from lshdb.apps.dedup.file_rows import DecidedRow, decided_files, rows_of
 from lshdb.apps.dedup.options import DedupOptions
 from lshdb.database import Database, store_of
-from lshdb.groups import takes
+from lshdb.taking import takes
 
 
 @takes(DedupOptions)

@@ -6,7 +6,7 @@ from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.folders.sync import sync as sync_store
 from lshdb.database import Database, store_of
-from lshdb.groups import takes
+from lshdb.taking import takes
 
 
 @takes(SyncOptions)

@@ -9,7 +9,17 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import numpy as np
 
@@ -34,7 +44,11 @@ from lshdb.read.records import with_partition
 from lshdb.read.session import Session
 from lshdb.results import Result
 from lshdb.store.store import Store
+from lshdb.taking import takes
 from lshdb.text import arrays
+
+if TYPE_CHECKING:
+    from lshdb.taking import Taking
 
 AnyRows = TypeVar("AnyRows")
 _P = ParamSpec("_P")
@@ -223,13 +237,13 @@ class _Dedup(Protocol[_P]):
 
 
 def _in_the_same_form(
-    function: groups.Taking[Concatenate[object, _P], [object, DataOptions], Any],
+    function: "Taking[Concatenate[object, _P], [object, DataOptions], Any]",
 ) -> _Dedup[_P]:
     return cast("_Dedup[_P]", function)
 
 
 @_in_the_same_form
-@groups.takes(DataOptions)
+@takes(DataOptions)
 def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     """Drop rows that are similar to a kept row.
 

@@ -19,12 +19,12 @@ import numpy.typing as npt
 from lshdb.apps.measuring.model import Measured, MeasuredRecall
 from lshdb.apps.measuring.options import MeasureOptions
 from lshdb.database import Database, store_of
-from lshdb.groups import takes
 from lshdb.maintain import analysis, sampling
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
 from lshdb.sketch import constructions, minhash
 from lshdb.store.store import Store
+from lshdb.taking import takes
 from lshdb.text import arrays
 
 _MIN_QUERIES = 100

@@ -6,10 +6,10 @@ from lshdb.apps.review import storing_decisions
 from lshdb.apps.review.decisions import Decision, read_decisions
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.groups import takes
 from lshdb.keys import key_arguments
 from lshdb.model import Verdict
 from lshdb.options import RemoveOptions
+from lshdb.taking import takes
 from lshdb.write.add import removed
 
 

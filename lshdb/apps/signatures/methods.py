@@ -11,7 +11,6 @@ from lshdb.apps.signatures.model import SignatureSet
 from lshdb.apps.signatures.signature_sets import Sketching, check_comparable
 from lshdb.database import Database, store_of
 from lshdb.errors import ContentError, SettingsMismatch
-from lshdb.groups import takes
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
 from lshdb.read.batch import Batch
@@ -19,6 +18,7 @@ from lshdb.search import result_tables
 from lshdb.search.query import search
 from lshdb.sketch import banding, minhash, signing
 from lshdb.sketch.settings import Settings
+from lshdb.taking import takes
 from lshdb.text import arrays, content
 from lshdb.write import batches, parts, writing
 from lshdb.write.doc_ids import DocIds

@@ -26,7 +26,7 @@ from lshdb.apps.spark.counts import LIMITS, Counts
 from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
 from lshdb.columns import STORED_PAIR
 from lshdb.errors import limits_to
-from lshdb.groups import takes
+from lshdb.taking import takes
 from lshdb.text import arrays
 from lshdb.text import shingling as shingling_
 

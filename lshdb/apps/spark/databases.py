@@ -22,10 +22,10 @@ from lshdb.apps.spark.options import SparkWriteOptions
 from lshdb.apps.spark.sketching import Batches, usable
 from lshdb.apps.spark.statements import ALL_DOCUMENTS
 from lshdb.errors import TIMEOUT
-from lshdb.groups import takes
 from lshdb.read.outputs import Output
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
+from lshdb.taking import takes
 from lshdb.text.arrays import bounded
 
 _ROW = 800

@@ -31,6 +31,7 @@ from lshdb.apps.spark import (
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkDedupOptions
 from lshdb.apps.spark.verifying import similar
+from lshdb.taking import takes
 
 _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {
@@ -67,7 +68,7 @@ class Deduplicated:
     counts: Counts
 
 
-@groups.takes(SparkDedupOptions)
+@takes(SparkDedupOptions)
 def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """Drop the documents that are similar to an earlier kept one, or that another rule drops.
 

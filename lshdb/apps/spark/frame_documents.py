@@ -23,12 +23,12 @@ from pyspark.sql.types import (
 
 from lshdb import ContentError, InputError, Settings, Shingling, UsageError
 from lshdb.apps.spark.options import SparkOptions
-from lshdb.groups import takes
 from lshdb.keys import key_of_id
 from lshdb.maintain.resolve import resolve
 from lshdb.options import SettingsOptions
 from lshdb.read import records
 from lshdb.read.metadata import LIST, Path
+from lshdb.taking import takes
 from lshdb.text.content import cleaned
 from lshdb.text.shingling import Content
 

@@ -13,8 +13,8 @@ from lshdb import Settings
 from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkOptions
-from lshdb.groups import takes
 from lshdb.sketch.signing import sign
+from lshdb.taking import takes
 from lshdb.text.shingling import Content
 
 Batches = Iterator[pa.RecordBatch]

@@ -20,7 +20,6 @@ from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.counts import LIMITS
 from lshdb.apps.spark.options import SparkDedupOptions, SparkPairsOptions, SparkRuleOptions
 from lshdb.columns import STORED_PAIR
-from lshdb.groups import takes
 from lshdb.search.similarity import (
     check_numbers,
     estimates,
@@ -29,6 +28,7 @@ from lshdb.search.similarity import (
     shared_by_pairs,
 )
 from lshdb.sketch.signing import sign
+from lshdb.taking import takes
 from lshdb.text import arrays, hashing, shingles
 from lshdb.text.arrays import Shares
 from lshdb.text.shingling import Content

@@ -6,9 +6,9 @@ from lshdb.apps.tables.options import AddTableOptions
 from lshdb.apps.tables.tables import documents_of_table
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.groups import takes
 from lshdb.model import AddReport
 from lshdb.read import long_tables, records
+from lshdb.taking import takes
 from lshdb.write import add
 
 

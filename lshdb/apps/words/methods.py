@@ -8,7 +8,7 @@ from lshdb.apps.words.model import WordMatches
 from lshdb.apps.words.statements import DOCUMENTS_AFTER
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.groups import takes
+from lshdb.taking import takes
 
 _MAX_ROWS = (1 << 63) - 1
 
