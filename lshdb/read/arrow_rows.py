@@ -19,7 +19,7 @@ from lshdb import json_text
 from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.read import csv_rows, inputs, kinds, paths, sinks
-from lshdb.read.batch import Batch, Origin, Record, TableSchema
+from lshdb.read.batch import Batch, Category, Origin, Record, TableSchema
 from lshdb.read.compression import compression_of
 from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than
 
@@ -249,6 +249,8 @@ def document_batches(
                 if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
                     documents.fail(0, longer_than(options.limits.largest_row))
                 elif not options.only_rows:
+                    in_types = batch.slice(rows_done, part.num_rows)
+                    documents.order_values = _categories(in_types, options.order_field)
                     for index, record in enumerate(records_of(part)):
                         documents.take(index, record)
                 yield documents.batch(size, rows)
@@ -264,6 +266,16 @@ def decoded(column: pa.Array) -> pa.Array:
         values = plain(column.dictionary)  # pyarrow cannot take views
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return column
+
+
+def _categories(batch: pa.RecordBatch, name: str) -> list[Category | None]:
+    """The values of a column of ordered categories; empty if there is none of this name."""
+    column = batch.column(name) if name in batch.schema.names else None
+    if not isinstance(column, pa.DictionaryArray) or not column.type.ordered:
+        return []
+    names = tuple(map(str, column.dictionary.to_pylist()))
+    codes = column.indices.to_pylist()
+    return [None if code is None else Category(code, names) for code in codes]
 
 
 def records_of(batch: pa.RecordBatch) -> list[Record]:

@@ -74,6 +74,17 @@ class Origin:
         return f"{self.name}:{self.numbers[index]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A value of ordered categories, such as those of pandas and Polars' Enum."""
+
+    code: int
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.names[self.code]
+
+
 @dataclass(frozen=True)
 class Batch:
     """n documents.

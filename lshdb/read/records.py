@@ -369,10 +369,13 @@ class Collector:
     Attributes:
         options: how rows become documents.
         origin: where they are from.
+        order_values: of all rows, the values of the field that orders them, where a column has
+            more than its values say; else they are in the records.
     """
 
     options: RecordOptions
     origin: Origin
+    order_values: Sequence[object] = ()
 
     def __post_init__(self) -> None:
         origin = self.origin
@@ -419,7 +422,9 @@ class Collector:
         self._metadata.append(metadata)
         self._indices.append(index)
         self._replaced += replaced or is_invalid_utf8
-        if name := options.order_field:
+        if self.order_values:
+            self._order_values.append(self.order_values[index])
+        elif name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
 
     def fail(self, index: int, reason: str) -> None:

@@ -1,9 +1,9 @@
 """How the values of a field compare, where a field says which of similar documents stays.
 
 One meaning for files, data of a program and stored documents: numbers compare exactly, also texts
-that are numbers, and booleans as 0 and 1; dates and times with a date as points in time, also texts
-of ISO 8601, all with an offset from UTC or all without. Missing and empty values and NaN come last.
-Any other value does not compare with another one.
+that are numbers; points in time as such, also texts of ISO 8601, all with an offset from UTC or all
+without; ordered categories by their order. Missing and empty values and NaN come last. Any other
+value does not compare with another one.
 """
 
 import re
@@ -13,14 +13,18 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
+import numpy as np
+
 from lshdb import json_text
 from lshdb.errors import ColumnWarning, Cut, InputError, UsageError, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.keys import MISSING
-from lshdb.read.batch import Batch
+from lshdb.read.batch import Batch, Category
 from lshdb.read.metadata import picked
 from lshdb.read.paths import escaped
 
+Kind = str | tuple[str, ...]
+"""What a value is compared as; of a category, all categories in order."""
 _NUMBER = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,9})?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
 )
@@ -46,7 +50,7 @@ class FieldOrder:
     missing: int = 0
     not_compared: int = 0
     count: int = 0
-    _kind: str = field(default="", init=False)
+    _kind: Kind = field(default="", init=False)
     _first: tuple[object, str] = field(default=("", ""), init=False)
 
     def ranks(self, batch: Batch) -> list[bytes | None]:
@@ -114,33 +118,45 @@ class FieldOrder:
                 warn_of_limit(Cut("order", count, text), ColumnWarning)
 
 
-def _comparable(value: object) -> tuple[str, bytes] | None:
+def _comparable(value: object) -> tuple[Kind, bytes] | None:
     """What a value is compared as, and bytes that sort as the values of this kind do.
 
     None if it is missing: None, NaN or the like, or a text that is empty or says NaN.
     """
+    if isinstance(value, Category):
+        return value.names, _sortable(Decimal(value.code))
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()
+    if isinstance(value, bool):
+        return "boolean", _sortable(Decimal(value))
     if not isinstance(value, int | float | Decimal):
         text = json_text.text_of(value).strip()
         if not text or type(value).__name__ in MISSING or text == "null" != value:
             return None
         if not _NUMBER.fullmatch(text):
-            with suppress(ValueError):
-                return _moment(text)
-            return "text", b""
+            return _moment(text) or ("text", b"")
         value = text
     number = Decimal(value)
     return None if number.is_nan() else ("number", _sortable(number))
 
 
-def _moment(text: str) -> tuple[str, bytes]:
-    """The same for a date, perhaps with a time; ValueError for a text that is neither."""
-    moment = datetime.fromisoformat(text)
+def _moment(text: str) -> tuple[Kind, bytes] | None:
+    """The same for a date or a time; None for a text that is neither."""
+    of_day = f"1970-01-01T{text.removeprefix('T')}"
+    for whole in (text, f"{text}-01", of_day):  # the second one of a month
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(whole)
+            break
+    else:
+        return None
+    kind = "time of day" if whole is of_day else "time"
+    if moment.tzinfo is not None:
+        kind += " with an offset"
     epoch = datetime(1970, 1, 1, tzinfo=moment.tzinfo and UTC)
     # Python has six digits of the fraction, and the text may have more.
     seconds = Decimal((moment.replace(microsecond=0) - epoch) // timedelta(seconds=1))
     fraction = re.search(r"[.,](\d+)", text)
-    digits = fraction[1].rstrip("0").encode() if fraction else b""
-    return "time with an offset" if moment.tzinfo else "time", _sortable(seconds) + digits
+    return kind, _sortable(seconds) + (fraction[1].rstrip("0").encode() if fraction else b"")
 
 
 def _sortable(number: Decimal) -> bytes:

@@ -4,7 +4,7 @@ Other columns are never looked at, whatever their types are. Tables other than o
 pyarrow, the extra `arrow`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -55,6 +55,8 @@ def documents_of_rows(
     rows: Callable[[slice], Iterable[Record]],
     name: str,
     options: RecordOptions,
+    *,
+    order_values: Sequence[object] = (),
 ) -> Iterator[Batch]:
     """The documents of rows of a program, which are numbered from 1.
 
@@ -63,10 +65,11 @@ def documents_of_rows(
         rows: gives some of them.
         name: of the rows, as printed.
         options: how they become documents.
+        order_values: as those of a Collector, of all rows.
     """
     for part in chunks(count, _ROWS):
         numbers = range(part.start + 1, min(part.stop, count) + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False))
+        documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
         for index, record in enumerate(rows(part)):
             documents.take(index, record)
         yield documents.batch()
@@ -94,4 +97,7 @@ def _of_pandas(frame: Any, name: str, options: RecordOptions) -> Iterator[Batch]
         values = table.iloc[part].astype(object)
         return values.where(values.notna(), None).to_dict("records")
 
-    return documents_of_rows(len(table), rows, name, options)
+    order: Any = table.get(options.order_field)
+    is_ordered = getattr(getattr(order, "dtype", None), "ordered", False)
+    ranks = order.rank().tolist() if is_ordered else ()
+    return documents_of_rows(len(table), rows, name, options, order_values=ranks)

@@ -37,12 +37,14 @@ def test_ranks_of_numbers_sort_as_the_numbers(numbers: list[Any]) -> None:
         [
             "1969-12-31T23:59:59.5",
             "1970-01-01",
+            "2024-02",
             "20240201T01",
             "9999-12-31",
         ],
         ["2024-01-01T12:00+02:00", "2024-01-01 10:30Z", "20240101T100000.1-0100"],
         ["2024-01-01 00:00:00.000000001", "2024-01-01 00:00:00.00000001", "2024-01-01 00:00:01"],
-        [False, True, 2],
+        ["09:30", "09:30:00,5", "T10"],
+        [False, True],
         [datetime(2024, 1, 1, tzinfo=UTC), "2024-01-01T00:00:00.000001Z"],
         [timedelta(days=-1), timedelta(microseconds=1), timedelta(microseconds=2)],
     ],
@@ -65,7 +67,6 @@ MIXED = [
     ["n/a", "5"],
     ["2024-01-01", "2024-01-01T00:00Z"],
     ["2024-01-01", "09:30"],
-    ["2024-02", "2024-01-01"],
     ["5", "2024-01-01"],
     ["2024-13-01", "2024-01-01"],
 ]
@@ -96,6 +97,9 @@ TYPED = {
     "nanoseconds": pa.array([1, None, 2], pa.timestamp("ns", "UTC")),
     "duration": pa.array([1, None, 2], pa.duration("ns")),
     "float": pa.array([1.5, float("nan"), float("inf")]),
+    "categories": pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1], pa.int8()), ["small", "large"], ordered=True
+    ),
 }
 
 

@@ -235,6 +235,23 @@ def test_texts_and_ids_of_other_types(library: str) -> None:
     assert [(row.key, row.kept) for row in result.dropped] == [("3", "1.5")]
 
 
+ORDERED: dict[str, Any] = {
+    "pandas": pd.DataFrame(
+        {"text": TEXTS[:1] * 3, "size": pd.Categorical(["S", "L", "M"], ["S", "M", "L"], True)}
+    ),
+    "Polars": pl.DataFrame(
+        {"text": TEXTS[:1] * 3, "size": pl.Series(["S", "L", "M"], dtype=pl.Enum(["S", "M", "L"]))}
+    ),
+}
+
+
+@pytest.mark.parametrize("library", ORDERED)
+def test_ordered_categories_say_which_row_is_kept(library: str) -> None:
+    data = ORDERED[library]
+    assert lshdb.dedup(data, keep_max="size").mask.tolist() == [False, True, False]
+    assert lshdb.dedup(data, keep_min="size").mask.tolist() == [True, False, False]
+
+
 def test_annotations_are_joined_by_each_library() -> None:
     for data in (DICTS, pd.DataFrame(DICTS), pl.DataFrame(DICTS), pa.Table.from_pylist(DICTS)):
         columns = lshdb.dedup(data).annotations
