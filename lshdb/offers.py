@@ -153,7 +153,7 @@ _NAMES = {
     "lshdb.limits": "Limits",
     "lshdb.maintain.check": "check",
     "lshdb.maintain.choices": "Tuned tune",
-    "lshdb.maintain.findings": "CheckReport Problem Repair",
+    "lshdb.maintain.findings": "CheckReport Problem",
     "lshdb.maintain.restoring": "Restored restore_backup",
     "lshdb.model": """
         AddReport Bucket Cluster Document Failure Info Match Pair Reindexed StoredDocument
@@ -179,8 +179,7 @@ _OPTIONS = {
     "measuring": "MeasureOptions",
     "report": "ReportOptions",
     "passages": """
-        CommonOptions CopiedOptions WeightedOptions PassagePairsOptions PassagesOptions
-        TextFieldOptions
+        CommonOptions CopiedOptions PassagePairsOptions PassagesOptions TextFieldOptions
     """,
     "review": "GroupingOptions ClusteringOptions",
     "service": "ArrivalOptions",
@@ -218,6 +217,7 @@ SEARCHES = {
     "records": "lshdb.apps.records.records:Records",
     "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
+    "sort": "lshdb.apps.passages.rarity:ranking",
     "keep_max": "lshdb.apps.dedup.ordering:FieldOrder",
 }
 """What a search takes from an app, by the option that asks for it."""

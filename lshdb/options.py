@@ -584,12 +584,25 @@ class SimilarOptions(Options):
         self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
 
 
+class WeightedOptions(Options):
+    """How results are ordered and chosen by their similarity weighted by rarity."""
+
+    sort: Annotated[
+        Literal["weighted", "weighted_share"] | None,
+        uncommon("Best first by this column.", metavar="weighted|weighted_share"),
+    ] = None
+    min_weighted: Annotated[
+        float | None, uncommon("Minimum similarity weighted by rarity.", min=0, max=1)
+    ] = None
+
+
 class RankingOptions(Options):
     """How documents are found for a query, and ranked."""
 
     section = MATCHING
 
     similar: SimilarOptions
+    weighted: WeightedOptions
 
     exhaustive: Annotated[bool, Option("Slower: compare with all documents.")] = False
     containment: Annotated[bool, Option("Rank by the share of the query held.")] = False
@@ -625,6 +638,7 @@ class JoinOptions(Options):
     similar: SimilarOptions
     group_by: GroupBy = None
 
+    key: StoredKey = None
     ignore_decisions: Annotated[
         bool,
         uncommon(
@@ -641,6 +655,7 @@ class PairsOptions(Options):
     """Options of `Database.pairs`."""
 
     join: JoinOptions
+    weighted: WeightedOptions
 
     max_similarity: Annotated[
         float | None,
@@ -743,7 +758,6 @@ class ClustersOptions(Options):
     join: JoinOptions
     clusters: StarOptions
 
-    key: StoredKey = None
     min_size: Annotated[
         int | None,
         Option("Minimum number of members; 1 for single documents, too. [default: 2]", min=1),

@@ -30,7 +30,6 @@ from lshdb.apps.measuring.options import MeasureOptions as MeasureOptions
 from lshdb.apps.report.options import ReportOptions as ReportOptions
 from lshdb.apps.passages.options import CommonOptions as CommonOptions
 from lshdb.apps.passages.options import CopiedOptions as CopiedOptions
-from lshdb.apps.passages.options import WeightedOptions as WeightedOptions
 from lshdb.apps.passages.options import PassagePairsOptions as PassagePairsOptions
 from lshdb.apps.passages.options import PassagesOptions as PassagesOptions
 from lshdb.apps.passages.options import TextFieldOptions as TextFieldOptions
@@ -501,8 +500,13 @@ class SimilarOptions(Options):
         fields: FieldNames = (),
     ) -> None: ...
 
+class WeightedOptions(Options):
+    sort: Literal['weighted', 'weighted_share'] | None = None
+    min_weighted: float | None = None
+
 class RankingOptions(Options):
     similar: SimilarOptions
+    weighted: WeightedOptions
     exhaustive: bool
     containment: bool
     @overload
@@ -516,6 +520,8 @@ class RankingOptions(Options):
         estimate: Estimate = False,
         distinguish: Distinguish = None,
         fields: FieldNames = (),
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
     ) -> None: ...
@@ -524,6 +530,7 @@ class RankingOptions(Options):
         self,
         *,
         similar: SimilarOptions = ...,
+        weighted: WeightedOptions = ...,
         exhaustive: bool = False,
         containment: bool = False,
     ) -> None: ...
@@ -544,6 +551,8 @@ class QueryOptions(Options):
         estimate: Estimate = False,
         distinguish: Distinguish = None,
         fields: FieldNames = (),
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
         key: StoredKey = None,
@@ -572,6 +581,8 @@ class QueryManyOptions(Options):
         estimate: Estimate = False,
         distinguish: Distinguish = None,
         fields: FieldNames = (),
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
         exhaustive: bool = False,
         containment: bool = False,
         workers: WorkerCount = None,
@@ -589,6 +600,7 @@ class QueryManyOptions(Options):
 class JoinOptions(Options):
     similar: SimilarOptions
     group_by: GroupBy
+    key: StoredKey
     ignore_decisions: bool
     @overload
     def __init__(
@@ -602,6 +614,7 @@ class JoinOptions(Options):
         distinguish: Distinguish = None,
         fields: FieldNames = (),
         group_by: GroupBy = None,
+        key: StoredKey = None,
         ignore_decisions: bool = False,
     ) -> None: ...
     @overload
@@ -610,11 +623,13 @@ class JoinOptions(Options):
         *,
         similar: SimilarOptions = ...,
         group_by: GroupBy = None,
+        key: StoredKey = None,
         ignore_decisions: bool = False,
     ) -> None: ...
 
 class PairsOptions(Options):
     join: JoinOptions
+    weighted: WeightedOptions
     max_similarity: float | None
     sample: int | None
     seed: int | None
@@ -631,7 +646,10 @@ class PairsOptions(Options):
         distinguish: Distinguish = None,
         fields: FieldNames = (),
         group_by: GroupBy = None,
+        key: StoredKey = None,
         ignore_decisions: bool = False,
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
         max_similarity: float | None = None,
         sample: int | None = None,
         seed: int | None = None,
@@ -641,6 +659,7 @@ class PairsOptions(Options):
         self,
         *,
         join: JoinOptions = ...,
+        weighted: WeightedOptions = ...,
         max_similarity: float | None = None,
         sample: int | None = None,
         seed: int | None = None,
@@ -729,7 +748,6 @@ class StarOptions(Options):
 class ClustersOptions(Options):
     join: JoinOptions
     clusters: StarOptions
-    key: StoredKey
     min_size: int | None
     max_size: int | None
     @overload
@@ -744,6 +762,7 @@ class ClustersOptions(Options):
         distinguish: Distinguish = None,
         fields: FieldNames = (),
         group_by: GroupBy = None,
+        key: StoredKey = None,
         ignore_decisions: bool = False,
         keep: KeepOrder = 'first',
         keep_max: str | None = None,
@@ -751,7 +770,6 @@ class ClustersOptions(Options):
         unordered: Literal['stop', 'last'] = 'stop',
         keep_in: str | None = None,
         star: bool = False,
-        key: StoredKey = None,
         min_size: int | None = None,
         max_size: int | None = None,
     ) -> None: ...
@@ -761,7 +779,6 @@ class ClustersOptions(Options):
         *,
         join: JoinOptions = ...,
         clusters: StarOptions = ...,
-        key: StoredKey = None,
         min_size: int | None = None,
         max_size: int | None = None,
     ) -> None: ...

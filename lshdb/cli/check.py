@@ -45,7 +45,7 @@ def _conclusion(db: Path, report: findings.CheckReport, repair: bool) -> str:
     checked = f"{report.documents:,} documents and {report.bands:,} band rows"
     if not report.problems:
         return f"{db} is whole: {checked}"
-    counts = [f"{repair.table} {repair.count:,}" for repair in report.repairs]
+    counts = [f"{table} {count:,}" for table, count in report.repairs.items()]
     written = f" (rows written: {', '.join(counts)})" if counts else ""
     if report.ok:
         return f"{db} was repaired, and is whole{written}"

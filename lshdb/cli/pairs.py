@@ -39,7 +39,7 @@ def pairs(
             matching_pairs.columns,
             matching_pairs.rows(),
             form,
-            shown=("similarity", "exact", "a", "b"),
+            shown=(*filter(None, [options.weighted.sort]), "similarity", "exact", "a", "b"),
             fields=join.similar.fields,
             noun=("pair",),
             none=f"no pair with similarity {minimum:g} "

@@ -211,7 +211,7 @@ def _write_matches(
             for row in result_tables.Matches(matches, columns).rows()
         ),
         form,
-        shown=(*lead, *scores, "exact", "key"),
+        shown=(*lead, *filter(None, [options.weighted.sort]), *scores, "exact", "key"),
         fields=options.similar.fields,
         noun=("match", "matches"),
         none=f"no document with {scores[0]} {minimum:g} or more",

@@ -6,9 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from lshdb.cli import documents, options, results
-from lshdb.database import store_of
 from lshdb.model import Bucket
-from lshdb.search.stored_documents import count_distinct
 
 
 def show(
@@ -28,7 +26,6 @@ def show(
         [key] = documents.stored_keys(database, [key], as_keys=as_keys)
         document = database.get(key)
         buckets = database.buckets(key)
-        distinct = count_distinct(store_of(database), document)
         # Unknown for signatures made elsewhere.
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
@@ -40,7 +37,6 @@ def show(
         record["elements"] = len(content)
     record |= {
         "shingles": shingles,
-        "distinct_shingles": distinct,
         "metadata": document.metadata,
         "signature": lanes,
         "buckets": [asdict(bucket) for bucket in buckets],

@@ -20,7 +20,7 @@ def tune(
     top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
     form: Form,
 ) -> None:
-    """Show which bands and rows fit a threshold and a recall, best first.
+    """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
 
     A line has the construction, the recall at the threshold, the probability that pairs of
     similarity 0.3, 0.5 and 0.7 become candidates, the bytes of index per document, and, with a
@@ -69,11 +69,11 @@ def _what_reindex_takes(
 def _write_constructions(constructions: list[choices.Tuned], form: Form) -> None:
     numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
     curve = {f"{similarity:g}": float for similarity in choices.SIMILARITIES}
-    costs = {"bytes": int, "candidates": float, "named": bool}
+    costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
     rows = (
         (
             *(str(shape), shape.lanes, shape.bands, shape.rows, tuned.recall),
-            *(*tuned.curve, tuned.bytes, tuned.candidates, tuned.named),
+            *(*tuned.curve, tuned.bytes, tuned.candidates, tuned.chosen, tuned.named),
         )
         for tuned in constructions
         for shape in (tuned.construction,)

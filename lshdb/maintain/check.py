@@ -13,7 +13,7 @@ from pathlib import Path
 from lshdb import errors
 from lshdb.maintain import examining, reindex
 from lshdb.maintain.examining import Examination, batches, is_derivable
-from lshdb.maintain.findings import CheckReport, Repair
+from lshdb.maintain.findings import CheckReport
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.progress import Progress, shown
 from lshdb.sketch.settings import parts_of
@@ -62,7 +62,7 @@ def check(options: CheckOptions) -> CheckReport:
             report = _report(file, options, progress)
     except errors.DamagedFile as error:
         damage, counts = (examining.damaged(str(error)),), {examining.DAMAGED: 1}
-        return CheckReport(0, 0, options.repairs.deep, damage, counts, (), counts)
+        return CheckReport(0, 0, options.repairs.deep, damage, counts, {}, counts)
     if options.repairs.repair and report.ok:
         store = Store.open(file.real_path, "write", options.timeout)  # links may have changed
         with closing(store), shown(options.repairs.progress, "indexing") as progress:
@@ -92,7 +92,7 @@ def _report(file: Connection, options: CheckOptions, progress: Progress) -> Chec
         options.repairs.deep,
         tuple(first.problems),
         dict(first.counts),
-        tuple(Repair(table, count) for table, count in repairs.items()),
+        dict(repairs),
         dict(last.counts),
     )
 

@@ -1,6 +1,10 @@
 """The constructions worth having for a threshold, a recall and a number of lanes."""
 
 import dataclasses
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Literal
 
 from lshdb.errors import UsageError
 from lshdb.maintain import analysis, resolve, sampling
@@ -14,6 +18,8 @@ BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
 SIMILARITIES = tuple(i / 10 for i in range(1, 10))
 """The similarities at which a curve is given."""
+_LARGEST_INNER = 16
+"""Lanes or bands in a level of a cascade that is not the last one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,6 +34,7 @@ class Tuned(Result):
         candidates: expected candidates of a query; None without a database.
         work: rows that a query is expected to read: a bucket per band, their rows, candidates;
             None without a database.
+        chosen: whether it is the best.
         named: whether the caller named it.
     """
 
@@ -37,6 +44,7 @@ class Tuned(Result):
     bytes: int
     candidates: float | None
     work: float | None
+    chosen: bool = False
     named: bool = False
 
 
@@ -44,9 +52,9 @@ class Tuned(Result):
 def tune(options: TuneOptions) -> list[Tuned]:
     """The constructions worth having, best first.
 
-    They are the bands of rows, within the number of lanes, that reach the recall at the threshold;
-    no others have both fewer false candidates and fewer bands. A cascade is listed if it is named.
-    For a database (`Database.tune`) the best construction is the one whose queries
+    They are bands of rows, and cascades of three and four levels, within the number of lanes, that
+    reach the recall at the threshold; no other construction has both fewer false candidates and
+    fewer bands. For a database (`Database.tune`) the best construction is the one whose queries
     read the fewest rows. Here it is the one that `lshdb.open` chooses, and the others follow by
     the mean of their curves below the threshold.
 
@@ -106,7 +114,7 @@ def ranked(
         return candidates, shape.bands, str(shape)
 
     kept, fewest = [], MAX_LANES + 1
-    shapes = resolve.shapes_reaching(threshold, recall, lanes)
+    shapes = {*_constructions_reaching(threshold, recall, lanes)}
     for tuned in sorted(map(described, shapes), key=cost):
         bands = tuned.construction.bands
         if bands < fewest or tuned.construction == usual:
@@ -114,6 +122,7 @@ def ranked(
         fewest = min(fewest, bands)
     # The usual one comes first where nothing is known of the documents.
     kept.sort(key=lambda tuned: tuned.construction != usual if tuned.work is None else tuned.work)
+    kept[0] = dataclasses.replace(kept[0], chosen=True)
     if named is not None and not any(tuned.named for tuned in kept):
         kept.append(described(named))
     return kept
@@ -142,3 +151,26 @@ def describe(
         candidates,
         work,
     )
+
+
+def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
+    """Constructions that reach the recall, each with the last level that fits it best."""
+    # The sizes of the levels below; an AND of 1 makes a cascade that starts with OR.
+    first, inner = range(1, _LARGEST_INNER + 1), range(2, _LARGEST_INNER + 1)
+    below = itertools.chain(
+        itertools.product(range(1, lanes + 1)),
+        itertools.product(first, inner),
+        itertools.product(first, inner, inner),
+    )
+    for sizes in below:
+        last: Literal["and", "or"] = "or" if len(sizes) % 2 else "and"
+        levels = zip(("and", "or") * 2, sizes, strict=False)
+        before = "".join(f"{kind} {size}, " for kind, size in levels)
+
+        def of_size(size: int, before: str = f"{before}{last} ") -> Construction:
+            return Construction.parse(f"{before}{size}")
+
+        maximum = lanes // math.prod(sizes)
+        construction = resolve.last_level(last, of_size, threshold, recall, maximum)
+        if construction is not None:
+            yield construction

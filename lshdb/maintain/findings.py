@@ -1,4 +1,4 @@
-"""What `check` finds in a file, and what `--repair` writes."""
+"""What `check` finds in a file."""
 
 from dataclasses import dataclass
 
@@ -25,14 +25,6 @@ class Problem(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Repair(Result):
-    """How many rows, documents or definitions of a table were repaired."""
-
-    table: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class CheckReport(Result):
     """The result of a check.
 
@@ -42,7 +34,7 @@ class CheckReport(Result):
         deep: whether contents were shingled and signed again.
         problems: the first five of each table and column; () for a whole file.
         counts: the number of all problems, by their `table`.
-        repairs: the repairs that were made.
+        repairs: how many rows, documents or definitions were repaired, by table.
         remaining: the counts that are left after repair; all of them without repair.
     """
 
@@ -51,7 +43,7 @@ class CheckReport(Result):
     deep: bool
     problems: tuple[Problem, ...]
     counts: dict[str, int]
-    repairs: tuple[Repair, ...]
+    repairs: dict[str, int]
     remaining: dict[str, int]
 
     @property

@@ -2,12 +2,12 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lshdb import groups, offers, options
 from lshdb.errors import SettingsError, SettingsMismatch
@@ -167,18 +167,26 @@ def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shinglin
     return shingling
 
 
-def shapes_reaching(threshold: float, recall: float, lanes: int) -> list[Construction]:
-    """For each number of rows the fewest bands that reach the recall, the most rows first."""
+def last_level(
+    kind: Literal["and", "or"],
+    of_size: Callable[[int], Construction],
+    threshold: float,
+    recall: float,
+    maximum: int,
+) -> Construction | None:
+    """The most selective construction that reaches the recall; None if none does.
 
-    def reached(rows: int, bands: int) -> float:
-        return candidate_probability(threshold, Construction(rows, bands))
-
-    shapes = []
-    for rows in range(lanes, 0, -1):
-        sizes = range(1, lanes // rows + 1)
-        fewest = bisect_left(sizes, recall, key=partial(reached, rows))
-        shapes += [Construction(rows, bands) for bands in sizes[fewest : fewest + 1]]
-    return shapes
+    Args:
+        kind: kind of the last level: the smallest OR is the most selective, or the largest AND.
+        of_size: makes the construction for a size of this level.
+        threshold, recall: the similarity, and the minimum probability there.
+        maximum: the largest size.
+    """
+    sizes = range(1, maximum + 1) if kind == "or" else range(maximum, 0, -1)
+    index = bisect_left(
+        sizes, recall, key=lambda size: candidate_probability(threshold, of_size(size))
+    )
+    return of_size(sizes[index]) if index < maximum else None
 
 
 def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:
@@ -195,7 +203,11 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     >>> choose_construction(0.8, 0.99, 128)
     Construction(rows=5, bands=12)
     """
-    shapes = shapes_reaching(threshold, recall, lanes)
+    of_rows = (
+        last_level("or", partial(Construction, rows), threshold, recall, lanes // rows)
+        for rows in range(lanes, 0, -1)
+    )
+    shapes = [shape for shape in of_rows if shape]
     if shapes:
         most = MORE_CANDIDATES * mean_below(threshold, shapes[0])
         selective = (shape for shape in shapes if mean_below(threshold, shape) <= most)

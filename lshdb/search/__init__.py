@@ -2,7 +2,7 @@
 
 In: a document, a key or nothing but the file. Out: matches, pairs, clusters, comparisons.
 
-    stored_documents  documents by their keys: their fields and buckets; documents by words
+    stored_documents  documents by their keys: their fields and buckets
     query       documents similar to one or many: candidates, estimates, verification, ranking;
                 the door Measure
     lookup      the documents in the buckets of signatures

@@ -13,6 +13,7 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | `query`, `pairs` of records | those that share a shingle of 1,000 or fewer records | warns |
 | `dedup`, `add` | the first `dedup_listed` that are kept | warns |
 | Spark | all pairs of WHOLE documents; in larger buckets those with the first | counts |
+| `tune` | the first `sample_rows` | warns |
 
 `buckets`, and SQL about them, lack documents that wait for rows of the index, and warn (see
 store.lookups).
@@ -62,6 +63,16 @@ def clusters_cut(buckets: int, limit: Limit) -> Cut:
         f"buckets with more than {limit.whole:,} documents, not all similar: {buckets:,}; not all "
         "of their candidate pairs were compared, so a cluster may be shown in parts; lshdb pairs "
         "compares all",
+    )
+
+
+def sample_cut(documents: int, sample: int, rows: int) -> Cut:
+    """For these documents of a sample, not all rows of their buckets were read."""
+    return Cut(
+        "tune",
+        documents,
+        f"for {documents:,} of {sample:,} documents, only the first {rows:,} of a bucket were "
+        "read, so more documents are similar than this sample says",
     )
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.sketch import banding
+from lshdb.sketch import banding, constructions
 from lshdb.store.lookups import StoreReader
 from lshdb.text import arrays
 
@@ -69,3 +69,10 @@ def bucket_members(
     if len(keys) > 1:
         doc_ids = doc_ids[arrays.expand_ranges(begins[inverse], sizes)]
     return BucketMembers(sizes.reshape(keys.shape), doc_ids)
+
+
+def candidate_ids(store: StoreReader, signature: arrays.Lanes) -> arrays.IntArray:
+    """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
+    in_buckets = bucket_members(store, buckets_of(store, signature)[np.newaxis])
+    _, bands = in_buckets.origins()
+    return constructions.candidates_among(bands, in_buckets.doc_ids, store.settings.construction)

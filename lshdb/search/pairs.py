@@ -25,6 +25,7 @@ from lshdb.read.paths import escaped, is_in_bin
 from lshdb.search import query
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
+from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_filters import PairFilter, filters_of
 from lshdb.search.pair_sample import NO_PAIRS, Drawn, ScoredPairs, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
@@ -148,6 +149,10 @@ class Join:
         left, right, scores = left[similar], right[similar], scores[similar]
         kept = self.kept(left, right)
         left, right, scores = left[kept], right[kept], scores[kept]
+        if self.of_pairs is not None and (minimum := self.of_pairs.weighted.min_weighted):
+            weighted, _ = self.measure.weigh(self.contents, self.shingles, left, right)
+            enough = weighted >= minimum
+            left, right, scores = left[enough], right[enough], scores[enough]
         if self.prefix_filtered or self.settings.construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
             # that make the cascade true. Few pairs are similar, so this is checked last.
@@ -331,13 +336,18 @@ def pair_blocks(
     request = request.join if isinstance(request, PairsOptions) else request
     with store.snapshot(request.similar.condition) as (reader, condition):
         if of_pairs is not None:
+            query.ranking(reader.settings, of_pairs.weighted)  # whether it is possible
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
-        join = Join(reader, request, condition, None, progress, of_pairs)
-        candidates = _candidates(join)
+        row = None if request.key is None else query.row_of_key(reader, request.key)
+        only = None if row is None else NO_NUMBERS
+        if row is not None and row.signature is not None:
+            only = candidate_ids(reader, row.signature)
+        join = Join(reader, request, condition, only, progress, of_pairs)
+        candidates = _candidates(join) if row is None else _candidates_with(join, row.doc_id)
         scored: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if of_pairs is not None and of_pairs.sample is not None:
             scored = [draw(scored, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn or Drawn())]
-        elif request.similar.top is not None:
+        elif request.similar.top is not None and not (of_pairs and of_pairs.weighted.sort):
             scored = [_best(join, candidates, request.similar.top)]
         for a, b, scores in scored:
             for part in chunks(len(a), join.limits.pairs_rows):
@@ -352,6 +362,17 @@ def _candidates(join: Join) -> Iterator[tuple[IntArray, IntArray]]:
     for left, right in join.buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
         join.progress(int(left[0]), len(join), _COMPARED)
         yield left, right
+
+
+def _candidates_with(join: Join, doc_id: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """The candidate pairs with one document, in the same order."""
+    if doc_id not in join.doc_ids:
+        return
+    index = int(np.searchsorted(join.doc_ids, doc_id))
+    others = np.flatnonzero(join.doc_ids != doc_id)
+    for part in chunks(len(others), join.limits.pairs_chunk):
+        chunk = others[part]
+        yield np.minimum(chunk, index), np.maximum(chunk, index)
 
 
 def _best(join: Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
@@ -380,7 +401,7 @@ def all_clusters(
     Their numbers are those among all clusters, whichever are chosen. If one member is enough, the
     documents that are similar to no other follow, in the order of addition, with the next numbers.
     """
-    similar, key = request.join.similar, request.key
+    similar, key = request.join.similar, request.join.key
     with store.snapshot(similar.condition) as (reader, condition):
         doc_id = None if key is None else query.row_of_key(reader, key).doc_id
         join = Join(reader, request.join, condition, progress=progress)

@@ -11,8 +11,9 @@ of these are compared. Documents in smaller buckets are never left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -21,13 +22,13 @@ import numpy as np
 from lshdb import errors, offers
 from lshdb.columns import Block
 from lshdb.model import Match
-from lshdb.options import QueryOptions, RankingOptions
+from lshdb.options import QueryOptions, RankingOptions, WeightedOptions
 from lshdb.progress import Progress
 from lshdb.read.metadata import picked
 from lshdb.search import cut_notes, similarity
 from lshdb.search.lookup import TooManyAtOnce, bucket_members
 from lshdb.sketch import banding, constructions, minhash, signing
-from lshdb.sketch.settings import Settings, recall_at
+from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -191,6 +192,18 @@ def measure_of(store: StoreReader) -> Any:
     return offers.offered(offers.SEARCHES, "weighted")(store)
 
 
+def ranking(settings: Settings, weighted: WeightedOptions) -> Callable[..., Iterable[Any]] | None:
+    """What chooses and orders results by these options; None if they ask for nothing.
+
+    Raises:
+        UsageError: the app is missing, or the index.
+    """
+    if not weighted.sort and weighted.min_weighted is None:
+        return None
+    rank: Callable[..., Iterable[Any]] = offers.offered(offers.SEARCHES, "sort")(settings)
+    return rank
+
+
 def check_records(settings: Settings, *options: object) -> None:
     """UsageError if records are to be compared otherwise: one of these options is given."""
     if settings.records and any(options):
@@ -205,45 +218,20 @@ def search(
 ) -> list[Match]:
     """The matches of a document, of one that was just read, or of a signature [k], best first."""
     condition = query.similar.condition
-    if condition.where is None:
-        with store.reading():
-            return _answer(store, query, None, wanted)
-    with store.snapshot(condition) as (reader, keep):
-        return _answer(reader, query, keep, wanted)
-
-
-def _answer(
-    store: StoreReader,
-    query: RankingOptions,
-    keep: DocumentFilter | None,
-    wanted: QueryOptions | Batch | Lanes,
-) -> list[Match]:
-    if query.containment and store.settings.shingling.foreign:
-        raise errors.UsageError("containment needs contents; this database has only signatures")
-    ((matches, cuts),) = answers(store, query, _query_batch(store, wanted), keep)
+    reader: StoreReader
+    keep: DocumentFilter | None
+    with ExitStack() as stack:
+        if condition.where is None:
+            stack.enter_context(store.reading())
+            reader, keep = store, None
+        else:
+            reader, keep = stack.enter_context(store.snapshot(condition))
+        if query.containment and reader.settings.shingling.foreign:
+            raise errors.UsageError("containment needs contents; this database has only signatures")
+        ((matches, cuts),) = answers(reader, query, _query_batch(reader, wanted), keep)
     for cut in cuts:
         errors.warn_of_limit(cut)
     return matches
-
-
-def comparison_at(settings: Settings, threshold: float | None) -> tuple[float, bool, float]:
-    """How documents are compared at a threshold, so that no recall is lost silently.
-
-    Below its own threshold, the index finds less than it was made for: all documents are compared.
-
-    Args:
-        settings: of the file.
-        threshold: None for the file's own.
-
-    Returns:
-        The threshold; whether all documents are compared; and the recall there, the share of
-        documents at this similarity that are found.
-    """
-    if threshold is None:
-        threshold = settings.threshold
-    recall = recall_at(settings, threshold)
-    compares_all = threshold < settings.threshold and recall < settings.recall
-    return threshold, compares_all, 1.0 if compares_all else recall
 
 
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:
@@ -307,6 +295,9 @@ def answers(
     """
     if not len(batch):
         return
+    request, rank = query, ranking(store.settings, query.weighted)
+    if rank is not None:
+        query = replace(query, similar=replace(query.similar, top=None))
     try:
         if store.settings.records and batch.stored:
             scored, cuts = measure_of(store).matches(query, batch, keep)
@@ -315,11 +306,14 @@ def answers(
     except TooManyAtOnce:
         middle = len(batch) // 2
         for half in (batch.part(0, middle), batch.part(middle, len(batch))):
-            yield from answers(store, query, half, keep)
+            yield from answers(store, request, half, keep)
         return
     matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
         matches_of_query = [*islice(matches, count)]
+        if rank is not None:
+            ranked = rank(matches_of_query, request.weighted, request.similar.top)
+            matches_of_query = [*ranked]
         # No unread document is better than equal ones, which were added before it.
         certain = len(matches_of_query) == query.similar.top and all(
             match.similarity == 1 for match in matches_of_query

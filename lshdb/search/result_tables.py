@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -217,6 +218,12 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     blocks = finding(pair_blocks, store, options, options.join.group_by, progress.silent, drawn)
 
     def rows() -> Iterator[Sequence[Any]]:
+        if options.weighted.sort:
+            values = attrgetter(*names)
+            for pair in pairs():
+                metadata_of_both = (pair.a_metadata or {}, pair.b_metadata or {})
+                yield *values(pair), *(value for of in metadata_of_both for value in of.values())
+            return
         for block in blocks():
             if not options.join.similar.fields:
                 yield from block.rows(names)
@@ -228,8 +235,11 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
 
     def pairs() -> Iterator[model.Pair]:
-        for block in blocks():
-            yield from block.objects(model.Pair)
+        found = itertools.chain.from_iterable(block.objects(model.Pair) for block in blocks())
+        if not options.weighted.sort:
+            return found
+        rank = offers.offered(offers.SEARCHES, "sort")(store.settings)
+        return iter(rank(found, options.weighted, options.join.similar.top, "similarity"))
 
     results = PairResults("pairs", columns, pairs, rows)
     results._drawn = drawn

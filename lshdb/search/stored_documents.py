@@ -1,15 +1,11 @@
-"""Stored documents by their keys: their fields and buckets; documents by words."""
+"""Stored documents by their keys: their fields and buckets."""
 
 from lshdb import model
 from lshdb.read.metadata import from_json
 from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
 from lshdb.store.store import Store
-from lshdb.text import hashing, shingles
 from lshdb.text.content import from_stored
-from lshdb.text.kinds import missing_app
-
-_MAX_ROWS = (1 << 63) - 1
 
 
 def stored_document(store: Store, key: str) -> model.StoredDocument:
@@ -23,16 +19,6 @@ def stored_document(store: Store, key: str) -> model.StoredDocument:
     metadata = from_json(row.metadata)
     return model.StoredDocument(
         row.doc_id, row.key, content, row.shingles, row.signature, buckets, metadata
-    )
-
-
-def count_distinct(store: Store, document: model.StoredDocument) -> int | None:
-    """How many distinct shingles a document has; None without its content, or without its app."""
-    shingling = store.settings.shingling
-    if document.content is None or missing_app(shingling):
-        return None
-    return len(
-        shingles.distinct_shingles([document.content], shingling, hashing.secret_seed()).hashes
     )
 
 

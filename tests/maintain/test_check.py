@@ -80,7 +80,7 @@ def test_a_whole_file_is_whole_and_stays_as_it_is(
     before = inspection.files(path.parent)
     report = lshdb.check(path, deep=deep)
     assert report.ok
-    assert (report.problems, report.repairs, report.deep) == ((), (), deep)
+    assert (report.problems, report.repairs, report.deep) == ((), {}, deep)
     ((empty,),) = inspection.rows(path, "SELECT count(*) FROM documents WHERE shingles = 0")
     assert isinstance(empty, int)
     assert report.documents == len(FILES[name][1])
@@ -347,7 +347,7 @@ def test_a_file_with_what_is_not_lshdbs_is_not_written(
         report = lshdb.check(path, repair=repair)
         assert found(report) == left(report) == problems | {"bands": 1}
         assert report.problems[0].stored == example
-        assert report.repairs == ()
+        assert report.repairs == {}
     assert inspection.contents(path) == rows
 
 
@@ -376,7 +376,7 @@ def test_a_file_without_settings_or_documents_is_reported_and_left_alone(
             == problems
         )
         assert not report.ok
-        assert report.repairs == ()
+        assert report.repairs == {}
     assert inspection.files(path.parent) == before
 
 
@@ -397,8 +397,7 @@ def test_bands_are_rebuilt_where_rows_differ(path: Path) -> None:
     assert problem.table == "bands"
     report = lshdb.check(path, repair=True)
     assert report.ok
-    (repair,) = report.repairs
-    assert (repair.table, repair.count) == ("bands", len(wanted))
+    assert report.repairs == {"bands": len(wanted)}
     assert set(inspection.rows(path, "SELECT * FROM bands")) == wanted
 
 
@@ -409,8 +408,7 @@ def test_fingerprints_are_rebuilt_where_many_differ(path: Path) -> None:
     wanted = set(inspection.rows(path, "SELECT * FROM fingerprints"))
     with inspection.sqlite(path) as connection:
         connection.execute("DELETE FROM fingerprints")
-    (repair,) = lshdb.check(path, repair=True).repairs
-    assert (repair.table, repair.count) == ("fingerprints", len(wanted))
+    assert lshdb.check(path, repair=True).repairs == {"fingerprints": len(wanted)}
     assert set(inspection.rows(path, "SELECT * FROM fingerprints")) == wanted
 
 

@@ -74,6 +74,7 @@ def random_number(a: int, b: int, seed: int) -> int:
 @settings(max_examples=15)
 @given(
     groups=GROUPS,
+    key=SOME_KEYS,
     top=st.none() | st.integers(1, 12) | st.just(10_000),
     threshold=st.sampled_from([None, 0.4, 0.6, 0.9]),
     highest=st.none() | st.integers(0),
@@ -82,6 +83,7 @@ def random_number(a: int, b: int, seed: int) -> int:
 def test_pairs_are_chosen_from_all(
     filled: Path,
     groups: set[int] | None,
+    key: str | None,
     top: int | None,
     threshold: float | None,
     highest: int | None,
@@ -93,12 +95,13 @@ def test_pairs_are_chosen_from_all(
     wanted = [
         pair
         for pair in everything
-        if (maximum is None or pair.similarity <= maximum)
+        if (key is None or key in (pair.a, pair.b))
+        and (maximum is None or pair.similarity <= maximum)
         and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
     ]
     doc_ids: dict[Any, Any] = dict(inspection.rows(filled, "SELECT key, doc_id FROM documents"))
     with reading(filled, pairs_chunk=chunk, pairs_rows=2) as db:
-        asked: Any = {"threshold": threshold, "max_similarity": maximum}
+        asked: Any = {"threshold": threshold, "max_similarity": maximum, "key": key}
         asked |= of_groups(groups)
         by_similarity = sorted(wanted, key=lambda pair: -pair.similarity)
         found = list(db.pairs(top=top, **asked))

@@ -84,7 +84,7 @@ def test_a_question_that_makes_no_sense_is_refused_at_once(
         ("query_many", ([("q", ["x"])],), ContentError, "'q': this is a set"),
         of_compare("compare", ("one", Document("new", ["x"])), ContentError, "this is a set"),
         of_compare("compare", ("one", "nobody"), KeyNotFound, NOBODY),
-        *((ask, {"key": "nobody"}, KeyNotFound, NOBODY) for ask in ("query", "clusters")),
+        *((ask, {"key": "nobody"}, KeyNotFound, NOBODY) for ask in ("query", "pairs", "clusters")),
         of_passages("passages", {"key": "nobody"}, KeyNotFound, NOBODY),
         ("query", {**ONE, "where": "nope = 1"}, QueryError, "no such column: nope"),
         ("pairs", {"where": "nope = 1"}, QueryError, "no such column: nope"),

@@ -14,8 +14,9 @@ from lshdb.groups import replaced
 from lshdb.model import StoredDocument
 from lshdb.options import RankingOptions
 from lshdb.results import Result
-from lshdb.search.query import answers, comparison_at
+from lshdb.search.query import answers
 from lshdb.search.stored_documents import stored_document
+from lshdb.sketch.settings import Settings, recall_at
 from lshdb.sketch.signing import digested
 from lshdb.store.store import Store
 from lshdb.text.shingling import Content
@@ -93,6 +94,26 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
         # The index may have been rebuilt since the file was read last.
         part = replace(part, signed=writing.signatures_of(part, range(1), store.settings))
         return _admitted(store, part, batch.contents[0], options)
+
+
+def comparison_at(settings: Settings, threshold: float | None) -> tuple[float, bool, float]:
+    """How documents are compared at a threshold, so that no recall is lost silently.
+
+    Below its own threshold, the index finds less than it was made for: all documents are compared.
+
+    Args:
+        settings: of the file.
+        threshold: None for the file's own.
+
+    Returns:
+        The threshold; whether all documents are compared; and the recall there, the share of
+        documents at this similarity that are found.
+    """
+    if threshold is None:
+        threshold = settings.threshold
+    recall = recall_at(settings, threshold)
+    compares_all = threshold < settings.threshold and recall < settings.recall
+    return threshold, compares_all, 1.0 if compares_all else recall
 
 
 def _admitted(

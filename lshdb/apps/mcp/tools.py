@@ -22,10 +22,10 @@ from lshdb import (
     UsageError,
     formatting,
 )
+from lshdb.apps.compare.admission import comparison_at
 from lshdb.apps.compare.differences import changed_words
 from lshdb.apps.mcp.statements import KEY_OF_NUMBER
 from lshdb.keys import key_argument, key_arguments
-from lshdb.search.query import comparison_at
 from lshdb.sketch.settings import settings_record
 
 URI = "lshdb://document/"

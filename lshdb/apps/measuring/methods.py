@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.apps.measuring.model import Measured, MeasuredRecall
 from lshdb.apps.measuring.options import MeasureOptions
@@ -22,7 +21,7 @@ from lshdb.database import Database, store_of
 from lshdb.maintain import analysis, sampling
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
-from lshdb.sketch import constructions, minhash
+from lshdb.sketch import minhash
 from lshdb.store.store import Store
 from lshdb.taking import takes
 from lshdb.text import arrays
@@ -38,6 +37,9 @@ _SIGMAS = 1.959964
 @takes(MeasureOptions)
 def measure(db: Database, options: MeasureOptions) -> Measured:
     """Measure what the index finds and costs, by brute force for a sample of the documents.
+
+    Warns:
+        LimitWarning: buckets were too large to be read whole for the formula.
 
     >>> import lshdb
     >>> with lshdb.open("fables.db", threshold=0.5) as db:
@@ -90,7 +92,7 @@ def _candidates(
     store: Store, signatures: arrays.Lanes, doc_ids: arrays.IntArray
 ) -> Iterator[tuple[slice, list[arrays.IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    each = (_candidate_ids(store, signature) for signature in signatures)
+    each = (lookup.candidate_ids(store, signature) for signature in signatures)
     others = (
         candidates[candidates != doc_id] for candidates, doc_id in zip(each, doc_ids, strict=True)
     )
@@ -98,13 +100,6 @@ def _candidates(
     maximum = store.limits.measure_held
     for batch in arrays.bounded(others, lambda candidates: len(candidates) + _PER_QUERY, maximum):
         yield slice(start, start := start + len(batch)), batch
-
-
-def _candidate_ids(store: Store, signature: arrays.Lanes) -> arrays.IntArray:
-    """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
-    in_buckets = lookup.bucket_members(store, lookup.buckets_of(store, signature)[np.newaxis])
-    _, bands = in_buckets.origins()
-    return constructions.candidates_among(bands, in_buckets.doc_ids, store.settings.construction)
 
 
 @dataclass(eq=False)
@@ -137,7 +132,7 @@ class _PairCounts:
     ) -> None:
         """Compare q queries [q, k] with documents [n, k]."""
         queries = self.queries[part]
-        agree = _agreeing(signatures, others)
+        agree = sampling.agreeing(signatures, others)
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
         for index, candidate_ids in enumerate(candidates):
             begin, end = np.searchsorted(candidate_ids, [doc_ids[0], doc_ids[-1] + 1])
@@ -206,20 +201,3 @@ class _PairCounts:
             precision=precision,
             precision_formula=expected_precision,
         )
-
-
-def _agreeing(
-    queries: arrays.Lanes, others: arrays.Lanes
-) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
-    """How many lanes agree, of queries [q, k] and documents [n, k]: [q, n].
-
-    Lane by lane, over all pairs, so that each step is one long run of memory.
-    """
-    lanes, shape = queries.shape[1], (len(queries), len(others))
-    total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
-    equal = np.empty(shape, dtype=np.bool_)
-    columns = np.ascontiguousarray(queries.T), np.ascontiguousarray(others.T)
-    for query_lane, other_lane in zip(*columns, strict=True):
-        np.equal(query_lane[:, np.newaxis], other_lane, out=equal)
-        total += equal.view(np.uint8)
-    return total

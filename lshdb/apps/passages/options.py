@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated, Literal
+from typing import Annotated
 
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
@@ -14,6 +14,7 @@ from lshdb.options import (
     StoredKey,
     TextField,
     Top,
+    WeightedOptions,
 )
 
 Base = Annotated[
@@ -60,18 +61,6 @@ class CopiedOptions(Options):
     base: Annotated[
         Sequence[str], argument("Texts that anyone may copy: a task, a template, a licence.")
     ] = ()
-
-
-class WeightedOptions(Options):
-    """How results are ordered and chosen by their similarity weighted by rarity."""
-
-    sort: Annotated[
-        Literal["weighted", "weighted_share"] | None,
-        uncommon("Best first by this column.", metavar="weighted|weighted_share"),
-    ] = None
-    min_weighted: Annotated[
-        float | None, uncommon("Minimum similarity weighted by rarity.", min=0, max=1)
-    ] = None
 
 
 class PassagePairsOptions(Options):

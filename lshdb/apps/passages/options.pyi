@@ -18,10 +18,10 @@ from lshdb.text.shingling import Content
 from lshdb.options import *
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Annotated, Literal
+from typing import Annotated
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, argument, uncommon
-from lshdb.options import INPUT, GroupBy, KeyField, OnProgress, StoredKey, TextField, Top
+from lshdb.options import INPUT, GroupBy, KeyField, OnProgress, StoredKey, TextField, Top, WeightedOptions
 Base = Sequence[str] | None
 
 class CommonOptions(Options):
@@ -49,10 +49,6 @@ class CopiedOptions(Options):
         min_words: int | None = None,
         base: Sequence[str] = (),
     ) -> None: ...
-
-class WeightedOptions(Options):
-    sort: Literal['weighted', 'weighted_share'] | None = None
-    min_weighted: float | None = None
 
 class PassagePairsOptions(Options):
     copied: CopiedOptions

@@ -13,15 +13,17 @@ df - 1, what only two documents have weighs as much as what one has.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from lshdb.apps.passages.options import WeightedOptions
+from lshdb.errors import UsageError
+from lshdb.options import WeightedOptions
 from lshdb.search.similarity import Contents
+from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.text import arrays
 from lshdb.text.arrays import IntArray, Shares, is_in
@@ -152,3 +154,17 @@ def ranked(
     if request.sort is not None or (order and top is not None):
         results = sorted(results, key=attrgetter(*order), reverse=True)
     return islice(results, None if top is None else min(top, sys.maxsize))
+
+
+def ranking(settings: Settings) -> Callable[..., Iterable[Any]]:
+    """`ranked`, for results of a file with these settings.
+
+    Raises:
+        UsageError: nothing weighs documents in this file.
+    """
+    if not settings.passages and not settings.records:
+        raise UsageError(
+            "similarity weighted by rarity needs the index of passages: make it with "
+            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
+        )
+    return ranked

@@ -33,7 +33,7 @@ QUESTIONS: Final = (
     ("sql", "SELECT doc_id, key, shingles, digest, content FROM documents ORDER BY doc_id"),
     ("sql", "SELECT count(*) FROM candidate_pairs"), ("passages", "--key", "text 3", "--json"),
     ("passages", "--key", "text 3", "--json", "--reworded"),
-    ("passages", "--all", "--passages", "--json"), ("pairs", "--json", "--sample", "9"),
+    ("passages", "--all", "--passages", "--json"), ("pairs", "--json", "--sort", "weighted"),
     ("pairs", "--json", "--fields", "text"), ("clusters", "--json", "--star", "--min-size", "1"),
     ("folders", "--json"), ("decisions", "--json"),
     ("decisions", "--json", "--drop"),

@@ -190,7 +190,7 @@ def test_a_wrong_index_is_found_and_built_again(tmp_path: Path, damage: str) -> 
     connection.commit()
     connection.close()
     report = lshdb.check(path, repair=True)
-    assert [repair.table for repair in report.repairs] == ["rare_words"]
+    assert [*report.repairs] == ["rare_words"]
     assert lshdb.check(path, deep=True).ok
 
 

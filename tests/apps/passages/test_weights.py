@@ -60,19 +60,21 @@ def test_all_give_what_the_formula_gives(db: lshdb.Database) -> None:
 
 def test_the_order_and_the_minimum_are_of_what_is_asked_for(db: lshdb.Database) -> None:
     db = lshdb.open(db.path)  # read at once, not in many pieces
-    every: list[Any] = [*db.passage_pairs()]
-    pairs = sorted(every, key=lambda pair: (-pair.weighted, -pair.share))
-    assert [*db.passage_pairs(sort="weighted", top=9)] == pairs[:9]
-    assert [*db.passage_pairs(sort="weighted", top=1 << 70)] == pairs
+    every: list[Any] = [*db.pairs()]
+    pairs = sorted(every, key=lambda pair: (-pair.weighted, -pair.similarity))
+    assert [*db.pairs(sort="weighted", top=9)] == pairs[:9]
+    assert [*db.pairs(sort="weighted", top=1 << 70)] == pairs
     enough = [pair for pair in pairs if pair.weighted >= 0.3]
     assert 5 < len(enough) < len(pairs)
-    assert [*db.passage_pairs(sort="weighted", min_weighted=0.3)] == enough
-    assert all(pair in enough for pair in db.passage_pairs(min_weighted=0.3, top=5))
-    first, *_, last = db.passages(key="d4", sort="weighted_share")
-    assert first.key in ("d3", "d5")
-    assert (first.weighted_share or 0) > (last.weighted_share or 0)
-    assert len([*db.passages(key="d4", sort="weighted", top=1)]) == 1
-    assert not [*db.passages(key="d4", min_weighted=0.99)]
+    assert [*db.pairs(sort="weighted", min_weighted=0.3)] == enough
+    assert all(pair in enough for pair in db.pairs(min_weighted=0.3, top=5))
+    finds: list[Any] = [db.query, db.passages]
+    for find in finds:
+        first, *_, last = find(key="d4", sort="weighted_share")
+        assert first.key in ("d3", "d5")
+        assert first.weighted_share > last.weighted_share
+        assert len(find(key="d4", sort="weighted", top=1)) == 1
+        assert not [*find(key="d4", min_weighted=0.99)]
     shares = [pair.share for pair in db.passage_pairs(top=10)]
     assert shares == sorted(shares, reverse=True)
     db.close()
@@ -85,6 +87,8 @@ def test_two_documents_are_no_class(tmp_path: Path) -> None:
             (pair,) = db.pairs()
             assert (pair.weighted, pair.weighted_share) == (expected, expected)
             db.reindex(passages=0)
+        with pytest.raises(lshdb.UsageError, match="--passages 8"):
+            list(db.pairs(sort="weighted"))
 
 
 def reported(db: lshdb.Database) -> dict[tuple[str, str], tuple[float, float]]:
