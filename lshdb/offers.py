@@ -26,7 +26,7 @@ class Command(NamedTuple):
 NEEDS = {
     "compare": {"passages", "programs"},
     "dedup": {"merging", "passages", "review", "signatures", "tables"},
-    "folders": {"passages", "programs", "review"},
+    "folders": {"compare", "passages", "programs", "review"},
     "frames": {"dedup", "tables"},
     "gate": {"folders", "passages", "programs"},
     "mcp": {"compare", "words"},

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from lshdb.database import Database, store_of
 from lshdb.errors import InputError, install
 from lshdb.formatting import counted
 from lshdb.keys import distinct_key
-from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.read import kinds, paths
 from lshdb.read.paths import printable_path
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from lshdb.read.batch import Batch
     from lshdb.read.counts import Failures, ReadCounts
     from lshdb.read.session import HowRead, Session
-    from lshdb.sketch.settings import Settings
 
 FAILURES_SHOWN = 20
 _DEFAULT = options.ReadingOptions()
@@ -113,24 +110,6 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     if not texts:
         raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")
     return texts
-
-
-@contextmanager
-def temporary_database(
-    settings: Settings | None = None, root: str | None = None
-) -> Iterator[Database]:
-    """An empty database that is deleted at the end.
-
-    Args:
-        settings: None for the default ones.
-        root: the directory that keys of files are relative to; None for the current one.
-    """
-    from lshdb.maintain.resolve import resolve
-    from lshdb.write.temporary import temporary_store
-
-    settings = settings or resolve(options.SettingsOptions())
-    with temporary_store(settings, DEFAULTS, root=root or os.path.realpath(os.curdir)) as store:
-        yield Database(store)
 
 
 _READ = {

@@ -10,7 +10,8 @@ In: two documents. Out: their rows, aligned, and what differs in them.
     differences  one list of rows, which terminals, pages and reports show
     beside       two documents side by side, as rows in which passages are marked
     renaming     names of two programs that differ in step
+    temporary    a database for one job
     cli          `lshdb compare`
 
-Doors: admission, beside, cli.compare, differences, options.
+Doors: admission, beside, cli.compare, differences, options, temporary.
 """

@@ -14,6 +14,7 @@ import typer
 from lshdb import errors
 from lshdb.apps.compare.compare import compare as compare_sides
 from lshdb.apps.compare.model import Comparison
+from lshdb.apps.compare.temporary import temporary_database
 from lshdb.cli import documents, messages, options, results
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
@@ -93,7 +94,7 @@ def compare(
         messages.message(
             f"there is no {file.db}: compared as in a database with the default settings"
         )
-    with documents.temporary_database() if alone else file.reading() as database:
+    with temporary_database() if alone else file.reading() as database:
         sides = (_side(database, name, reading, as_keys=as_keys) for name in (a, b))
         compared = compare_sides(store_of(database), *sides)
         record = compared.record() | {"agreeing_bands": len(compared.shared_buckets)}

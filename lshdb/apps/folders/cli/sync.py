@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lshdb.apps.compare.temporary import temporary_database
 from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.folders.sync import SyncChange, SyncReport, check_directories
 from lshdb.cli import documents, messages, results, running
@@ -49,7 +50,7 @@ def sync(
     mode: Mode = "read" if options.dry_run else "create"
     if options.dry_run and not file.db.exists():
         directory = options.root or file.db.parent
-        opened: AbstractContextManager[Database] = documents.temporary_database(
+        opened: AbstractContextManager[Database] = temporary_database(
             root=os.path.realpath(directory)
         )
     else:

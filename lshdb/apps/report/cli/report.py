@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb import model
+from lshdb.apps.compare.temporary import temporary_database
 from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.evidence import ConnectedPair
@@ -396,7 +397,7 @@ def _submissions(
 
     is_directory = os.path.isdir(name)
     # Units are indexed when they are made of these documents.
-    with documents.temporary_database(plain_settings(settings)) as database:
+    with temporary_database(plain_settings(settings)) as database:
         session = documents.session_for(settings.shingling, archives=True)
         session.counts.skipped.on_skip = notes.skipped
         progress = messages.shows_progress()
