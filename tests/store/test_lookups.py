@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import inspection
+import pytest
 from helpers import database_of
 
 import lshdb
@@ -19,3 +22,14 @@ def test_the_text_is_a_field_where_it_is_wanted(path: Path) -> None:
         assert [*store.metadata_of(ids)] == [*store.metadata_of(ids, ["n"])] == [None, '{"n":1}']
         with_texts = map(json.loads, filter(None, store.metadata_of(ids, ["text"])))
         assert [*with_texts] == [{"text": "other words"}, {"n": 1, "text": "some text"}]
+
+
+@pytest.mark.parametrize(("root", "below"), [(None, "."), ("notes", "notes"), ("..", "..")])
+def test_the_root_is_beside_the_file_unless_it_says_another(
+    path: Path, root: str | None, below: str
+) -> None:
+    database_of(path, DOCUMENTS).close()
+    with inspection.sqlite(path) as connection:
+        connection.execute("UPDATE settings SET root = ?", (root,))
+    with lshdb.open(path) as db:
+        assert store_of(db).root == os.path.normpath(path.resolve().parent / below)
