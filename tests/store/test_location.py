@@ -231,11 +231,12 @@ def test_a_file_that_is_mounted_alone_is_not_written(tmp_path: Path) -> None:
         mount("", inside / "data", source=host)
         with pytest.raises(StoreError, match=re.escape(refused)), lshdb.open(inside / name) as db:
             db.add("new", "the ant and the dove")
-        with (
-            pytest.warns(LimitWarning, match="only in the log of another name are not read"),
-            lshdb.open(inside / name, mode="read") as db,
-        ):
+        says = pytest.warns(LimitWarning, match="only in the log of another name are not read")
+        with says as warned, lshdb.open(inside / name, mode="read") as db:
             assert len(db) == 3
+        (warning,) = warned
+        assert isinstance(warning.message, LimitWarning)
+        assert (warning.message.cut.what, warning.message.cut.count) == ("open", 1)
         with lshdb.open(inside / "data" / name) as db:
             assert db.add("new", "the ant and the dove").added == 1
 
