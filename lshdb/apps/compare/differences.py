@@ -443,9 +443,13 @@ def agreement(a: str, b: str, *, programs: bool) -> str:
         a_tokens, b_tokens = (tokens.cut_tokens([blanked(text)]).text for text in (a, b))
         same = a_tokens == b_tokens
         return "The same tokens; names, comments or blanks differ" if same else ""
-    first, second = (cut([text], "word").folded for text in (a, b))
-    same = first == second and any(first)  # texts of signs have no words
-    return "The same words; case, punctuation or blanks differ" if same else ""
+    if a == b:
+        return "The same text"
+    for kind, differ in (("word", "words; case, punctuation or"), ("char", "signs;")):
+        first, second = (cut([text], kind).folded for text in (a, b))
+        if any(first + second):  # texts of signs have no words
+            return f"The same {differ} blanks differ" if first == second else ""
+    return ""
 
 
 def changed_words(given: str, stored: str) -> list[Change]:

@@ -3,6 +3,7 @@
 A question of nine words has no run of 13 words. It matches a text that has all of its words one
 after the other, folded as for shingles. Texts are looked up by the rarest word of each question. A
 text of fewer than five words, such as `The`, is a part of too many: it matches only the same words.
+A text of signs alone, such as emoji, matches only the same signs.
 """
 
 import dataclasses
@@ -20,8 +21,8 @@ from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.passage_runs import passage_at
 from lshdb.formatting import counted, listed
 from lshdb.read.paths import escaped
-from lshdb.text import shingles
-from lshdb.text.arrays import expand_ranges, int_array, offsets_of
+from lshdb.text import folding, shingles
+from lshdb.text.arrays import NO_NUMBERS, expand_ranges, int_array, offsets_of
 from lshdb.text.shingling import Shingling
 
 _MARK = b"\xff"
@@ -67,7 +68,7 @@ class WholeTexts:
     Attributes:
         shingling: of its texts.
         words: texts with fewer are short.
-        runs: the short ones that have a word, by their doc_ids.
+        runs: the short ones that are not blank, by their doc_ids.
     """
 
     shingling: Shingling
@@ -178,5 +179,16 @@ def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
         for number, (index, text) in enumerate(zip(group, group_texts, strict=True)):
             first, last = firsts[number : number + 2].tolist()
             folded = _MARK + octets[bounds[first] : bounds[last]].tobytes()
-            runs_by_index[index] = _Run(text, folded, cut, first, last - first)
+            run = _Run(text, folded, cut, first, last - first)
+            runs_by_index[index] = run if run.count else _as_signs(run)
     yield from (runs_by_index[index] for index in range(len(texts)))
+
+
+def _as_signs(run: _Run) -> _Run:
+    """A text without words as one unit, all of it; unchanged if it is blank."""
+    text, signs = run.text, " ".join(folding.fold(run.text).split())
+    if not signs:
+        return run
+    bounds = int_array([len(text) - len(text.lstrip())]), int_array([len(text.rstrip())])
+    cut = positions.Units(b"", NO_NUMBERS, NO_NUMBERS, *bounds, NO_NUMBERS)
+    return _Run(text, _MARK + signs.encode("utf-8", "surrogatepass") + _MARK, cut, 0, 1)

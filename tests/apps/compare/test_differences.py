@@ -255,6 +255,9 @@ def test_texts_with_the_same_words_are_said_to_have_them() -> None:
     )
     assert not agreement("soft caf\u00e9", "soft cafe", programs=False)
     assert not agreement("\U0001f600", "\U0001f601", programs=False)
+    assert not agreement("\U0001f600", "fox", programs=False)
+    assert agreement("+++ ---", " +++  ---", programs=False) == "The same signs; blanks differ"
+    assert agreement("\U0001f600", "\U0001f600", programs=False) == "The same text"
 
 
 # two formats of one text

@@ -169,10 +169,7 @@ def test_a_text_of_a_reference_that_is_too_short_for_a_run_matches_as_a_whole(
     """Its units are in a row there; if they are fewer than five, they are all of the row."""
 
     def units(text: str) -> list[str]:
-        if shingle == "char:2":
-            return [*" ".join(text.lower().split())]
-        has_words = any(map(oracles.is_word_character, oracles.fold(text)))
-        return oracles.words(text) if has_words else []
+        return oracles.words(text) if shingle == "word:2" else [*" ".join(text.lower().split())]
 
     def is_like(text: str, other: str) -> bool:
         row, whole = units(text), units(other)
@@ -196,6 +193,39 @@ def test_a_text_of_a_reference_that_is_too_short_for_a_run_matches_as_a_whole(
             assert row.passage is not None
             assert units(row.passage.text) == units(short[int(row.kept)])
             assert (row.passage.words, row.similarity) == (longest, longest / len(units(text)))
+
+
+@pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
+@pytest.mark.parametrize("door", ["library", "command"])
+def test_a_reference_of_signs_matches_the_same_signs(command: Command, door: str) -> None:
+    """However many signs it has, and not as a part of more of them."""
+    dashes = "-" * 40
+    signs = ["\U0001f44d", "***", "+++ ---", dashes, f"{dashes} {dashes}"]
+    others = ["\U0001f44e", "**", "****", "+++", "\U0001f44d!", "\U0001f44d the fox", " ", ""]
+    rows = [{"id": f"{n}", "text": text} for n, text in enumerate([*signs, "+++  --- ", *others])]
+    references = [{"id": f"r{n}", "text": text} for n, text in enumerate([*signs, " ", ""])]
+    expected = {f"{n}": f"r{n}" for n in range(5)} | {"5": "r2"}
+    if door == "library":
+        result = lshdb.dedup(
+            rows, against=references, rule="copied:13", on_null="keep", only_against=True, workers=0
+        )
+        assert {row.key: row.kept for row in result.dropped} == expected
+        return
+    command.write("rows.jsonl", rows)
+    command.write("known.jsonl", references)
+    given = [
+        "--rule",
+        "copied:13",
+        "--on-null",
+        "keep",
+        "--only-against",
+        "--against",
+        "known.jsonl",
+    ]
+    command.done("dedup", "rows.jsonl", *given, "-o", "kept.jsonl", "--dropped", "gone.jsonl")
+    gone = [*map(json.loads, command.path("gone.jsonl").read_text().splitlines())]
+    assert {row["key"]: row["kept"] for row in gone} == expected
+    assert [row["same_text"] for row in gone] == [True] * 5 + [False]
 
 
 def check_passage(row: DroppedRow, texts: list[str], size: int) -> None:

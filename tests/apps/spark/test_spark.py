@@ -344,6 +344,8 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession) -> None:
     questions = [{"k": "q", "q": "who built the LIGHTHOUSE here"}, {"k": "r", "q": words[6][:60]}]
     fields, known = {"key": "k", "text": "q"}, [{"id": "x", "text": rows[5]["text"]}]
     known += [{"id": "the", "text": "W3x1"}, {"id": "all", "text": "not a PART"}]
+    known.append({"id": "sign", "text": "\U0001f44d"})
+    rows += [{"id": "sign", "text": "\U0001f44d"}, {"id": "other", "text": "\U0001f44e"}]
     rows.append({"id": "same", "text": "Not a part!"})
     known.append({"id": "y", "text": f"{rows[1]['text']} and more"})
     given: dict[str, Any] = {"rule": "copied:8", "only_against": True, "on_null": "keep"}
@@ -355,9 +357,10 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession) -> None:
     dropped = {(row["key"], row["kept"], row["reference"]) for row in result.dropped.collect()}
     assert dropped == {(row.key, row.kept, row.reference) for row in expected.dropped}
     assert len(dropped) > 1
+    assert ("sign", "sign") in {(key, stored) for key, stored, _ in dropped}
     kept = {row["id"] for row in result.kept.collect()}
     assert kept == {row["id"] for row in expected.kept}
-    assert result.counts["short_references"] == 3
+    assert result.counts["short_references"] == 4
     with pytest.raises(lshdb.UsageError, match="only_against"):
         lshdb.spark.dedup(df, settings, **given)
 
