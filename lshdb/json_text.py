@@ -8,7 +8,7 @@ import json
 import math
 import re
 from types import NoneType
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -16,11 +16,15 @@ MAX_DEPTH = 200
 """Levels of arrays and objects in all JSON that is read and written: every parser, encoder and
 recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+_LONGEST_PLAIN = 100
+"""Digits before or after the point of a decimal that is written without an exponent."""
 _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
 """Leaves digits and points as they are, and makes a blank of all else."""
+_LARGEST = 1 << 63
+"""From here on a float may be an integer that orjson rounded."""
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
-"""Types whose values orjson reads exactly."""
+_PLAIN = _EXACT - {int}
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
@@ -28,28 +32,43 @@ _ESCAPES = re.compile(
 """An escape in JSON; the group matches the escape of a lone surrogate."""
 
 
-def loads(data: bytes, *, decimals: bool = False) -> Any:
+def loads(data: bytes) -> Any:
     """The value of JSON in UTF-8; if a name is repeated, its last field counts.
-
-    Args:
-        data: the text.
-        decimals: whether numbers that no float prints are decimals, and not rounded.
 
     Raises:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
         RecursionError: more than MAX_DEPTH levels.
     """
+    return loads_exactly(data, decimals=False)[0]
+
+
+def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
+    """The value of JSON as `loads` gives it, and whether `text_fields` may find any.
+
+    Args:
+        data: the text.
+        decimals: whether numbers that no float prints are decimals, and not rounded.
+    """
     value = orjson.loads(data)
-    if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):
-        return value  # most records have plain values alone
+    if isinstance(value, dict):  # most records have plain values alone
+        kinds = {*map(type, value.values())}
+        floats = [each for each in value.values() if type(each) is float]
+        if _EXACT.issuperset(kinds - {float}) and (
+            not floats or (not decimals and max(map(abs, floats)) < _LARGEST)
+        ):
+            return value, False
     if _may_be_deep(data):
         check_depth(value)
     # Numbers of 15 digits are exact as floats; integers beyond 64 bits have 19 digits or more.
     longest = 15 if decimals else 18
     long = _long_numbers(data, longest)
-    if long and long != _long_numbers(orjson.dumps(value), longest):
-        return json.loads(data, parse_float=_exact if decimals else None)
-    return value
+    if not long:
+        return value, False
+    if isinstance(value, dict) and long == _long_numbers(orjson.dumps(floats), longest):
+        return value, False  # most records have their long numbers as floats alone
+    if long != _long_numbers(orjson.dumps(value), longest):
+        return json.loads(data, parse_float=_exact if decimals else None), True
+    return value, False
 
 
 def _long_numbers(data: bytes, longest: int) -> list[bytes]:
@@ -84,7 +103,7 @@ def encode(value: object, *, numbers: bool = False) -> bytes:
     except TypeError:
         check_depth(value)
         data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
-    if b"null" in data and _has_infinity(value):
+    if b"null" in data and any(map(_is_infinite, _leaves(value, _EXACT))):
         data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
     if _may_be_deep(data):
         check_depth(value)
@@ -124,6 +143,20 @@ def _may_be_deep(data: bytes) -> bool:
     return len(data) > MAX_DEPTH and data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
+def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
+    """The values in lists and objects, but for those of some types."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return [] if type(value) in left_out else [value]
+    return [
+        leaf
+        for element in value
+        if type(element) not in left_out
+        for leaf in _leaves(element, left_out)
+    ]
+
+
 def _exact(text: str) -> object:
     """The float that prints as these digits, or a decimal."""
     from decimal import Decimal
@@ -131,6 +164,33 @@ def _exact(text: str) -> object:
     number, exact = float(text), Decimal(text)
     digits = len(exact.as_tuple().digits)
     return number if Decimal(f"{number:.{digits - 1}e}") == exact else exact
+
+
+class Exact(str):
+    """The text of a value that Python does not have, such as a time with nanoseconds."""
+
+
+def text_fields(record: dict[str, Any]) -> dict[str, str]:
+    """The fields with values for which `dumps` writes a text, each with the kind of one.
+
+    >>> text_fields({"a": 1 << 70, "b": [1.5, {"c": b"1"}], "d": 1, "e": None})
+    {'a': 'many digits', 'b': 'bytes'}
+    """
+    kinds = {
+        name: "".join([*filter(None, map(_text_kind, _leaves(value, _PLAIN)))][:1])
+        for name, value in record.items()
+        if type(value) not in _PLAIN
+    }
+    return {name: kind for name, kind in kinds.items() if kind}
+
+
+def _text_kind(value: object) -> str:
+    """What a value is for which `dumps` writes a text; empty for others."""
+    if isinstance(value, int):
+        return "" if -(1 << 63) <= value < 1 << 64 else "many digits"
+    if isinstance(value, float):
+        return "infinity" if _is_infinite(value) else ""
+    return type(value).__name__
 
 
 def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
@@ -162,16 +222,12 @@ def _plain(value: object, numbers: bool) -> object:
         if -(1 << 63) <= value < 1 << 64:
             return value
         return orjson.Fragment(str(value)) if numbers else str(value)
-    if isinstance(value, float) and math.isinf(value):
+    if _is_infinite(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
 
 
-def _has_infinity(value: object) -> bool:
-    if isinstance(value, dict):
-        value = [*value.values()]
-    if isinstance(value, list | tuple):
-        return any(map(_has_infinity, value))
+def _is_infinite(value: object) -> TypeGuard[float]:
     return isinstance(value, float) and math.isinf(value)
 
 
@@ -204,14 +260,21 @@ def _default(value: object) -> Any:
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return None if value.is_nan() else str(value)
+        if value.is_nan():
+            return None
+        is_short = value.is_finite() and abs(value.adjusted()) < _LONGEST_PLAIN
+        return f"{value:f}" if is_short else str(value)
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, timedelta):
         microseconds = value // timedelta(microseconds=1)
         return seconds_of(microseconds * 1_000 + getattr(value, "nanoseconds", 0))
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return None if np.isnat(value) else str(value)
+        if np.isnat(value):
+            return None
+        if isinstance(value, np.datetime64):
+            return str(value)
+        return seconds_of(int(value.astype("m8[ns]").astype(np.int64)))
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError

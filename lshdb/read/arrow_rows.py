@@ -6,7 +6,7 @@ pyarrow, the extra `arrow`.
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,12 @@ _GROUP_ROWS = 1 << 20
 """Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
 _BATCH = 10_000
 """Rows of a record batch."""
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
+"""The type of the same layout with bytes for strings."""
 WITHOUT_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Nanoseconds of each unit of time."""
@@ -236,6 +242,11 @@ def document_batches(
         for table_batch in batches:
             batch = table_batch.select(options.wanted_columns(_names(table_batch.schema)))
             for column in (batch if head is None else table_batch).columns:
+                column.validate()
+                # Bad UTF-8 costs its row, later; some encodings have no such view.
+                with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                    kind = with_values(column.type, lambda kind: _BYTES.get(kind, kind))
+                    column = column.view(kind)
                 column.validate(full=True)
             rows_done = 0
             for part in _cut(batch, options.limits.largest_row):
@@ -251,8 +262,10 @@ def document_batches(
                 elif not options.only_rows:
                     in_types = batch.slice(rows_done, part.num_rows)
                     documents.order_values = _categories(in_types, options.order_field)
-                    for index, record in enumerate(records_of(part)):
-                        documents.take(index, record)
+                    records, bad = records_of(part)
+                    for index, record in enumerate(records):
+                        documents.note_texts(record)
+                        documents.take(index, record, is_invalid_utf8=index in bad)
                 yield documents.batch(size, rows)
                 rows_done += part.num_rows
             number += rows_done
@@ -278,9 +291,9 @@ def _categories(batch: pa.RecordBatch, name: str) -> list[Category | None]:
     return [None if code is None else Category(code, names) for code in codes]
 
 
-def records_of(batch: pa.RecordBatch) -> list[Record]:
-    """The rows as Python's values."""
-    columns = []
+def records_of(batch: pa.RecordBatch) -> tuple[Iterable[Record], Set[int]]:
+    """The rows as Python's values, and the indices of those with texts that are not UTF-8."""
+    columns, bad = [], set[int]()
     for column in batch.columns:
         kind = with_values(column.type, _in_microseconds)
         try:
@@ -288,9 +301,20 @@ def records_of(batch: pa.RecordBatch) -> list[Record]:
             column = column if kind == column.type else column.cast(kind)
             columns.append([*map(_value, column)] if "[ns" in str(kind) else column.to_pylist())
         except (ValueError, OverflowError):
+            bad.update(index for index, value in enumerate(column) if not _is_utf8(value))
             columns.append([*map(_value, column)])
     names = batch.schema.names
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), bad
+
+
+def _is_utf8(scalar: pa.Scalar) -> bool:
+    """Whether all texts in a value are UTF-8."""
+    with contextlib.suppress(OverflowError):
+        try:
+            scalar.as_py()
+        except ValueError as error:
+            return not isinstance(error, UnicodeDecodeError)
+    return True
 
 
 def _in_microseconds(kind: pa.DataType) -> pa.DataType:
@@ -346,7 +370,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def _value(scalar: pa.Scalar) -> Any:
-    """A value of Python.
+    """A value of Python, in which bytes that are not UTF-8 are U+FFFD.
 
     Times that Python lacks are texts, as in ISO 8601; durations that it lacks, in seconds.
     """
@@ -362,6 +386,10 @@ def _value(scalar: pa.Scalar) -> Any:
     try:
         wanted = _in_microseconds(kind)
         return (scalar if wanted == kind else scalar.cast(wanted)).as_py()
+    except UnicodeDecodeError:
+        if hasattr(scalar, "as_buffer"):
+            return scalar.as_buffer().to_pybytes().decode("utf-8", "replace")
+        return _value(scalar.value)
     except (ValueError, OverflowError):
         zone = getattr(kind, "tz", None)
         unit: Any = getattr(kind, "unit", "D")
@@ -374,7 +402,7 @@ def _value(scalar: pa.Scalar) -> Any:
         else:  # where pyarrow's texts may be wrong, or none
             scalar = scalar.cast(pa.date32()) if pa.types.is_date64(kind) else scalar
             text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
-        return text
+        return json_text.Exact(text)
 
 
 # writing

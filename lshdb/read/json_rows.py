@@ -122,11 +122,13 @@ def _batch(data: bytes | None, number: int, source: inputs.Input, is_array: bool
             documents.fail(index, reason)
             continue
         try:
-            record, is_invalid_utf8 = _record_of(line, options)
+            record, is_invalid_utf8, has_large = _record_of(line, options)
         except InputError as error:
             if not is_blank(line):
                 documents.fail(index, str(error))
         else:
+            if has_large:
+                documents.note_texts(record)
             documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
@@ -139,21 +141,25 @@ def record_of(line: bytes) -> Record:
     return _record_of(line, _ANY)[0]
 
 
-def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
-    """The record of a line of JSON, and whether U+FFFD replaces what is not Unicode in it.
+def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]:
+    """The record of a line of JSON, and what is so of it.
+
+    Returns:
+        The record, whether U+FFFD replaces what is not Unicode in it, and whether it may have
+        numbers of many digits.
 
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_invalid_utf8, reason = False, ""
+    is_invalid_utf8, reason, exact = False, "", options.metadata or bool(options.order_field)
     try:
-        record = json_text.loads(line, decimals=True)
+        record, has_large = json_text.loads_exactly(line, decimals=exact)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
     if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
         is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
-            record, reason = json_text.loads(clean, decimals=True), ""
+            (record, has_large), reason = json_text.loads_exactly(clean, decimals=exact), ""
         except (ValueError, RecursionError) as error:
             reason = json_reason(error)
     if reason:
@@ -162,7 +168,7 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
         raise InputError(f"not a JSON object but {kind_of(record)}")
     if is_invalid_utf8 and options.strict:
         raise InputError("a lone surrogate, which is not Unicode text")
-    return record, is_invalid_utf8
+    return record, is_invalid_utf8, has_large
 
 
 def is_blank(line: bytes) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal, cast
 
 from lshdb import json_text, model
-from lshdb.errors import ContentError, InputError
+from lshdb.errors import ColumnWarning, ContentError, Cut, InputError, warn_of_limit
 from lshdb.keys import key_of_id
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.read.batch import Batch, Origin, Record
@@ -301,6 +301,9 @@ class RecordOptions:
             option = self.option("--set-item", "set_item=")
             return InputError(f"no field {content_field!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
+        for path in field_paths(content_field, record):
+            if reason := _why_missing(record, path, content_field):
+                return InputError(reason)
         if other not in record:
             option = self.naming.format("set" if self.of_sets else "text")
             return InputError(f"no field {content_field!r}: name it with {option}")
@@ -371,6 +374,7 @@ class Collector:
         origin: where they are from.
         order_values: of all rows, the values of the field that orders them, where a column has
             more than its values say; else they are in the records.
+        texts: of fields for whose values metadata has texts, the types.
     """
 
     options: RecordOptions
@@ -378,6 +382,7 @@ class Collector:
     order_values: Sequence[object] = ()
 
     def __post_init__(self) -> None:
+        self.texts: dict[str, str] = {}
         origin = self.origin
         self._partition = partition_of(origin.name) if origin.in_file else {}
         self._order_values: list[object] = []
@@ -427,12 +432,22 @@ class Collector:
         elif name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
 
+    def note_texts(self, record: Record) -> None:
+        """Note the fields for whose values metadata has texts."""
+        if self.options.metadata:
+            self.texts |= json_text.text_fields(record)
+
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
         self._failures.append((index, model.Failure(self.origin.where(index), reason)))
 
     def batch(self, size: int = 0, rows: object = None) -> Batch:
         """The batch of all rows, of about this many bytes; with the rows as they were read."""
+        own_fields = self.options.key_field, self.options.content_field
+        note_columns(
+            "metadata has the exact text of some values",
+            {n: kind for n, kind in self.texts.items() if n not in own_fields},
+        )
         return Batch(
             self._keys,
             self._contents,
@@ -450,6 +465,18 @@ class Collector:
 def with_partition(record: Record, partition: Mapping[str, str | None]) -> Record:
     """The record with the fields that its directories name; its own fields count first."""
     return record | {name: partition[name] for name in partition if name not in record}
+
+
+def note_columns(note: str, columns: Mapping[str, str]) -> None:
+    """Issue a ColumnWarning that names columns.
+
+    Args:
+        note: what is so of their values.
+        columns: the types of these columns, by their names; without any, nothing is said.
+    """
+    if columns:
+        named = ", ".join(f"{escaped(name)} ({kind})" for name, kind in columns.items())
+        warn_of_limit(Cut("columns", len(columns), f"{note}: {named}"), ColumnWarning)
 
 
 def is_utf8(data: bytes | bytearray) -> bool:
@@ -480,10 +507,31 @@ def _texts_in(name: str, value: list[object]) -> list[str]:
         elif isinstance(element, list):
             texts += _texts_in(name, element)
         elif element is not None:
-            hint = f"; {name}{LIST}.NAME is a field of it" if isinstance(element, dict) else ""
+            hint = ""
+            if isinstance(element, dict) and element:
+                sizes = {n: isinstance(v, str) and len(v) for n, v in element.items()}
+                inner = f"{name}{LIST}.{max(element, key=sizes.__getitem__)}"
+                hint = f"; for a field of it write {inner!r}"
             kind = kind_of(element)
             raise InputError(f"element {index} of field {name!r} is {kind}, not a string{hint}")
     return texts
+
+
+def _why_missing(record: Mapping[str, object], path: Path, name: str) -> str:
+    """Why a record has no field of this name, where a null or a list is on the way to it."""
+    parts, value = list[str](), cast(object, record)
+    for part in (inner.removesuffix(LIST) for inner in path):
+        if value is None:
+            return f"field {'.'.join(parts)!r} is null, so there is no {name!r}"
+        if isinstance(value, list):
+            parts[-1] += LIST
+            value = next((e for e in value if isinstance(e, dict) and part in e), None)
+        if not isinstance(value, dict) or part not in value:
+            return ""
+        parts.append(part)
+        value = value[part]
+    shown = ".".join(parts)
+    return f"no field {name!r}: in a list it is {shown!r}" if LIST in shown else ""
 
 
 def _without(record: Record, path: Path) -> Record:

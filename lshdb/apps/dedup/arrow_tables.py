@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from lshdb.errors import ColumnWarning, Cut, InputError, UsageError, warn_of_limit
+from lshdb.errors import InputError, UsageError
 from lshdb.read.arrow_rows import (
     WITHOUT_VIEW,
     decoded,
@@ -24,7 +24,7 @@ from lshdb.read.arrow_rows import (
     without_view,
 )
 from lshdb.read.batch import TableSchema
-from lshdb.read.paths import escaped
+from lshdb.read.records import note_columns
 from lshdb.text.arrays import Mask
 
 _UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
@@ -58,18 +58,6 @@ def with_values_at(batch: pa.RecordBatch, field: str, texts: Mapping[int, str]) 
         values[row] = text
     changed = pa.array(values, plain(old).type).cast(old.type)
     return batch.set_column(index, batch.schema[index], changed)
-
-
-def note_columns(note: str, columns: Mapping[str, str]) -> None:
-    """Issue a ColumnWarning that names columns.
-
-    Args:
-        note: what is so of their values.
-        columns: the types of these columns, by their names; without any, nothing is said.
-    """
-    if columns:
-        named = ", ".join(f"{escaped(name)} ({kind})" for name, kind in columns.items())
-        warn_of_limit(Cut("columns", len(columns), f"{note}: {named}"), ColumnWarning)
 
 
 def writable(head: TableSchema, format: str) -> TableSchema:

@@ -13,10 +13,10 @@ from operator import attrgetter
 from tempfile import TemporaryFile
 from typing import Any
 
-from lshdb import errors
-from lshdb.apps.dedup.rows import ArrowRows, rows_of
-from lshdb.read import csv_rows, formats, json_rows, sinks
-from lshdb.read.batch import Origin, TableSchema
+from lshdb import errors, json_text
+from lshdb.apps.dedup.rows import ArrowRows, Rows, rows_of
+from lshdb.read import csv_rows, formats, json_rows, records, sinks
+from lshdb.read.batch import Origin, Record, TableSchema
 
 _BLOCK = 1 << 20
 _FORM = attrgetter("delimiter", "escape", "quoting", "columns")
@@ -33,6 +33,7 @@ class RowSink:
 
     def __init__(self, target: sinks.Target, head: TableSchema | None) -> None:
         self._target, self._head = target, head
+        self._noted: set[str] = set()
         self._sink: Any = None
         if head is not None or formats.KIND[target.format] == "json_rows":
             self._begin(head)
@@ -68,7 +69,7 @@ class RowSink:
             if schema is None:  # they are JSON already
                 self._sink.put_lines(rows.lines(indices))
             else:
-                values = rows.records(indices)
+                values = self._records(rows, indices)
                 self._sink.put_lines(json_rows.json_of(record) + b"\n" for record in values)
             return
         elif isinstance(rows, ArrowRows):
@@ -77,7 +78,19 @@ class RowSink:
             assert self._head is not None
             self._sink.put_batches([fitted(rows.batch_of(indices), self._head.schema)])
             return
-        self._sink.put([*map(record.get, columns)] for record in rows.records(indices))
+        self._sink.put([*map(record.get, columns)] for record in self._records(rows, indices))
+
+    def _records(self, rows: Rows, indices: Sequence[int]) -> Sequence[Record]:
+        """Rows as values; notes the columns for whose values the format has texts."""
+        values, texts = [*rows.records(indices)], dict[str, str]()
+        if isinstance(rows, ArrowRows):
+            for record in values:
+                texts |= json_text.text_fields(record)
+        name = self._target.format.removesuffix("l").upper()
+        new = {column: kind for column, kind in texts.items() if column not in self._noted}
+        records.note_columns(f"{name} has the exact text of some values", new)
+        self._noted |= texts.keys()
+        return values
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
@@ -130,9 +143,7 @@ class _Spooled:
             schema = formats.arrow().schema([*(types | dict.fromkeys(texts, text)).items()])
             note = "has the text of values that no type of it has exactly"
             name = self._target.format.capitalize()
-            from lshdb.apps.dedup.arrow_tables import note_columns
-
-            note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
+            records.note_columns(f"{name} {note}", dict.fromkeys(texts, "JSON"))
         table = RowSink(self._target, TableSchema(tuple(self._types), schema))
         self._spool.seek(0)
         chunks = iter(partial(self._spool.read, _BLOCK), b"")

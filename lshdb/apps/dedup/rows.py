@@ -173,11 +173,11 @@ class ArrowRows(Rows):
     """A record batch: further arrays come last."""
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
-        """As Rows.records."""
+        """As Rows.records; what is not UTF-8 as lone surrogates."""
         from lshdb.read import arrow_rows
 
         batches = map(arrow_rows.plain_batch, [self.batch_of(indices)] if indices else [])
-        return chain.from_iterable(arrow_rows.records_of(batch) for batch in batches)
+        return chain.from_iterable(arrow_rows.records_of(batch)[0] for batch in batches)
 
     def batch_of(self, indices: Sequence[int]) -> Any:
         """Some rows, ascending, as a record batch."""
