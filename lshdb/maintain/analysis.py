@@ -32,12 +32,6 @@ class Distribution:
         """The number of lanes."""
         return len(self.weights) - 1
 
-    @property
-    def similarities(self) -> Shares:
-        """The estimates float64[k + 1]."""
-        estimates: Shares = np.arange(self.lanes + 1) / self.lanes
-        return estimates
-
     def for_power(self, exponent: int) -> Shares:
         """The similarities float64[k + 1] whose power has the right mean over all pairs.
 

@@ -1,7 +1,6 @@
 """How similar the documents of a database are, from a sample of its signatures."""
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.maintain import analysis
@@ -43,24 +42,24 @@ def distribution_of(store: Store, seed: int) -> tuple[int, analysis.Distribution
         if len(doc_ids) < 2:
             return documents, analysis.Distribution(np.zeros(lanes + 1))
         indices = rng.permutation(len(doc_ids))[:_QUERIES]
-        agree = np.bincount(agreeing(signatures[indices], signatures).ravel(), minlength=lanes + 1)
-        agree[-1] -= len(indices)  # each query with itself
-        weights = agree / agree.sum()
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
         probabilities = analysis.curve(grid, plain)
         tail = probabilities >= 0.5
-        # How many documents share a bucket with one of the queries, by similarity.
-        neighbours, maximum, cut = np.zeros(lanes + 1), store.limits.sample_rows, 0
+        # Documents of the sample, and those that share a bucket with one of the queries.
+        agree, neighbours = np.zeros((2, lanes + 1))
+        maximum, cut = store.limits.sample_rows, 0
         for query in indices.tolist():
             keys = lookup.buckets_of(store, signatures[query])[np.newaxis]
             bucket_members = lookup.bucket_members(store, keys, first=maximum + 1)
             cut += bool((bucket_members.sizes > maximum).any())
             others = np.unique(bucket_members.doc_ids)
             other_signatures = store.signatures_of(others[others != doc_ids[query]])
-            lanes_agreeing = agreeing(signatures[[query]], other_signatures).ravel()
-            neighbours += np.bincount(lanes_agreeing, minlength=lanes + 1)
+            neighbours += _agreeing(signatures[query], other_signatures)
+            agree += _agreeing(signatures[query], signatures)
+            agree[-1] -= 1  # each query with itself
         if cut:
             warn_of_limit(cut_notes.sample_cut(cut, len(indices), maximum))
+        weights = agree / agree.sum()
         per_query = neighbours / len(indices)
         weights[tail] = per_query[tail] / probabilities[tail] / max(1, documents - 1)
     return documents, analysis.Distribution(weights / max(1, weights.sum()))
@@ -87,16 +86,7 @@ def sample_documents(
     return doc_ids[chosen], signatures[chosen]
 
 
-def agreeing(queries: Lanes, others: Lanes) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
-    """How many lanes agree, of queries [q, k] and documents [n, k]: [q, n].
-
-    Lane by lane, over all pairs, so that each step is one long run of memory.
-    """
-    lanes, shape = queries.shape[1], (len(queries), len(others))
-    total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
-    equal = np.empty(shape, dtype=np.bool_)
-    columns = np.ascontiguousarray(queries.T), np.ascontiguousarray(others.T)
-    for query_lane, other_lane in zip(*columns, strict=True):
-        np.equal(query_lane[:, np.newaxis], other_lane, out=equal)
-        total += equal.view(np.uint8)
-    return total
+def _agreeing(signature: Lanes, others: Lanes) -> IntArray:
+    """How many of n signatures [n, k] agree with one [k] in 0 to k lanes, int64[k + 1]."""
+    agreeing = (others == signature).sum(axis=1, dtype=np.uint16)
+    return np.bincount(agreeing, minlength=len(signature) + 1)

@@ -45,16 +45,6 @@ def queries_cut(queries: int, read: int) -> Cut:
     )
 
 
-def shingles_cut(where: str, shingles: int) -> Cut:
-    """These shingles of records lead to too many others."""
-    return Cut(
-        where,
-        shingles,
-        f"shingles of records that are in too many to be followed: {shingles:,}; records that "
-        "share no rarer one may be missing: longer ones (--shingle) are rarer",
-    )
-
-
 def clusters_cut(buckets: int, limit: Limit) -> Cut:
     """These buckets have pairs, of documents in different clusters, that were not compared."""
     return Cut(

@@ -7,12 +7,12 @@ only for a table.
 
 from __future__ import annotations
 
-import itertools
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
@@ -218,24 +218,19 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     blocks = finding(pair_blocks, store, options, options.join.group_by, progress.silent, drawn)
 
     def rows() -> Iterator[Sequence[Any]]:
-        if options.weighted.sort:
-            values = attrgetter(*names)
-            for pair in pairs():
-                metadata_of_both = (pair.a_metadata or {}, pair.b_metadata or {})
-                yield *values(pair), *(value for of in metadata_of_both for value in of.values())
-            return
-        for block in blocks():
-            if not options.join.similar.fields:
+        if not options.join.similar.fields and not options.weighted.sort:
+            for block in blocks():
                 yield from block.rows(names)
-                continue
-            metadata = block.rows(("a_metadata", "b_metadata"))
-            for row, (a, b) in zip(block.rows(names), metadata, strict=True):
-                yield *row, *a.values(), *b.values()
+            return
+        values = attrgetter(*names)
+        for pair in pairs():
+            fields = pair.a_metadata or {}, pair.b_metadata or {}
+            yield *values(pair), *chain.from_iterable(of.values() for of in fields)
 
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
 
     def pairs() -> Iterator[model.Pair]:
-        found = itertools.chain.from_iterable(block.objects(model.Pair) for block in blocks())
+        found = chain.from_iterable(block.objects(model.Pair) for block in blocks())
         if not options.weighted.sort:
             return found
         rank = offers.offered(offers.SEARCHES, "sort")(store.settings)
@@ -265,12 +260,12 @@ def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator
     """A row for each member of each cluster: the values of `MEMBER`, then those of fields."""
     for cluster in clusters:
         columns: dict[str, Iterable[Any]] = {
-            "cluster": itertools.repeat(cluster.cluster),
+            "cluster": repeat(cluster.cluster),
             "key": cluster.members,
-            "keep": itertools.repeat(cluster.keep),
+            "keep": repeat(cluster.keep),
             "role": roles(cluster, threshold),
             "similarity": cluster.similarities,
-            "exact": itertools.repeat(cluster.exact),
+            "exact": repeat(cluster.exact),
             "identical": cluster.identical,
             "same_text": cluster.same_text,
         }

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from lshdb.apps.measuring.model import Measured, MeasuredRecall
 from lshdb.apps.measuring.options import MeasureOptions
@@ -132,7 +133,7 @@ class _PairCounts:
     ) -> None:
         """Compare q queries [q, k] with documents [n, k]."""
         queries = self.queries[part]
-        agree = sampling.agreeing(signatures, others)
+        agree = _agreeing(signatures, others)
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
         for index, candidate_ids in enumerate(candidates):
             begin, end = np.searchsorted(candidate_ids, [doc_ids[0], doc_ids[-1] + 1])
@@ -201,3 +202,20 @@ class _PairCounts:
             precision=precision,
             precision_formula=expected_precision,
         )
+
+
+def _agreeing(
+    queries: arrays.Lanes, others: arrays.Lanes
+) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
+    """How many lanes agree, of queries [q, k] and documents [n, k]: [q, n].
+
+    Lane by lane, over all pairs, so that each step is one long run of memory.
+    """
+    lanes, shape = queries.shape[1], (len(queries), len(others))
+    total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
+    equal = np.empty(shape, dtype=np.bool_)
+    columns = np.ascontiguousarray(queries.T), np.ascontiguousarray(others.T)
+    for query_lane, other_lane in zip(*columns, strict=True):
+        np.equal(query_lane[:, np.newaxis], other_lane, out=equal)
+        total += equal.view(np.uint8)
+    return total

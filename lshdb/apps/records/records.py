@@ -24,11 +24,10 @@ import numpy as np
 from lshdb.apps.passages.rarity import Weighing, rarity
 from lshdb.apps.records import statements as sql
 from lshdb.apps.records.record_index import EVERY, is_of_pages, record_shingles
-from lshdb.errors import warn_of_limit
+from lshdb.errors import Cut, warn_of_limit
 from lshdb.json_text import dumps, loads
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
-from lshdb.search.cut_notes import shingles_cut
 from lshdb.search.lookup import bucket_members
 from lshdb.search.query import (
     Found,
@@ -172,7 +171,7 @@ class Records(Weighing):
             first, cut = first + len(texts), cut + int(cut_here.sum())
             progress(first, len(ids), "records looked up")
         if cut:
-            warn_of_limit(shingles_cut("pairs", cut))
+            warn_of_limit(_cut("pairs", cut))
         pairs = np.unique(np.concatenate(codes))
         yield np.arange(len(pairs)).repeat(2), ids[np.stack(np.divmod(pairs, len(ids)), 1).ravel()]
 
@@ -201,10 +200,20 @@ class Records(Weighing):
         pairs = pairs._replace(doc_ids=doc_ids[used], document=document)
         pairs = estimated(reader, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
         cuts = {
-            number: [shingles_cut("query", int(unfollowed[number]))]
+            number: [_cut("query", int(unfollowed[number]))]
             for number in np.flatnonzero(unfollowed).tolist()
         }
         return pairs.ranked(False, similar.top, threshold), cuts
+
+
+def _cut(where: str, shingles: int) -> Cut:
+    """These shingles of records lead to too many others."""
+    return Cut(
+        where,
+        shingles,
+        f"shingles of records that are in too many to be followed: {shingles:,}; records that "
+        "share no rarer one may be missing: longer ones (--shingle) are rarer",
+    )
 
 
 @dataclass(eq=False)

@@ -35,7 +35,8 @@ def columns(
     below = BINS[1:] <= threshold
     pairs = np.array(counts)
     if sampled is not None:
-        shares, _ = np.histogram(sampled.similarities, BINS, weights=sampled.weights)
+        estimates = np.arange(sampled.lanes + 1) / sampled.lanes
+        shares, _ = np.histogram(estimates, BINS, weights=sampled.weights)
         shares[0] += max(0.0, 1 - float(sampled.weights.sum()))
         pairs = np.where(below, np.round(shares * documents * (documents - 1) / 2), counts)
     heights = np.log10(pairs + 1) / max(np.log10(pairs.max(initial=0) + 1), 1e-9)
